@@ -16,11 +16,11 @@ use bytes::Bytes;
 use hyper::Method;
 use kubewright_engine::ApiPath;
 use kubewright_value::{Text, Value, json};
-pub use lines::Lines;
+pub use lines::WatchLines;
 
-use self::address::Address;
-use self::connection::{Answer, Call, Connections};
-use self::session::Sessions;
+use self::address::ApiServerAddress;
+use self::connection::{ApiAnswer, ConnectionPool, HttpCall};
+use self::session::SessionSource;
 use crate::{Config, Error};
 
 /// How many objects one page of a list has.
@@ -34,28 +34,28 @@ const JSON: &str = "application/json";
 /// Calls the API server. A clone shares its connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
-    limits: Limits,
+    shared: Arc<ClientShared>,
+    limits: CallLimits,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ClientShared {
     namespace: String,
-    address: Address,
-    sessions: Sessions,
-    connections: Connections,
+    address: ApiServerAddress,
+    sessions: SessionSource,
+    connections: ConnectionPool,
 }
 
 /// What one call may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CallLimits {
     /// How long it may take.
     pub time: Duration,
     /// How many bytes the answer, or one event of a watch, may have.
     pub size: usize,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
         Self { time: Duration::from_secs(30), size: 64 << 20 }
     }
@@ -63,7 +63,7 @@ impl Default for Limits {
 
 /// All objects at one address.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct List {
+pub struct ObjectList {
     /// The objects, each with its `apiVersion` and `kind`.
     pub items: Vec<Value>,
     /// The version from which a watch goes on.
@@ -72,7 +72,7 @@ pub struct List {
 
 /// How an object is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patch<'p> {
+pub enum PatchType<'p> {
     /// RFC 7386: the given parts replace those of the object.
     Merge,
     /// RFC 6902: a list of steps.
@@ -92,20 +92,20 @@ impl Client {
     /// # Errors
     /// When the address is none.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let address = Address::parse(&config.server)?;
+        let address = ApiServerAddress::parse(&config.server)?;
         let namespace = config.namespace.clone();
-        let shared = Shared {
+        let shared = ClientShared {
             namespace,
             address,
-            sessions: Sessions::new(config),
-            connections: Connections::default(),
+            sessions: SessionSource::new(config),
+            connections: ConnectionPool::default(),
         };
-        Ok(Self { shared: Arc::new(shared), limits: Limits::default() })
+        Ok(Self { shared: Arc::new(shared), limits: CallLimits::default() })
     }
 
     /// Returns the same client with other limits.
     #[must_use]
-    pub fn limited(&self, limits: Limits) -> Self {
+    pub fn limited(&self, limits: CallLimits) -> Self {
         Self { shared: Arc::clone(&self.shared), limits }
     }
 
@@ -133,7 +133,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is no such resource, or no answer.
-    pub async fn list(&self, path: &ApiPath) -> Result<List, Error> {
+    pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
         let (mut page, mut restarts) = (PAGE, 0);
         loop {
             match self.pages(path, page).await {
@@ -164,15 +164,15 @@ impl Client {
     ///
     /// # Errors
     /// When the API server refuses it.
-    pub async fn patch(&self, path: &ApiPath, patch: Patch<'_>, body: &Value) -> Result<Value, Error> {
+    pub async fn patch(&self, path: &ApiPath, patch: PatchType<'_>, body: &Value) -> Result<Value, Error> {
         match patch {
-            Patch::Merge => {
+            PatchType::Merge => {
                 self.value(Method::PATCH, path, JSON, Some(("application/merge-patch+json", body))).await
             }
-            Patch::Json => {
+            PatchType::Json => {
                 self.value(Method::PATCH, path, JSON, Some(("application/json-patch+json", body))).await
             }
-            Patch::Apply { manager, force } => {
+            PatchType::Apply { manager, force } => {
                 let mut path = path.clone();
                 path.query.push(("fieldManager".into(), manager.into()));
                 path.query.push(("force".into(), if force { "true" } else { "false" }.into()));
@@ -209,14 +209,14 @@ impl Client {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<Lines, Error> {
+    pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
         let call = self.call(Method::GET, path, JSON, None)?;
         let answer = self.in_time(self.answer(&call, true)).await?;
-        Ok(Lines::of(answer, self.limits.size, idle, self.server()))
+        Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
     }
 
-    async fn pages(&self, path: &ApiPath, page: usize) -> Result<List, Error> {
-        let mut list = List::default();
+    async fn pages(&self, path: &ApiPath, page: usize) -> Result<ObjectList, Error> {
+        let mut list = ObjectList::default();
         let mut token = String::new();
         loop {
             let mut path = path.clone();
@@ -269,8 +269,8 @@ impl Client {
         path: &ApiPath,
         accept: &'static str,
         body: Option<(&'static str, &Value)>,
-    ) -> Result<Call, Error> {
-        Ok(Call {
+    ) -> Result<HttpCall, Error> {
+        Ok(HttpCall {
             method,
             target: self.shared.address.target(path)?,
             accept,
@@ -281,8 +281,8 @@ impl Client {
 
     /// Sends `call` and waits for the head of a successful answer. A login that is refused is read once more: the
     /// token may have been replaced since.
-    async fn answer(&self, call: &Call, is_own: bool) -> Result<Answer, Error> {
-        let Shared { address, sessions, connections, .. } = &*self.shared;
+    async fn answer(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
+        let ClientShared { address, sessions, connections, .. } = &*self.shared;
         let session = sessions.current().await?;
         let answer = connections.send(call, address, &session, is_own).await?;
         let answer = match answer.code() {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use exec::Exec;
-pub(crate) use login::Shown;
-pub use login::{Identity, Login, Pem};
+pub(crate) use login::LoginCredentials;
+pub use login::{ClientIdentity, Login, PemSource};
 
 use crate::Error;
 
@@ -26,7 +26,7 @@ pub struct Config {
     /// The namespace of the one who asks.
     pub namespace: String,
     /// Who may have signed the certificate of the API server; `None` for those whom the system trusts.
-    pub authority: Option<Pem>,
+    pub authority: Option<PemSource>,
     /// The name in the certificate, where it is not that of the address.
     pub server_name: Option<String>,
     /// Whether any certificate will do.
@@ -95,7 +95,7 @@ impl Config {
                 "" => "default".to_owned(),
                 name => name.to_owned(),
             },
-            authority: Some(Pem::File(folder.join("ca.crt"))),
+            authority: Some(PemSource::File(folder.join("ca.crt"))),
             login: Login::TokenFile(folder.join("token")),
             ..Self::at(&format!("https://{host}:{port}"))
         }

@@ -7,7 +7,7 @@ use kubewright_engine::ApiPath;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 
-use crate::{Client, Error, Resource};
+use crate::{Client, Error, GroupVersionResource};
 
 /// The whole of discovery in one answer; since Kubernetes 1.27.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -20,13 +20,13 @@ const APART: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Discovery {
     client: Client,
-    known: Mutex<Arc<Resources>>,
+    known: Mutex<Arc<DiscoveredResources>>,
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
 /// The resources that there are, in the API server's order: within a group the preferred version comes first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resources {
+pub struct DiscoveredResources {
     all: Vec<ApiResource>,
 }
 
@@ -46,12 +46,12 @@ pub struct ApiResource {
     /// What can be done with it: `get`, `list`, `watch`, `create` and so on.
     pub verbs: Vec<Text>,
     /// Its parts.
-    pub subresources: Vec<Subresource>,
+    pub subresources: Vec<ApiSubresource>,
 }
 
 /// A part of the objects of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Subresource {
+pub struct ApiSubresource {
     /// Its name, such as `scale`.
     pub name: Text,
     /// The API group of what is sent to it; that of the resource where the API server names none.
@@ -73,7 +73,7 @@ impl Discovery {
 
     /// Returns what is known, without asking.
     #[must_use]
-    pub fn known(&self) -> Arc<Resources> {
+    pub fn known(&self) -> Arc<DiscoveredResources> {
         Arc::clone(&self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -81,7 +81,7 @@ impl Discovery {
     ///
     /// # Errors
     /// When the API server does not answer.
-    pub async fn resources(&self) -> Result<Arc<Resources>, Error> {
+    pub async fn resources(&self) -> Result<Arc<DiscoveredResources>, Error> {
         let known = self.known();
         if known.all.is_empty() { self.refreshed().await } else { Ok(known) }
     }
@@ -90,7 +90,7 @@ impl Discovery {
     ///
     /// # Errors
     /// When the API server does not answer.
-    pub async fn refreshed(&self) -> Result<Arc<Resources>, Error> {
+    pub async fn refreshed(&self) -> Result<Arc<DiscoveredResources>, Error> {
         let mut asked = self.asked.lock().await;
         if asked.is_some_and(|asked| asked.elapsed() < APART) {
             return Ok(self.known());
@@ -100,7 +100,7 @@ impl Discovery {
             let path = ApiPath { resource: root.into(), ..ApiPath::default() };
             read(&self.client.get_as(&path, AGGREGATED).await?, &mut all)?;
         }
-        let resources = Arc::new(Resources { all });
+        let resources = Arc::new(DiscoveredResources { all });
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&resources);
         *asked = Some(Instant::now());
         Ok(resources)
@@ -129,7 +129,7 @@ impl Discovery {
     }
 }
 
-impl Resources {
+impl DiscoveredResources {
     /// Returns these resources.
     #[must_use]
     pub fn of(all: Vec<ApiResource>) -> Self {
@@ -157,8 +157,12 @@ impl Resources {
 impl ApiResource {
     /// Returns where its objects are.
     #[must_use]
-    pub fn address(&self) -> Resource {
-        Resource { group: self.group.clone(), version: self.version.clone(), name: self.resource.clone() }
+    pub fn address(&self) -> GroupVersionResource {
+        GroupVersionResource {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            name: self.resource.clone(),
+        }
     }
 
     /// Returns whether `verb` can be done with it.
@@ -188,7 +192,7 @@ fn one(group: &str, version: &str, resource: &Value) -> ApiResource {
         let [other_group, other_version, kind] = kind_of(part);
         // The core group is written as nothing, and so is a kind that is not named at all.
         let is_named = other_version.is_some();
-        Subresource {
+        ApiSubresource {
             name: text(part, "subresource"),
             group: if is_named { other_group.unwrap_or_default() } else { group }.into(),
             version: other_version.unwrap_or(version).into(),

@@ -30,13 +30,13 @@ pub enum Error {
     Unreadable(String),
     /// The API server says no.
     #[error(transparent)]
-    Status(#[from] Status),
+    Status(#[from] ApiStatus),
 }
 
 /// What the API server says when it does not do what it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Status {
+pub struct ApiStatus {
     /// The HTTP status.
     pub code: u16,
     /// The reason in one word, such as `NotFound` or `AlreadyExists`; may be empty.
@@ -92,7 +92,7 @@ impl Error {
     }
 }
 
-impl Status {
+impl ApiStatus {
     /// Reads the body of an answer with the status `code`.
     pub(crate) fn of_answer(code: u16, body: &str) -> Self {
         match json::parse(body) {

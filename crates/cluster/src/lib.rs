@@ -17,10 +17,10 @@ mod reflector;
 mod resource;
 mod store;
 
-pub use client::{Client, Limits, Lines, List, Patch};
-pub use config::{Config, Exec, Identity, Login, Pem};
-pub use discovery::{ApiResource, Discovery, Resources, Subresource};
-pub use error::{Error, Status};
-pub use reflector::{Pace, keep};
-pub use resource::Resource;
-pub use store::{Event, Store};
+pub use client::{CallLimits, Client, ObjectList, PatchType, WatchLines};
+pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
+pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
+pub use error::{ApiStatus, Error};
+pub use reflector::{WatchPolicy, keep};
+pub use resource::GroupVersionResource;
+pub use store::{Store, WatchEvent};

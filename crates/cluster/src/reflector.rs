@@ -8,11 +8,11 @@ use std::time::Duration;
 use kubewright_engine::ApiPath;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{Client, Error, Event, List, Store};
+use crate::{Client, Error, ObjectList, Store, WatchEvent};
 
 /// How patient a watch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct WatchPolicy {
     /// After how long without a word a connection counts as dead. The API server says something every minute.
     pub idle: Duration,
     /// How long one watch is asked to last.
@@ -27,7 +27,7 @@ pub struct Pace {
     pub list_again: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchPolicy {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(90),
@@ -45,8 +45,8 @@ impl Default for Pace {
 ///
 /// A resource that is not there, such as that of a custom resource whose definition is missing, has no objects: the
 /// store counts as synced once that has stayed so for a moment, and is looked for again.
-pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) -> Infallible {
-    let mut waits = Waits { next: pace.first_wait, pace };
+pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: WatchPolicy) -> Infallible {
+    let mut waits = Backoff { next: pace.first_wait, pace };
     let mut missing = None;
     loop {
         let listed = Instant::now();
@@ -61,7 +61,7 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
             Err(error) if error.is_not_found() => {
                 let since = *missing.get_or_insert(listed);
                 if listed - since >= patience(&store) {
-                    store.replace(List::default());
+                    store.replace(ObjectList::default());
                 }
                 store.heard(Some(error));
                 sleep(waits.take().min(LOOK_AGAIN)).await;
@@ -86,7 +86,7 @@ fn patience(store: &Store) -> Duration {
 }
 
 /// Watches again and again, until only a list can help.
-async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant, waits: &mut Waits) {
+async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant, waits: &mut Backoff) {
     let list_again = listed + jittered(waits.pace.list_again);
     while Instant::now() < list_again {
         let started = Instant::now();
@@ -139,18 +139,18 @@ async fn watch(
     // Where nothing ever happens nothing is ever sent; that it may be watched is news enough.
     store.heard(None);
     while let Some(line) = lines.next().await? {
-        store.apply(Event::of(&line)?);
+        store.apply(WatchEvent::of(&line)?);
     }
     Ok(())
 }
 
 /// How long to wait after the next failure.
-struct Waits {
+struct Backoff {
     next: Duration,
-    pace: Pace,
+    pace: WatchPolicy,
 }
 
-impl Waits {
+impl Backoff {
     fn take(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.pace.longest_wait);

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 
-use self::content::Content;
-use crate::{Error, List, Status};
+use self::content::StoreContent;
+use crate::{ApiStatus, Error, ObjectList};
 
 /// The objects at one address.
 #[derive(Debug)]
 pub struct Store {
     trim: fn(&mut Value),
-    content: RwLock<Content>,
+    content: RwLock<StoreContent>,
     changes: watch::Sender<u64>,
     heard: Mutex<Option<Instant>>,
     problem: Mutex<Option<Error>>,
@@ -26,7 +26,7 @@ pub struct Store {
 
 /// What a watch says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum WatchEvent {
     /// An object is new, or has changed.
     Set(Value),
     /// An object is gone.
@@ -116,8 +116,8 @@ impl Store {
     }
 
     /// Puts the objects of a whole list in the place of what is stored.
-    pub fn replace(&self, list: List) {
-        let mut new = Content::of(&list.version);
+    pub fn replace(&self, list: ObjectList) {
+        let mut new = StoreContent::of(&list.version);
         for mut object in list.items {
             self.prepare(&mut object);
             new.insert(object);
@@ -133,16 +133,16 @@ impl Store {
     }
 
     /// Does what an event says, unless something newer is known. Returns whether the objects have changed.
-    pub fn apply(&self, event: Event) -> bool {
+    pub fn apply(&self, event: WatchEvent) -> bool {
         self.heard(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = match event {
-            Event::Set(mut object) => {
+            WatchEvent::Set(mut object) => {
                 self.prepare(&mut object);
                 content.set(object)
             }
-            Event::Removed(object) => content.remove(&object),
-            Event::Bookmark(version) => {
+            WatchEvent::Removed(object) => content.remove(&object),
+            WatchEvent::Bookmark(version) => {
                 content.advance(&version);
                 false
             }
@@ -176,12 +176,12 @@ impl Store {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Content> {
+    fn read(&self) -> RwLockReadGuard<'_, StoreContent> {
         self.content.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Event {
+impl WatchEvent {
     /// Reads a line of a watch.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl Event {
             "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
             "DELETED" => Ok(Self::Removed(object.clone())),
             "BOOKMARK" => Ok(Self::Bookmark(version_of(object).into())),
-            "ERROR" => Err(Status::of_object(object).into()),
+            "ERROR" => Err(ApiStatus::of_object(object).into()),
             other => Err(Error::Unreadable(format!("`{other}` is no event"))),
         }
     }

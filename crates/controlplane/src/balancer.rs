@@ -19,11 +19,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// One address in front of several servers on this machine.
 pub struct Balancer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<BalancerState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct BalancerState {
     backends: Mutex<Vec<Backend>>,
     connections: Mutex<Vec<TcpStream>>,
     next: AtomicUsize,
@@ -45,7 +45,7 @@ impl Balancer {
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(BalancerState::default());
         let (accepting, probing) = (Arc::clone(&shared), Arc::clone(&shared));
         thread::spawn(move || accepting.accept(&listener));
         thread::spawn(move || probing.probe());
@@ -90,7 +90,7 @@ impl Drop for Balancer {
     }
 }
 
-impl Shared {
+impl BalancerState {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for client in listener.incoming() {
             if self.is_over.load(Ordering::SeqCst) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::client::Client;
+use crate::client::KubectlClient;
 
 /// One line for each pod and each change of it. Not with tabs: kubectl would make columns of them.
 const FIELDS: &str = r#"jsonpath={.metadata.namespace}{"|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}{.status.phase}{"|"}{.metadata.deletionTimestamp}{"\n"}"#;
@@ -18,21 +18,21 @@ const RUNNING: &str = r#"{"status":{"phase":"Running","conditions":[
     {"type":"Initialized","status":"True"},{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}"#;
 
 /// Says of every bound pod that it runs and is ready, and of every deleted one that it has ended, until it is dropped.
-/// Made by [`Cluster::run_pods`](crate::Cluster::run_pods).
+/// Made by [`TestCluster::run_pods`](crate::TestCluster::run_pods).
 pub struct Kubelet {
-    shared: Arc<Shared>,
+    shared: Arc<KubeletState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct KubeletState {
     is_over: AtomicBool,
     watch: Mutex<Option<Child>>,
 }
 
 impl Kubelet {
-    pub(crate) fn start(client: Client) -> Self {
-        let shared = Arc::new(Shared::default());
+    pub(crate) fn start(client: KubectlClient) -> Self {
+        let shared = Arc::new(KubeletState::default());
         let of_thread = Arc::clone(&shared);
         let thread = thread::spawn(move || {
             // A watch ends with the API server, which may come back.
@@ -55,8 +55,8 @@ impl Drop for Kubelet {
     }
 }
 
-impl Shared {
-    fn watch(&self, client: &Client) {
+impl KubeletState {
+    fn watch(&self, client: &KubectlClient) {
         let arguments = ["get", "pods", "--all-namespaces", "--watch", "-o", FIELDS];
         let mut command = client.command(&client.kubectl, &arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -82,7 +82,7 @@ impl Shared {
 }
 
 /// What becomes of it is seen in the next line about the pod; one that is gone meanwhile needs nothing.
-fn treat(client: &Client, line: &str) {
+fn treat(client: &KubectlClient, line: &str) {
     let fields: Vec<&str> = line.split('|').collect();
     let _ = match fields.as_slice() {
         [_, _, "", ..] => return,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// What a program wrote and how it ended.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub struct CommandOutput {
     /// The command, for messages.
     pub command: String,
     /// The exit code; `None` if it did not start, or was killed because it took too long.
@@ -19,7 +19,7 @@ pub struct Output {
     pub stderr: String,
 }
 
-impl Output {
+impl CommandOutput {
     /// Whether it ended with 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -40,7 +40,7 @@ impl Output {
         panic!("{self}");
     }
 
-    /// Like [`Output::success`], where the output does not matter.
+    /// Like [`CommandOutput::success`], where the output does not matter.
     ///
     /// # Panics
     /// If it did not succeed.
@@ -64,11 +64,16 @@ impl Output {
     }
 
     pub(crate) fn not_run(command: String, reason: &dyn std::error::Error) -> Self {
-        Output { command, code: None, stdout: String::new(), stderr: format!("cannot run it: {reason}") }
+        CommandOutput {
+            command,
+            code: None,
+            stdout: String::new(),
+            stderr: format!("cannot run it: {reason}"),
+        }
     }
 }
 
-impl std::fmt::Display for Output {
+impl std::fmt::Display for CommandOutput {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ended = self.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
         write!(formatter, "`{}`: {ended}\n{}{}", self.command, self.stdout, self.stderr)
@@ -76,12 +81,12 @@ impl std::fmt::Display for Output {
 }
 
 /// Runs `command` with `stdin`, and kills it when `limit` has passed.
-pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Output {
+pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> CommandOutput {
     let words = words(&command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Output::not_run(words, &error),
+        Err(error) => return CommandOutput::not_run(words, &error),
     };
     feed(&mut child, stdin.to_vec());
     let stdout = collect(child.stdout.take());
@@ -93,14 +98,14 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Output
     let (out, err) = (stdout.recv_timeout(left()), stderr.recv_timeout(left()));
     if let (Ok(out), Ok(err)) = (&out, &err) {
         let code = child.wait().ok().and_then(|status| status.code());
-        return Output { command: words, code, stdout: text(out), stderr: text(err) };
+        return CommandOutput { command: words, code, stdout: text(out), stderr: text(err) };
     }
     let _ = child.kill();
     let _ = child.wait();
     let out = out.or_else(|_| stdout.recv()).unwrap_or_default();
     let err = err.or_else(|_| stderr.recv()).unwrap_or_default();
     let stderr = format!("{}killed after {} s\n", text(&err), limit.as_secs());
-    Output { command: words, code: None, stdout: text(&out), stderr }
+    CommandOutput { command: words, code: None, stdout: text(&out), stderr }
 }
 
 fn feed(child: &mut Child, bytes: Vec<u8>) {

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json};
 
 /// The one cluster. A door that is shut is shut for all, so that one test has it at a time.
-fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Cluster::shared().map(|cluster| (cluster, turn))
+    TestCluster::shared().map(|cluster| (cluster, turn))
 }
 
 /// The exit code and what was printed.
@@ -61,7 +61,7 @@ fn dead_webhook(name: &str) -> String {
 }
 
 /// The manifests without what needs Pods to run.
-fn install(cluster: &Cluster) {
+fn install(cluster: &TestCluster) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("the binary starts");
     let manifests = String::from_utf8(output.stdout).expect("text");

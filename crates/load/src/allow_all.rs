@@ -18,7 +18,7 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::Answer;
+use crate::LoadAnswer;
 
 /// Answers reviews at `listener` for ever. `tell` gets its own certificate, in PEM, before the first connection.
 ///
@@ -41,7 +41,7 @@ pub async fn serve_answers<F>(
     answer: impl Fn(String, Bytes) -> F + Clone + Send + Sync + 'static,
 ) -> io::Result<()>
 where
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = LoadAnswer> + Send + 'static,
 {
     let (certificate, config) = identity()?;
     tell(&certificate)?;
@@ -59,7 +59,7 @@ where
     }
 }
 
-async fn respond<F: Future<Output = Answer>>(
+async fn respond<F: Future<Output = LoadAnswer>>(
     request: Request<Incoming>,
     answer: impl Fn(String, Bytes) -> F,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
@@ -74,14 +74,14 @@ async fn respond<F: Future<Output = Answer>>(
 
 /// Returns the answer that allows what a review asks.
 #[must_use]
-pub fn allow(review: &[u8]) -> Answer {
+pub fn allow(review: &[u8]) -> LoadAnswer {
     let review = std::str::from_utf8(review).ok().and_then(|text| json::parse(text).ok());
     let id = review.as_ref().and_then(|review| review.at(&["request", "uid"])).and_then(Value::as_str);
     let id = id.unwrap_or_default();
     let body = format!(
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{id}","allowed":true}}}}"#
     );
-    Answer { status: 200, body: Bytes::from(body) }
+    LoadAnswer { status: 200, body: Bytes::from(body) }
 }
 
 /// A certificate for loopback that nobody signed but itself.

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server, and how to be trusted by it.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct LoadTarget {
     /// Where it listens.
     pub address: SocketAddr,
     /// The certificates of those who may have signed its own, in PEM.
@@ -34,8 +34,8 @@ pub struct Target {
 }
 
 /// Connections to one server, used in turn; a connection that ended is made again by the next request.
-pub struct Client {
-    target: Target,
+pub struct LoadClient {
+    target: LoadTarget,
     tls: TlsConnector,
     connections: Vec<Mutex<Option<SendRequest<Full<Bytes>>>>>,
     next: AtomicUsize,
@@ -43,7 +43,7 @@ pub struct Client {
 
 /// What a server answered.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct LoadAnswer {
     /// The status code.
     pub status: u16,
     /// The body.
@@ -67,12 +67,12 @@ pub enum LoadError {
     Late(Duration),
 }
 
-impl Client {
+impl LoadClient {
     /// Returns a client that will use `connections` connections.
     ///
     /// # Errors
     /// When the authorities of `target` are no certificates.
-    pub fn new(target: Target, connections: usize) -> Result<Self, LoadError> {
+    pub fn new(target: LoadTarget, connections: usize) -> Result<Self, LoadError> {
         let wrong = |error: &dyn std::fmt::Display| LoadError::Authorities(error.to_string());
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(target.authorities.as_bytes()) {
@@ -92,7 +92,7 @@ impl Client {
 
     /// Returns the server.
     #[must_use]
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &LoadTarget {
         &self.target
     }
 
@@ -100,7 +100,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is none within `limit`.
-    pub async fn post(&self, path: &str, body: Bytes, limit: Duration) -> Result<Answer, LoadError> {
+    pub async fn post(&self, path: &str, body: Bytes, limit: Duration) -> Result<LoadAnswer, LoadError> {
         self.send(Method::POST, path, body, limit).await
     }
 
@@ -114,12 +114,12 @@ impl Client {
         path: &str,
         body: Bytes,
         limit: Duration,
-    ) -> Result<Answer, LoadError> {
+    ) -> Result<LoadAnswer, LoadError> {
         let exchange = self.exchange(method, path, body);
         timeout(limit, exchange).await.unwrap_or(Err(LoadError::Late(limit)))
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, LoadError> {
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<LoadAnswer, LoadError> {
         let broken = |error: hyper::Error| LoadError::Broken(reasons(&error));
         let mut request = Request::builder()
             .method(method)
@@ -135,7 +135,7 @@ impl Client {
         let answer = connection.send_request(request).await.map_err(broken)?;
         let status = answer.status().as_u16();
         let body = answer.into_body().collect().await.map_err(broken)?.to_bytes();
-        Ok(Answer { status, body })
+        Ok(LoadAnswer { status, body })
     }
 
     /// The next connection in turn; made if there is none.

@@ -13,9 +13,9 @@ mod reviews;
 mod usage;
 
 pub use allow_all::{allow, serve_answers, serve_nothing};
-pub use client::{Answer, Client, LoadError, Target};
+pub use client::{LoadAnswer, LoadClient, LoadError, LoadTarget};
 pub use latencies::Latencies;
-pub use open_loop::{Outcome, Run, Sample, at_rate, by_as_many_as};
-pub use process::{Server, free_address};
+pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};
+pub use process::{ServerProcess, free_address};
 pub use reviews::Reviews;
-pub use usage::Usage;
+pub use usage::ProcessUsage;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use kubewright_value::{Value, json};
 
-use crate::{Answer, LoadError, Outcome};
+use crate::{LoadAnswer, LoadError, RequestOutcome};
 
 /// How many different reviews are made; they are sent in turn.
 const COUNT: usize = 256;
@@ -41,11 +41,11 @@ impl Reviews {
 
     /// Judges the answer to the review `id`. Reading it costs the generator and not the server.
     #[must_use]
-    pub fn judge(&self, id: &str, answer: Result<Answer, LoadError>) -> Outcome {
+    pub fn judge(&self, id: &str, answer: Result<LoadAnswer, LoadError>) -> RequestOutcome {
         let answer = match answer {
-            Ok(answer) if matches!(answer.status, 429 | 503) => return Outcome::Refused,
+            Ok(answer) if matches!(answer.status, 429 | 503) => return RequestOutcome::Refused,
             Ok(answer) => answer,
-            Err(error) => return Outcome::Wrong(error.to_string()),
+            Err(error) => return RequestOutcome::Wrong(error.to_string()),
         };
         let text = String::from_utf8_lossy(&answer.body);
         let review = json::parse(&text).unwrap_or_default();
@@ -54,9 +54,13 @@ impl Reviews {
             && said("uid").and_then(Value::as_str) == Some(id)
             && said("allowed").and_then(Value::as_bool) == Some(self.is_allowed);
         if is_right {
-            return Outcome::Right;
+            return RequestOutcome::Right;
         }
-        Outcome::Wrong(format!("status {}: {}", answer.status, text.chars().take(300).collect::<String>()))
+        RequestOutcome::Wrong(format!(
+            "status {}: {}",
+            answer.status,
+            text.chars().take(300).collect::<String>()
+        ))
     }
 }
 

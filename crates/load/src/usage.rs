@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What a process has used so far. Zero where the system does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// The CPU time of all its threads, in user mode and in the kernel. The system counts it in ticks of 10 ms.
     pub cpu: Duration,
     /// The memory that it has now, in bytes.
@@ -14,7 +14,7 @@ pub struct Usage {
     pub peak: u64,
 }
 
-impl Usage {
+impl ProcessUsage {
     /// Asks the system about `process`.
     #[must_use]
     pub fn of(process: u32) -> Self {

@@ -13,7 +13,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_cluster::Resource;
+use kubewright_cluster::GroupVersionResource;
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, ObjectName};
 
 use crate::events::cut;
@@ -33,7 +33,7 @@ const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// How far the API server is with enforcing rules itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
+pub struct GenerationProgress {
     /// Whether the operator wants that at all.
     pub is_on: bool,
     /// What it enforces, by rule object.
@@ -42,7 +42,7 @@ pub struct Progress {
     pub problems: BTreeMap<ObjectName, String>,
 }
 
-impl Progress {
+impl GenerationProgress {
     /// Returns whether the API server enforces `wanted` for the rule object called `name`.
     #[must_use]
     pub fn enforces(&self, name: &ObjectName, wanted: &AdmissionPolicy) -> bool {
@@ -69,7 +69,7 @@ impl Progress {
 }
 
 /// Returns the resources of policies and of bindings.
-fn resources() -> [Resource; 2] {
+fn resources() -> [GroupVersionResource; 2] {
     ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-        .map(|plural| Resource::new("admissionregistration.k8s.io", "v1", plural))
+        .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
 }

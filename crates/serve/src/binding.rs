@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
 use kubewright_engine::ObjectName;
 use kubewright_value::{Map, Value};
 
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 
 /// What became of a binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound {
+pub enum PodBindingResult {
     /// Nobody wants anything of it.
     Nothing,
     /// The pod was told.
@@ -40,51 +40,51 @@ pub async fn review(
     client: Option<&Client>,
     request: &Value,
     deadline: Instant,
-) -> (Value, Bound) {
+) -> (Value, PodBindingResult) {
     let bound = match client {
         Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
             tell(snapshot, client, request, deadline).await
         }
-        _ => Bound::Nothing,
+        _ => PodBindingResult::Nothing,
     };
     let uid = request.get("uid").cloned().unwrap_or_default();
     (Map::from([("uid", uid), ("allowed", true.into())]).into(), bound)
 }
 
-async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: Instant) -> Bound {
+async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: Instant) -> PodBindingResult {
     if request.get("dryRun").and_then(Value::as_bool) == Some(true) {
-        return Bound::Nothing;
+        return PodBindingResult::Nothing;
     }
-    let Some((binding, pod)) = bound_pod(request) else { return Bound::Nothing };
-    let path = Resource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
+    let Some((binding, pod)) = bound_pod(request) else { return PodBindingResult::Nothing };
+    let path = GroupVersionResource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
     let in_time =
-        |left: Duration| client.limited(kubewright_cluster::Limits { time: left, ..Default::default() });
+        |left: Duration| client.limited(kubewright_cluster::CallLimits { time: left, ..Default::default() });
     let found = in_time(deadline.saturating_duration_since(Instant::now())).get(&path).await;
     let found = match found {
         Ok(found) => found,
-        Err(error) if error.is_not_found() => return Bound::Nothing,
-        Err(error) => return Bound::Failed(error.to_string()),
+        Err(error) if error.is_not_found() => return PodBindingResult::Nothing,
+        Err(error) => return PodBindingResult::Failed(error.to_string()),
     };
     // A pod is bound once; a second binding is refused later, and must leave nothing behind.
     let is_bound =
         found.at(&["spec", "nodeName"]).and_then(Value::as_str).is_some_and(|node| !node.is_empty());
     if is_bound {
-        return Bound::Nothing;
+        return PodBindingResult::Nothing;
     }
     let mut change = Value::Null;
     for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
         merge(&mut change, &wanted);
     }
     if change.is_null() {
-        return Bound::Nothing;
+        return PodBindingResult::Nothing;
     }
     let client = in_time(LONGEST);
     let writing = tokio::spawn(async move { write(&client, &path, &change).await });
     match tokio::time::timeout_at(deadline.into(), writing).await {
-        Err(_) => Bound::Late,
-        Ok(Ok(Ok(()))) => Bound::Told,
-        Ok(Ok(Err(error))) => Bound::Failed(error.to_string()),
-        Ok(Err(error)) => Bound::Failed(error.to_string()),
+        Err(_) => PodBindingResult::Late,
+        Ok(Ok(Ok(()))) => PodBindingResult::Told,
+        Ok(Ok(Err(error))) => PodBindingResult::Failed(error.to_string()),
+        Ok(Err(error)) => PodBindingResult::Failed(error.to_string()),
     }
 }
 
@@ -111,7 +111,7 @@ async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Valu
     let mut pause = PAUSE;
     let mut tries = 1;
     loop {
-        match client.patch(path, Patch::Merge, change).await {
+        match client.patch(path, PatchType::Merge, change).await {
             Ok(_) => return Ok(()),
             Err(error) if tries >= TRIES || !may_pass(&error) => return Err(error),
             Err(_) => tokio::time::sleep(pause).await,

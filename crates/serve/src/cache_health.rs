@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use kubewright_cluster::Error;
 
-use crate::log::Level;
-use crate::{State, Stores};
+use crate::log::LogLevel;
+use crate::{ServerState, Stores};
 
 /// How often is looked.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const PATIENCE: u32 = 3;
 
 /// Keeps the metrics and the log up to date as long as the server lives.
-pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
+pub async fn watch_over(state: Arc<ServerState>, stores: Arc<Stores>) {
     let mut known: BTreeMap<Arc<str>, (String, u32)> = BTreeMap::new();
     loop {
         if let Some(age) = stores.age() {
@@ -29,7 +29,7 @@ pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
         known.retain(|kind, (_, times)| {
             let is_over = !problems.contains_key(kind);
             if is_over && *times >= PATIENCE {
-                state.log.line(Level::Info, "a watch is as it should be again").text("kind", kind).write();
+                state.log.line(LogLevel::Info, "a watch is as it should be again").text("kind", kind).write();
             }
             !is_over
         });
@@ -46,12 +46,12 @@ pub async fn watch_over(state: Arc<State>, stores: Arc<Stores>) {
     }
 }
 
-fn tell(state: &State, kind: &str, problem: &Error) {
+fn tell(state: &ServerState, kind: &str, problem: &Error) {
     let line = match problem.is_not_found() {
         true => {
-            state.log.line(Level::Info, "a kind is not defined in the cluster, so that it has no objects")
+            state.log.line(LogLevel::Info, "a kind is not defined in the cluster, so that it has no objects")
         }
-        false => state.log.line(Level::Warn, "a watch does not work"),
+        false => state.log.line(LogLevel::Warn, "a watch does not work"),
     };
     line.text("kind", kind).shown("problem", problem).write();
 }

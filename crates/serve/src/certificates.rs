@@ -23,9 +23,9 @@ use tokio::time::Instant;
 
 pub use folder::{follow, read};
 pub use issue::take;
-pub use keys::Keys;
+pub use keys::CertificateKeys;
 pub use reconcile::keep;
-pub use step::{Step, Terms, next};
+pub use step::{CertificateStep, CertificateTerms, next};
 
 /// What is waited for before reviews are answered.
 pub(crate) const CERTIFICATE: &str = "certificate";
@@ -72,7 +72,7 @@ impl Certificates {
     ///
     /// # Errors
     /// When they cannot be served; what was served before still is.
-    pub fn serve(&self, keys: &Keys) -> Result<(), String> {
+    pub fn serve(&self, keys: &CertificateKeys) -> Result<(), String> {
         let (served, expiry) = keys.served()?;
         self.served.0.store(Some(Arc::new(served)));
         self.expiry.store(expiry, Ordering::Relaxed);

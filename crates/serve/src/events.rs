@@ -27,24 +27,24 @@ const MAX_TEXT: usize = 1024;
 
 /// What was told and is to be written.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EventQueue {
     /// Who tells: a name that no other replica has.
     instance: String,
-    things: HashMap<Thing, Entry>,
+    things: HashMap<EventKey, PendingEvent>,
     made: u64,
     tokens: f64,
     filled: Instant,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Thing {
+struct EventKey {
     document: ObjectName,
     subject: ObjectName,
     kind: NoticeKind,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PendingEvent {
     name: Text,
     message: String,
     first: SystemTime,
@@ -66,7 +66,7 @@ pub(crate) struct Regarding {
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Write {
+pub(crate) struct EventWrite {
     /// The namespace of the Event.
     pub(crate) namespace: Text,
     /// Its name.
@@ -75,18 +75,21 @@ pub(crate) struct Write {
     pub(crate) object: Value,
     /// Whether it is new.
     pub(crate) is_new: bool,
-    thing: Thing,
+    thing: EventKey,
 }
 
-impl Events {
+impl EventQueue {
     pub(crate) fn new(instance: &str, now: Instant) -> Self {
         Self { instance: instance.to_owned(), things: HashMap::new(), made: 0, tokens: BURST, filled: now }
     }
 
     /// Takes up what was told; false where there is no room for it.
     pub(crate) fn add(&mut self, notice: &Notice, now: Instant, time: SystemTime) -> bool {
-        let thing =
-            Thing { document: notice.document.clone(), subject: notice.subject.clone(), kind: notice.kind };
+        let thing = EventKey {
+            document: notice.document.clone(),
+            subject: notice.subject.clone(),
+            kind: notice.kind,
+        };
         if let Some(entry) = self.things.get_mut(&thing)
             && now.saturating_duration_since(entry.heard) < SAME
         {
@@ -97,7 +100,7 @@ impl Events {
             return false;
         }
         self.made += 1;
-        let entry = Entry {
+        let entry = PendingEvent {
             name: event_name(&thing.document.name, &self.instance, self.made, time),
             message: text(notice),
             first: time,
@@ -111,7 +114,7 @@ impl Events {
     }
 
     /// Returns what is to be written now, and forgets what is over.
-    pub(crate) fn due(&mut self, now: Instant, find: impl Fn(&ObjectName) -> Regarding) -> Vec<Write> {
+    pub(crate) fn due(&mut self, now: Instant, find: impl Fn(&ObjectName) -> Regarding) -> Vec<EventWrite> {
         let passed = now.saturating_duration_since(self.filled).as_secs_f64();
         (self.tokens, self.filled) = ((self.tokens + passed * RATE).min(BURST), now);
         let mut writes = Vec::new();
@@ -133,17 +136,22 @@ impl Events {
     }
 }
 
-impl Events {
+impl EventQueue {
     /// Lets what could not be written be written later, as a whole: nobody knows how much of it is there.
-    pub(crate) fn again(&mut self, write: &Write) {
+    pub(crate) fn again(&mut self, write: &EventWrite) {
         if let Some(entry) = self.things.get_mut(&write.thing).filter(|entry| entry.name == write.name) {
             entry.written = 0;
         }
     }
 }
 
-impl Entry {
-    fn write(&self, thing: &Thing, instance: &str, find: &impl Fn(&ObjectName) -> Regarding) -> Write {
+impl PendingEvent {
+    fn write(
+        &self,
+        thing: &EventKey,
+        instance: &str,
+        find: &impl Fn(&ObjectName) -> Regarding,
+    ) -> EventWrite {
         let namespace = match thing.document.namespace.as_str() {
             // Where the Events about objects without a namespace are kept.
             "" => Text::new("default"),
@@ -160,12 +168,12 @@ impl Entry {
                 object.insert(key.into(), value);
             }
         }
-        Write { namespace, name: self.name.clone(), object: object.into(), is_new, thing: thing.clone() }
+        EventWrite { namespace, name: self.name.clone(), object: object.into(), is_new, thing: thing.clone() }
     }
 
     fn whole(
         &self,
-        thing: &Thing,
+        thing: &EventKey,
         namespace: &Text,
         instance: &str,
         regarding: &Regarding,

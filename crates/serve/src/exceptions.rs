@@ -5,7 +5,7 @@ use kubewright_value::{Document, Value};
 
 /// Exceptions that count.
 #[derive(Debug, Clone, Default)]
-pub struct Admitted {
+pub struct AdmittedExceptions {
     /// The exceptions.
     pub documents: Vec<Document>,
     /// When the first of them ends, in nanoseconds since 1970; then it is time to look again.
@@ -19,8 +19,8 @@ pub fn admitted(
     namespaces: &[String],
     languages: &[&dyn InCluster],
     now: i128,
-) -> Admitted {
-    let mut admitted = Admitted::default();
+) -> AdmittedExceptions {
+    let mut admitted = AdmittedExceptions::default();
     for document in documents {
         let home = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {

@@ -19,7 +19,7 @@ pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<St
         return None;
     }
     let (mut groups, mut users) = (vec![json::quote(ADMINISTRATORS)], Vec::new());
-    for entry in exempt.iter().map(|entry| Exempt::of(entry)) {
+    for entry in exempt.iter().map(|entry| GuardExemption::of(entry)) {
         groups.extend(entry.group.map(json::quote));
         users.extend(entry.user.map(json::quote));
     }
@@ -69,7 +69,7 @@ pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> O
     let groups = request.at(&["userInfo", "groups"]).and_then(Value::as_array).unwrap_or_default();
     let is_in = |group: &str| groups.iter().any(|other| other.as_str() == Some(group));
     let is_exempt = |entry: &String| {
-        let entry = Exempt::of(entry);
+        let entry = GuardExemption::of(entry);
         entry.user.is_some_and(|name| name == user) || entry.group.is_some_and(is_in)
     };
     if is_in(ADMINISTRATORS) || exempt.iter().any(is_exempt) {
@@ -82,12 +82,12 @@ pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> O
 }
 
 /// Who is exempt: `user:name`, `group:name`, or a name that may be either.
-struct Exempt<'e> {
+struct GuardExemption<'e> {
     user: Option<&'e str>,
     group: Option<&'e str>,
 }
 
-impl<'e> Exempt<'e> {
+impl<'e> GuardExemption<'e> {
     fn of(entry: &'e str) -> Self {
         match (entry.strip_prefix("user:"), entry.strip_prefix("group:")) {
             (Some(user), _) => Self { user: Some(user), group: None },

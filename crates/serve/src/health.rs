@@ -20,8 +20,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::State;
-use crate::http::{AnswerBody, Connections, UnderWay};
+use crate::ServerState;
+use crate::http::{ConnectionTable, RequestGuard, ResponseBody};
 
 /// How many connections are served at once.
 const MAX_CONNECTIONS: usize = 256;
@@ -96,7 +96,7 @@ impl Readiness {
 ///
 /// # Errors
 /// When the thread cannot be started.
-pub(crate) fn serve(state: Arc<State>, listener: TcpListener) -> std::io::Result<()> {
+pub(crate) fn serve(state: Arc<ServerState>, listener: TcpListener) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("health".to_owned());
@@ -104,9 +104,9 @@ pub(crate) fn serve(state: Arc<State>, listener: TcpListener) -> std::io::Result
     Ok(())
 }
 
-async fn accept(state: Arc<State>, listener: TcpListener) {
+async fn accept(state: Arc<ServerState>, listener: TcpListener) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let port = Arc::new(Port::new(state));
+    let port = Arc::new(HealthPort::new(state));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -118,9 +118,9 @@ async fn accept(state: Arc<State>, listener: TcpListener) {
 }
 
 /// The port on which health is asked for.
-struct Port {
-    state: Arc<State>,
-    connections: Connections,
+struct HealthPort {
+    state: Arc<ServerState>,
+    connections: ConnectionTable,
     metrics_readers: Arc<Semaphore>,
     exposed: Mutex<Exposed>,
 }
@@ -135,13 +135,13 @@ struct Exposed {
 }
 
 /// What is answered, and what it takes until it is sent.
-type Answer = Response<AnswerBody<Option<OwnedSemaphorePermit>>>;
+type HealthResponse = Response<ResponseBody<Option<OwnedSemaphorePermit>>>;
 
-impl Port {
-    fn new(state: Arc<State>) -> Self {
+impl HealthPort {
+    fn new(state: Arc<ServerState>) -> Self {
         Self {
             state,
-            connections: Connections::new(MAX_CONNECTIONS),
+            connections: ConnectionTable::new(MAX_CONNECTIONS),
             metrics_readers: Arc::new(Semaphore::new(MAX_METRICS_READERS)),
             exposed: Mutex::default(),
         }
@@ -163,7 +163,7 @@ impl Port {
         }
     }
 
-    fn answer<B>(&self, request: &Request<B>, under_way: UnderWay) -> Answer {
+    fn answer<B>(&self, request: &Request<B>, under_way: RequestGuard) -> HealthResponse {
         let (status, text, reader) = match *request.method() {
             Method::GET | Method::HEAD => self.found(request.uri().path()),
             _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n".into(), None),
@@ -172,7 +172,7 @@ impl Port {
             Some(_) => "text/plain; version=0.0.4; charset=utf-8",
             None => "text/plain; charset=utf-8",
         };
-        let mut response = Response::new(AnswerBody::new(text, under_way, reader));
+        let mut response = Response::new(ResponseBody::new(text, under_way, reader));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         response

@@ -11,11 +11,11 @@ mod listener;
 mod routes;
 mod tls;
 
-pub(crate) use answer::AnswerBody;
-pub(crate) use bounds::{Bounds, Held};
-pub(crate) use connections::{Connections, UnderWay};
-pub(crate) use listener::{Phase, serve};
-pub(crate) use routes::Call;
+pub(crate) use answer::ResponseBody;
+pub(crate) use bounds::{Bounds, RequestResources};
+pub(crate) use connections::{ConnectionTable, RequestGuard};
+pub(crate) use listener::{ListenerPhase, serve};
+pub(crate) use routes::WebhookCall;
 pub(crate) use tls::configuration;
 
 use bytes::Bytes;
@@ -24,17 +24,17 @@ use hyper::{Response, StatusCode};
 use kubewright_value::json;
 
 /// What is sent back.
-pub(crate) type Answer = Response<Bytes>;
+pub(crate) type HttpResponse = Response<Bytes>;
 
 /// Returns `body`, which is JSON.
-pub(crate) fn ok(body: String) -> Answer {
+pub(crate) fn ok(body: String) -> HttpResponse {
     let mut answer = Response::new(Bytes::from(body));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
 /// Returns that what was asked for cannot be done, and why.
-pub(crate) fn problem(status: StatusCode, message: &str) -> Answer {
+pub(crate) fn problem(status: StatusCode, message: &str) -> HttpResponse {
     let mut answer = ok(format!("{{\"error\":{}}}\n", json::quote(message)));
     *answer.status_mut() = status;
     if status == StatusCode::TOO_MANY_REQUESTS {

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
 use kubewright_value::{Map, Text, Value};
 use tokio::time::sleep;
 
-use crate::State;
+use crate::ServerState;
 use crate::jitter::jitter;
-use crate::log::Level;
+use crate::log::LogLevel;
 
 /// How often a namespace is tried, when the API server does not answer or somebody else writes it.
 const MAX_TRIES: u32 = 8;
@@ -22,7 +22,7 @@ const MAX_TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Labels the namespaces of all rule languages of this server.
-pub(crate) async fn label_missing(state: Arc<State>, client: Client) {
+pub(crate) async fn label_missing(state: Arc<ServerState>, client: Client) {
     let snapshot = state.snapshot.load_full();
     let wanted = snapshot.languages().filter_map(|language| {
         let label = language.ignore_label()?;
@@ -33,8 +33,8 @@ pub(crate) async fn label_missing(state: Arc<State>, client: Client) {
         sleep(jitter(FIRST_PAUSE)).await;
         let (level, what) = match label_namespace(&client, name, label).await {
             Ok(false) => continue,
-            Ok(true) => (Level::Info, "namespace labelled: rules leave it alone".to_owned()),
-            Err(error) => (Level::Warn, format!("cannot label a namespace: {error}")),
+            Ok(true) => (LogLevel::Info, "namespace labelled: rules leave it alone".to_owned()),
+            Err(error) => (LogLevel::Warn, format!("cannot label a namespace: {error}")),
         };
         state.log.line(level, &what).text("namespace", name).text("label", label.0).write();
     }
@@ -57,7 +57,7 @@ async fn label_namespace(client: &Client, name: &str, label: (&str, &str)) -> Re
 }
 
 async fn try_to_label(client: &Client, name: &str, (key, value): (&str, &str)) -> Result<bool, Error> {
-    let path = Resource::new("", "v1", "namespaces").named("", name);
+    let path = GroupVersionResource::new("", "v1", "namespaces").named("", name);
     let namespace = match client.get(&path).await {
         Err(error) if error.is_not_found() => return Ok(false),
         found => found?,
@@ -69,6 +69,6 @@ async fn try_to_label(client: &Client, name: &str, (key, value): (&str, &str)) -
     let version = namespace.at(&["metadata", "resourceVersion"]).cloned().unwrap_or_default();
     let labels: Map = [(Text::from(key), Value::from(value))].into_iter().collect();
     let metadata = Map::from([("resourceVersion", version), ("labels", labels.into())]);
-    client.patch(&path, Patch::Merge, &Map::from([("metadata", metadata.into())]).into()).await?;
+    client.patch(&path, PatchType::Merge, &Map::from([("metadata", metadata.into())]).into()).await?;
     Ok(true)
 }

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Discovery, Limits};
+use kubewright_cluster::{CallLimits, Client, Discovery};
 use kubewright_engine::{ApiCall, ApiPath, ImageLookup, ObjectName, Query};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::registry::{Credentials, Registries};
 use crate::services::{LARGEST, Services};
-use crate::shared::Entries;
-use crate::{Looking, Lookup, Settings, Stores};
+use crate::shared::SharedEntries;
+use crate::{Looking, Lookup, ServeSettings, Stores};
 
 /// How long an answer is good.
 const GOOD: Duration = Duration::from_secs(1);
@@ -27,34 +27,34 @@ const REMEMBERED: usize = 1000;
 const REVIEWS: [&str; 2] = ["authorization.k8s.io", "authentication.k8s.io"];
 
 /// Asks the cluster.
-pub struct Live {
+pub struct ClusterLookup {
     client: Client,
     discovery: Arc<Discovery>,
     services: Services,
     registries: Registries,
     /// The namespace of the pull secrets of policies that are in none: our own.
     namespace: String,
-    entries: Entries,
-    recent: Mutex<HashMap<Query, Recent>>,
+    entries: SharedEntries,
+    recent: Mutex<HashMap<Query, RecentAnswer>>,
 }
 
 /// A question that was asked, and perhaps answered.
 #[derive(Clone)]
-struct Recent {
+struct RecentAnswer {
     since: Instant,
-    answer: Arc<OnceCell<Found>>,
+    answer: Arc<OnceCell<LookupResult>>,
 }
 
-type Found = Result<Option<Value>, String>;
+type LookupResult = Result<Option<Value>, String>;
 
-impl Live {
+impl ClusterLookup {
     /// Asks with `client`, as far as `settings` let it.
     #[must_use]
     pub fn new(
         client: &Client,
         discovery: &Arc<Discovery>,
         stores: &Arc<Stores>,
-        settings: &Settings,
+        settings: &ServeSettings,
     ) -> Self {
         Self {
             client: client.clone(),
@@ -62,12 +62,12 @@ impl Live {
             services: Services::new(&settings.allowed_hosts),
             registries: Registries::new(&settings.allowed_registries),
             namespace: settings.namespace.clone(),
-            entries: Entries::new(client.clone(), Arc::clone(stores), settings),
+            entries: SharedEntries::new(client.clone(), Arc::clone(stores), settings),
             recent: Mutex::default(),
         }
     }
 
-    async fn once(&self, query: &Query, deadline: Instant) -> Found {
+    async fn once(&self, query: &Query, deadline: Instant) -> LookupResult {
         let recent = self.recent(query);
         // Who waits takes over where the one who asked has no more time; that it had none is no answer for others.
         let asking = || async {
@@ -79,7 +79,7 @@ impl Live {
         recent.answer.get_or_try_init(asking).await?.clone()
     }
 
-    fn recent(&self, query: &Query) -> Recent {
+    fn recent(&self, query: &Query) -> RecentAnswer {
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < GOOD) {
             return known.clone();
@@ -87,14 +87,14 @@ impl Live {
         if all.len() >= REMEMBERED {
             all.retain(|_, known| known.since.elapsed() < GOOD);
         }
-        let new = Recent { since: Instant::now(), answer: Arc::default() };
+        let new = RecentAnswer { since: Instant::now(), answer: Arc::default() };
         if all.len() < REMEMBERED {
             all.insert(query.clone(), new.clone());
         }
         new
     }
 
-    async fn ask(&self, query: &Query, deadline: Instant) -> Found {
+    async fn ask(&self, query: &Query, deadline: Instant) -> LookupResult {
         match query {
             Query::Object(name) => self.object(name, deadline).await,
             Query::Api(call) => self.call(call, deadline).await,
@@ -133,7 +133,7 @@ impl Live {
         Ok(credentials)
     }
 
-    async fn object(&self, name: &ObjectName, deadline: Instant) -> Found {
+    async fn object(&self, name: &ObjectName, deadline: Instant) -> LookupResult {
         let ObjectName { group, kind, namespace, name } = name;
         let found = self.discovery.of_kind(group, kind).await.map_err(|error| error.to_string())?;
         let Some(resource) = found else { return Ok(None) };
@@ -146,7 +146,7 @@ impl Live {
         self.get(&ApiPath::parse(&path.to_string())?, deadline).await
     }
 
-    async fn call(&self, call: &ApiCall, deadline: Instant) -> Found {
+    async fn call(&self, call: &ApiCall, deadline: Instant) -> LookupResult {
         if call.service.is_some() {
             let answered = self.services.call(call).await?;
             return match answered.status {
@@ -166,13 +166,13 @@ impl Live {
         }
     }
 
-    async fn get(&self, path: &ApiPath, deadline: Instant) -> Found {
+    async fn get(&self, path: &ApiPath, deadline: Instant) -> LookupResult {
         let answer = self.within(deadline).raw("GET", path, None).await;
         read(answer)
     }
 
     /// A review must not leave anything behind.
-    async fn post(&self, path: &ApiPath, call: &ApiCall, deadline: Instant) -> Found {
+    async fn post(&self, path: &ApiPath, call: &ApiCall, deadline: Instant) -> LookupResult {
         let is_dry = path.query.iter().any(|(key, value)| key == "dryRun" && value == "All");
         if !is_dry && !REVIEWS.contains(&path.group.as_str()) {
             return Err("a call may not store anything".to_owned());
@@ -186,23 +186,23 @@ impl Live {
 
     fn within(&self, deadline: Instant) -> Client {
         let time = deadline.saturating_duration_since(Instant::now());
-        self.client.limited(Limits { time, size: LARGEST })
+        self.client.limited(CallLimits { time, size: LARGEST })
     }
 }
 
-impl Lookup for Live {
+impl Lookup for ClusterLookup {
     fn look_up<'a>(&'a self, query: &'a Query, deadline: Instant) -> Looking<'a> {
         Box::pin(self.once(query, deadline))
     }
 }
 
-impl std::fmt::Debug for Live {
+impl std::fmt::Debug for ClusterLookup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Live").field("services", &self.services).finish_non_exhaustive()
     }
 }
 
-fn read(answer: Result<String, kubewright_cluster::Error>) -> Found {
+fn read(answer: Result<String, kubewright_cluster::Error>) -> LookupResult {
     match answer {
         Ok(text) => json::parse(&text).map(Some).map_err(|error| format!("the answer is not JSON: {error}")),
         Err(error) if error.is_not_found() => Ok(None),

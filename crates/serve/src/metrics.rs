@@ -19,14 +19,14 @@ use requests::Requests;
 use rules::RuleMeters;
 use text::Exposition;
 
-use crate::State;
+use crate::ServerState;
 
 /// How many series there may be whose labels come from outside.
 const SERIES: usize = 10_000;
 
 /// Why a review was turned away unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Overload {
+pub(crate) enum OverloadReason {
     /// As many reviews are under way as may be.
     InFlight,
     /// The bodies of reviews take as much memory as they may.
@@ -39,7 +39,7 @@ const OVERLOADS: [&str; 3] = ["in_flight", "memory", "slow_lane"];
 
 /// Why a review could not be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum UndecidedReason {
     /// A rule made the program fail.
     Panic,
     /// There was no time left.
@@ -54,7 +54,7 @@ const TROUBLES: [&str; 4] = ["panic", "deadline", "steps", "unsynced"];
 
 /// Why a rule could not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RuleError {
+pub(crate) enum RuleErrorReason {
     /// It does not fit the object.
     Evaluation,
     /// It reached a limit.
@@ -123,7 +123,7 @@ impl Metrics {
     /// Returns how many reviews failed because a rule made the program fail.
     #[must_use]
     pub fn panics(&self) -> u64 {
-        at(&self.troubles, Trouble::Panic as usize)
+        at(&self.troubles, UndecidedReason::Panic as usize)
     }
 
     /// Returns how many reviews are under way.
@@ -145,15 +145,15 @@ impl Metrics {
         self.in_flight.store(now, Ordering::Relaxed);
     }
 
-    pub(crate) fn overloaded(&self, reason: Overload) {
+    pub(crate) fn overloaded(&self, reason: OverloadReason) {
         add(&self.overloads, reason as usize);
     }
 
-    pub(crate) fn troubled(&self, trouble: Trouble) {
+    pub(crate) fn troubled(&self, trouble: UndecidedReason) {
         add(&self.troubles, trouble as usize);
     }
 
-    pub(crate) fn rule_failed(&self, reason: RuleError) {
+    pub(crate) fn rule_failed(&self, reason: RuleErrorReason) {
         add(&self.rule_errors, reason as usize);
     }
 
@@ -205,7 +205,7 @@ fn at(counters: &[AtomicU64], place: usize) -> u64 {
 }
 
 /// Returns everything that is counted, as Prometheus reads it.
-pub(crate) fn exposition(state: &State) -> String {
+pub(crate) fn exposition(state: &ServerState) -> String {
     let metrics = &state.metrics;
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let mut text = Exposition::default();
@@ -270,7 +270,7 @@ fn exposed_reasons(metrics: &Metrics, text: &mut Exposition) {
     counted("kubewright_rule_errors_total", errors, &RULE_ERRORS, &metrics.rule_errors);
 }
 
-fn exposed_snapshot(state: &State, text: &mut Exposition) {
+fn exposed_snapshot(state: &ServerState, text: &mut Exposition) {
     let metrics = &state.metrics;
     let synced = metrics.synced_at.load(Ordering::Relaxed);
     if synced > 0 {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use kubewright_engine::World;
 use tokio::sync::mpsc;
 
-use crate::certificates::{Keys, Step, Terms, follow, now, read, take};
-use crate::log::Level;
-use crate::server::{ServeError, Server, asked_to_stop, log_panics};
-use crate::{Settings, Snapshot, State, workers};
+use crate::certificates::{CertificateKeys, CertificateStep, CertificateTerms, follow, now, read, take};
+use crate::log::LogLevel;
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
+use crate::{ServeSettings, ServerState, Snapshot, workers};
 
 const TEN_YEARS: Duration = Duration::from_secs(3650 * 86_400);
 
@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// # Errors
 /// When it cannot begin.
 pub fn offline(
-    settings: Settings,
+    settings: ServeSettings,
     snapshot: Snapshot,
     world: Box<dyn World + Send>,
     ca: Option<&Path>,
@@ -38,7 +38,7 @@ pub fn offline(
         written.map_err(|error| ServeError::Write(path.to_owned(), error))?;
     }
     let (notices, mut told) = mpsc::channel(1000);
-    let mut state = State::new(settings, notices);
+    let mut state = ServerState::new(settings, notices);
     state.world = world;
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     state.snapshot.store(Arc::new(snapshot));
@@ -46,7 +46,7 @@ pub fn offline(
     state.metrics.certificate_expires(state.certificates.expiry());
     let state = Arc::new(state);
     log_panics(&state);
-    state.log.line(Level::Info, "rules loaded").number("rules", rules as u64).write();
+    state.log.line(LogLevel::Info, "rules loaded").number("rules", rules as u64).write();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
@@ -56,13 +56,13 @@ pub fn offline(
             tokio::spawn(follow(Arc::clone(&state), folder));
         }
         let resolver = state.certificates.resolver();
-        Server::bind(state)?.serve(resolver, asked_to_stop()).await
+        WebhookServer::bind(state)?.serve(resolver, asked_to_stop()).await
     })
 }
 
 /// Returns a certificate for this machine alone, which nobody will renew.
-fn self_made() -> Result<Keys, String> {
+fn self_made() -> Result<CertificateKeys, String> {
     let names = NAMES.into_iter().map(str::to_owned).collect();
-    let terms = Terms { names, life: TEN_YEARS, grace: Duration::ZERO };
-    take(Step::Make, &Keys::default(), now(), &terms).map_err(|error| error.to_string())
+    let terms = CertificateTerms { names, life: TEN_YEARS, grace: Duration::ZERO };
+    take(CertificateStep::Make, &CertificateKeys::default(), now(), &terms).map_err(|error| error.to_string())
 }

@@ -17,33 +17,33 @@ use hyper::StatusCode;
 use kubewright_engine::{Decision, Operation, Request};
 use kubewright_value::Text;
 
-use crate::http::{Answer, Call, ok, problem};
-use crate::metrics::{Overload, Trouble};
-use crate::{Snapshot, State};
+use crate::http::{HttpResponse, WebhookCall, ok, problem};
+use crate::metrics::{OverloadReason, UndecidedReason};
+use crate::{ServerState, Snapshot};
 pub(crate) use overruns::Overruns;
-pub use read::{BadReview, Review};
-pub use response::Verdict;
+pub use read::{AdmissionReview, BadReview};
+pub use response::AdmissionResponse;
 
 /// How long is waited before it is looked again whether something is known.
 const MOMENT: Duration = Duration::from_millis(10);
 
 /// Why a review was not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undecided {
-    Trouble(Trouble),
-    Overload,
+enum UndecidedReview {
+    UndecidedReason(UndecidedReason),
+    OverloadReason,
 }
 
 /// Answers the review of `call`.
-pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
+pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> HttpResponse {
     let begun = Instant::now();
     let deadline = call.deadline;
     if !state.readiness.is_loaded() {
-        return undecided(state, &call.hook, "", Undecided::Trouble(Trouble::Unsynced));
+        return undecided(state, &call.hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Unsynced));
     }
     // The text is not needed while the rules are asked.
     let bytes = std::mem::take(&mut call.bytes);
-    let mut review = match Review::read(&bytes) {
+    let mut review = match AdmissionReview::read(&bytes) {
         Ok(review) => review,
         Err(BadReview(message)) => {
             state.metrics.refused_request();
@@ -55,20 +55,30 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
-            return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
+            return undecided(
+                state,
+                hook,
+                &review.request.uid,
+                UndecidedReview::UndecidedReason(UndecidedReason::Unsynced),
+            );
         };
         (review.request.roles, review.request.cluster_roles) = roles;
     }
     let uid = review.request.uid.clone();
-    let case = decide::Case::new(state, &snapshot, &call, review);
+    let case = decide::PendingReview::new(state, &snapshot, &call, review);
     match decide::decided(case, deadline).await {
         Ok((review, decision)) => {
-            let said = || Verdict::of(&snapshot, &review, &decision);
+            let said = || AdmissionResponse::of(&snapshot, &review, &decision);
             let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
-                return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
+                return undecided(
+                    state,
+                    hook,
+                    &uid,
+                    UndecidedReview::UndecidedReason(UndecidedReason::Panic),
+                );
             };
             let body = verdict.written(&review.request.uid);
-            let told = observe::Told { state, snapshot: &snapshot, hook, review: &review };
+            let told = observe::ReviewObserver { state, snapshot: &snapshot, hook, review: &review };
             told.tell(&decision, &verdict, begun.elapsed());
             if state.traces.is_on() {
                 told.trace(&decision, call.parent, begun.elapsed());
@@ -80,12 +90,16 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
 }
 
 /// Returns that a review for `hook` was not answered in time.
-pub(crate) fn late(state: &State, hook: &str) -> Answer {
-    undecided(state, hook, "", Undecided::Trouble(Trouble::Deadline))
+pub(crate) fn late(state: &ServerState, hook: &str) -> HttpResponse {
+    undecided(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
 }
 
 /// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
-async fn roles_of(state: &State, review: &Review, deadline: Instant) -> Option<(Vec<Text>, Vec<Text>)> {
+async fn roles_of(
+    state: &ServerState,
+    review: &AdmissionReview,
+    deadline: Instant,
+) -> Option<(Vec<Text>, Vec<Text>)> {
     let Request { user, namespace, .. } = &review.request;
     loop {
         match state.roles.of(user, namespace) {
@@ -95,29 +109,33 @@ async fn roles_of(state: &State, review: &Review, deadline: Instant) -> Option<(
     }
 }
 
-fn undecided(state: &State, hook: &str, uid: &str, reason: Undecided) -> Answer {
+fn undecided(state: &ServerState, hook: &str, uid: &str, reason: UndecidedReview) -> HttpResponse {
     let (status, message) = match reason {
-        Undecided::Overload => {
-            state.metrics.overloaded(Overload::SlowLane);
+        UndecidedReview::OverloadReason => {
+            state.metrics.overloaded(OverloadReason::SlowLane);
             (StatusCode::TOO_MANY_REQUESTS, "too many slow reviews are under way")
         }
-        Undecided::Trouble(trouble) => {
+        UndecidedReview::UndecidedReason(trouble) => {
             state.metrics.troubled(trouble);
             match trouble {
-                Trouble::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
-                Trouble::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
-                Trouble::Steps => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps"),
-                Trouble::Unsynced => (StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet"),
+                UndecidedReason::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
+                UndecidedReason::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
+                UndecidedReason::Steps => {
+                    (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps")
+                }
+                UndecidedReason::Unsynced => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet")
+                }
             }
         }
     };
-    let line = state.log.line(crate::log::Level::Error, "a review could not be decided");
+    let line = state.log.line(crate::log::LogLevel::Error, "a review could not be decided");
     line.text("uid", uid).text("webhook", hook).text("reason", message).write();
     problem(status, message)
 }
 
 /// Returns whether an answer may change the object.
-fn may_patch(review: &Review, decision: &Decision) -> bool {
+fn may_patch(review: &AdmissionReview, decision: &Decision) -> bool {
     decision.is_allowed
         && review.has_object
         && matches!(review.request.operation, Operation::Create | Operation::Update)
@@ -129,9 +147,9 @@ fn may_patch(review: &Review, decision: &Decision) -> bool {
 /// # Errors
 /// When it is no review.
 pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
-    let review = Review::read(bytes)?;
+    let review = AdmissionReview::read(bytes)?;
     let world = kubewright_engine::ClosedWorld::default();
     let Some(decision) = decide::at_once(snapshot, hook, &review.request, &world) else { return Ok(None) };
-    let verdict = Verdict::of(snapshot, &review, &decision);
+    let verdict = AdmissionResponse::of(snapshot, &review, &decision);
     Ok(Some(verdict.written(&review.request.uid)))
 }

@@ -13,9 +13,9 @@ use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::admission_policies::Progress;
-use crate::log::Level;
-use crate::{Settings, Snapshot, State, Stores, admitted};
+use crate::admission_policies::GenerationProgress;
+use crate::log::LogLevel;
+use crate::{ServeSettings, ServerState, Snapshot, Stores, admitted};
 
 /// How long nothing must happen before rules are compiled.
 const QUIET: Duration = Duration::from_millis(30);
@@ -50,12 +50,15 @@ const CACHES: &str = "caches";
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Result<watch::Receiver<u64>> {
+pub fn keep_compiled(
+    state: &Arc<ServerState>,
+    stores: &Arc<Stores>,
+) -> std::io::Result<watch::Receiver<u64>> {
     state.readiness.wait_for(RULES);
     state.readiness.wait_for(CACHES);
     let (sender, receiver) = watch::channel(0);
     let (state, stores) = (Arc::clone(state), Arc::clone(stores));
-    let compiler = Compiler {
+    let compiler = RuleCompiler {
         state,
         stores,
         known: None,
@@ -70,18 +73,18 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
     Ok(receiver)
 }
 
-struct Compiler {
-    state: Arc<State>,
+struct RuleCompiler {
+    state: Arc<ServerState>,
     stores: Arc<Stores>,
     /// What the rules of the moment were made from.
-    known: Option<Objects>,
+    known: Option<RuleObjects>,
     is_ready: bool,
     /// When they are compiled anew though nothing has changed.
     fresh_until: Instant,
     generations: watch::Sender<u64>,
 }
 
-impl Compiler {
+impl RuleCompiler {
     async fn run(mut self) {
         let mut changes = self.stores.changes();
         let mut is_change = true;
@@ -104,7 +107,7 @@ impl Compiler {
     /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
     async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
-        let objects = Objects::of(&self.stores, &self.state);
+        let objects = RuleObjects::of(&self.stores, &self.state);
         let is_same = self.known.as_ref() == Some(&objects);
         if is_change && is_same {
             return;
@@ -115,7 +118,10 @@ impl Compiler {
         self.fresh_until = begun + OLD;
         let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
-            self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
+            self.state
+                .log
+                .line(LogLevel::Error, "the rules could not be loaded; those of before go on")
+                .write();
             return;
         };
         let took = begun.elapsed();
@@ -132,7 +138,7 @@ impl Compiler {
         self.state.readiness.done(RULES);
         self.generations.send_replace(generation);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let line = self.state.log.line(Level::Info, "rules loaded").number("generation", generation);
+        let line = self.state.log.line(LogLevel::Info, "rules loaded").number("generation", generation);
         line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
     }
 
@@ -161,11 +167,11 @@ impl Compiler {
 
 /// Rule objects and exceptions from them, without what compiling does not look at.
 #[derive(PartialEq)]
-struct Objects {
+struct RuleObjects {
     rules: Vec<Value>,
     exceptions: Vec<Value>,
     /// The rules that the API server enforces itself.
-    progress: Arc<Progress>,
+    progress: Arc<GenerationProgress>,
 }
 
 /// Waits until nothing happens for a moment.
@@ -177,8 +183,8 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
     {}
 }
 
-impl Objects {
-    fn of(stores: &Stores, state: &State) -> Self {
+impl RuleObjects {
+    fn of(stores: &Stores, state: &ServerState) -> Self {
         let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
         Self {
             rules: of_role(WatchRole::Rule).collect(),
@@ -188,8 +194,8 @@ impl Objects {
     }
 
     /// Returns the rules, and after how long an exception from them ends.
-    fn snapshot(&self, state: &State, generation: u64) -> (Snapshot, Duration) {
-        let Settings { options, dialects, exception_namespaces, .. } = &state.settings;
+    fn snapshot(&self, state: &ServerState, generation: u64) -> (Snapshot, Duration) {
+        let ServeSettings { options, dialects, exception_namespaces, .. } = &state.settings;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
         let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();

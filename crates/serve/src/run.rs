@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{Client, Config, Discovery, Pace, Resource};
+use kubewright_cluster::{Client, Config, Discovery, GroupVersionResource, WatchPolicy};
 use kubewright_value::Map;
 use tokio::sync::mpsc;
 
 use crate::admission_policies::{self, ADMISSION_POLICIES};
 use crate::certificates::{self, CERTIFICATE};
-use crate::server::{ServeError, Server, asked_to_stop, log_panics};
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{
-    Bindings, Known, Live, Settings, State, Stores, ignored_namespaces, keep_compiled, tell, watch_over,
-    webhooks, workers,
+    CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
+    keep_compiled, tell, watch_over, webhooks, workers,
 };
 
 /// How many notices wait to be told.
@@ -23,7 +23,7 @@ const NOTICES: usize = 1000;
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<(), ServeError> {
+pub fn run(settings: ServeSettings, config: Config, makes_namespace: bool) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
@@ -44,14 +44,14 @@ pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<
 ///
 /// # Panics
 /// Outside of a runtime.
-pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
+pub fn start(settings: ServeSettings, client: Client) -> Result<WebhookServer, ServeError> {
     let (notices, told) = mpsc::channel(NOTICES);
-    let mut state = State::new(settings, notices);
-    let stores = Stores::start(&client, &state.settings, Pace::default());
-    state.world = Box::new(Known(Arc::clone(&stores)));
+    let mut state = ServerState::new(settings, notices);
+    let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
+    state.world = Box::new(CachedWorld(Arc::clone(&stores)));
     let discovery = Arc::new(Discovery::new(client.clone()));
-    let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
-    state.lookup = Box::new(Live::new(&client, &discovery, &stores, &state.settings));
+    let bindings = Arc::new(RoleIndex::new(Arc::clone(&stores)));
+    state.lookup = Box::new(ClusterLookup::new(&client, &discovery, &stores, &state.settings));
     state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);
@@ -61,7 +61,7 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
         state.readiness.wait_for(ADMISSION_POLICIES);
     }
     let snapshots = keep_compiled(&state, &stores)?;
-    let server = Server::bind(Arc::clone(&state))?;
+    let server = WebhookServer::bind(Arc::clone(&state))?;
 
     tokio::spawn(watch_over(Arc::clone(&state), Arc::clone(&stores)));
     tokio::spawn(tell(
@@ -95,11 +95,11 @@ async fn make_namespace(client: &Client, name: &str) {
     let metadata = Map::from([("name", name.into())]);
     let namespace =
         Map::from([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
-    let _ = client.create(&Resource::new("", "v1", "namespaces").all(), &namespace.into()).await;
+    let _ = client.create(&GroupVersionResource::new("", "v1", "namespaces").all(), &namespace.into()).await;
 }
 
 /// A name that no other replica has: that of the pod, and for several processes on one machine their number.
-fn instance(settings: &Settings) -> String {
+fn instance(settings: &ServeSettings) -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     format!("{}-{}", host.as_deref().unwrap_or(&settings.name), std::process::id())
 }

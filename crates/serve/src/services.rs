@@ -24,7 +24,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use self::url::Url;
+use self::url::ServiceUrl;
 
 /// How large an answer may be.
 pub(crate) const LARGEST: usize = 2 << 20;
@@ -52,14 +52,14 @@ const SYSTEM: [&str; 4] = [
 /// Calls services.
 #[derive(Debug)]
 pub(crate) struct Services {
-    allowed: Vec<Allowed>,
+    allowed: Vec<AllowedHost>,
     /// Which addresses are never called.
     is_forbidden: fn(IpAddr) -> bool,
 }
 
 /// A host that may be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedHost {
     is_tls: bool,
     host: String,
     /// Any, where it is not said.
@@ -68,7 +68,7 @@ pub(crate) struct Allowed {
 
 /// What a service answered.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct ServiceAnswer {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Answered {
 impl Services {
     /// `hosts` are written `host`, `host:port` or `https://host`; only with `http://` it may be without TLS.
     pub(crate) fn new(hosts: &[String]) -> Self {
-        let allowed = hosts.iter().filter_map(|host| Allowed::parse(host)).collect();
+        let allowed = hosts.iter().filter_map(|host| AllowedHost::parse(host)).collect();
         Self { allowed, is_forbidden: address::is_forbidden }
     }
 
@@ -84,8 +84,8 @@ impl Services {
     ///
     /// # Errors
     /// When it may not be called, or does not answer.
-    pub(crate) async fn call(&self, call: &ApiCall) -> Result<Answered, String> {
-        let url = Url::parse(&call.url)?;
+    pub(crate) async fn call(&self, call: &ApiCall) -> Result<ServiceAnswer, String> {
+        let url = ServiceUrl::parse(&call.url)?;
         if !self.allowed.iter().any(|allowed| allowed.is(&url)) {
             let host = &url.host;
             return Err(format!(
@@ -111,7 +111,7 @@ impl Services {
     }
 
     /// Returns the address of the host. Where one of several is forbidden, somebody plays a trick.
-    async fn resolve(&self, url: &Url) -> Result<SocketAddr, String> {
+    async fn resolve(&self, url: &ServiceUrl) -> Result<SocketAddr, String> {
         let found = match url.host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, url.port)],
             Err(_) => {
@@ -126,7 +126,7 @@ impl Services {
     }
 }
 
-impl Allowed {
+impl AllowedHost {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (is_tls, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
@@ -144,12 +144,12 @@ impl Allowed {
         !self.is_tls
     }
 
-    pub(crate) fn is(&self, url: &Url) -> bool {
+    pub(crate) fn is(&self, url: &ServiceUrl) -> bool {
         self.host == url.host && (url.is_tls || !self.is_tls) && self.port.is_none_or(|port| port == url.port)
     }
 }
 
-fn request(call: &ApiCall, url: &Url, service: &ServiceCall) -> Result<Request<Full<Bytes>>, String> {
+fn request(call: &ApiCall, url: &ServiceUrl, service: &ServiceCall) -> Result<Request<Full<Bytes>>, String> {
     let method = match call.method.as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
@@ -204,7 +204,7 @@ pub(crate) async fn send(
     sender.send_request(request).await.map_err(io::Error::other)
 }
 
-async fn read(response: Response<hyper::body::Incoming>) -> Result<Answered, String> {
+async fn read(response: Response<hyper::body::Incoming>) -> Result<ServiceAnswer, String> {
     let status = response.status().as_u16();
     let mut body = response.into_body();
     let mut bytes = Vec::new();
@@ -217,7 +217,7 @@ async fn read(response: Response<hyper::body::Incoming>) -> Result<Answered, Str
         bytes.extend_from_slice(data);
     }
     let body = String::from_utf8(bytes).map_err(|_| "the answer is no text".to_owned())?;
-    Ok(Answered { status, body })
+    Ok(ServiceAnswer { status, body })
 }
 
 #[cfg(test)]

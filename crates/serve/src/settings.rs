@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use kubewright_dialects::Options;
 
-use crate::log::Level;
+use crate::log::LogLevel;
 
 /// What the operator decides.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ServeSettings {
     /// Where reviews are answered, over TLS.
     pub address: SocketAddr,
     /// Where health and metrics are answered, without TLS.
@@ -54,12 +54,12 @@ pub struct Settings {
     /// How long reviews are still answered after the signal to stop, so that nobody is sent here any more.
     pub drain: Duration,
     /// What is logged.
-    pub log_level: Level,
+    pub log_level: LogLevel,
     /// Where traces go, such as `http://collector:4318`.
     pub otlp_endpoint: Option<String>,
 }
 
-impl Default for Settings {
+impl Default for ServeSettings {
     fn default() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9443)),
@@ -83,7 +83,7 @@ impl Default for Settings {
             max_in_flight: 64 * workers(),
             max_connections: 1000,
             drain: Duration::from_secs(5),
-            log_level: Level::Info,
+            log_level: LogLevel::Info,
             otlp_endpoint: None,
         }
     }

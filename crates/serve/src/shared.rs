@@ -5,25 +5,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use kubewright_cluster::{Client, Pace, Store, keep};
+use kubewright_cluster::{Client, Store, WatchPolicy, keep};
 use kubewright_engine::{Dialect, InCluster, Shared, WatchRole};
 use kubewright_value::{Document, Text, Value};
 
-use crate::{Settings, Stores};
+use crate::{ServeSettings, Stores};
 
 /// How many entries are kept at once.
 const MOST: usize = 1000;
 
 /// Entries that somebody has asked for.
-pub(crate) struct Entries {
+pub(crate) struct SharedEntries {
     client: Client,
     stores: Arc<Stores>,
     dialects: Vec<Box<dyn Dialect>>,
-    kept: Mutex<HashMap<Text, Arc<Entry>>>,
+    kept: Mutex<HashMap<Text, Arc<SharedEntry>>>,
 }
 
 /// An entry as one version of its object describes it.
-struct Entry {
+struct SharedEntry {
     version: Text,
     document: Document,
     from: Shared,
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// It is watched for as long as it is kept.
-impl Drop for Entry {
+impl Drop for SharedEntry {
     fn drop(&mut self) {
         if let Some(watching) = &self.watching {
             watching.abort();
@@ -41,8 +41,8 @@ impl Drop for Entry {
     }
 }
 
-impl Entries {
-    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &Settings) -> Self {
+impl SharedEntries {
+    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
         Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
     }
 
@@ -88,7 +88,7 @@ impl Entries {
     }
 
     /// Returns the entry called `name` as the cluster has it now.
-    fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<Entry>), String> {
+    fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<SharedEntry>), String> {
         for (watched, store) in self.stores.of_role(WatchRole::Shared) {
             if !store.is_synced() {
                 return Err("the global context entries are not known yet".to_owned());
@@ -103,7 +103,7 @@ impl Entries {
         Err(format!("there is no global context entry `{name}`"))
     }
 
-    fn kept(&self, language: &dyn InCluster, name: &str, object: Value) -> Result<Arc<Entry>, String> {
+    fn kept(&self, language: &dyn InCluster, name: &str, object: Value) -> Result<Arc<SharedEntry>, String> {
         let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
         let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
         let version = Text::from(format!("{uid} {generation}"));
@@ -119,18 +119,19 @@ impl Entries {
         let store = Arc::new(Store::default());
         let watching = match &from {
             Shared::Objects(path) => {
-                let keeping = keep(self.client.clone(), path.clone(), Arc::clone(&store), Pace::default());
+                let keeping =
+                    keep(self.client.clone(), path.clone(), Arc::clone(&store), WatchPolicy::default());
                 Some(tokio::spawn(keeping).abort_handle())
             }
             Shared::Call(..) => None,
         };
         let answered = tokio::sync::Mutex::default();
-        let entry = Arc::new(Entry { version, document, from, store, watching, answered });
+        let entry = Arc::new(SharedEntry { version, document, from, store, watching, answered });
         kept.insert(name.into(), Arc::clone(&entry));
         Ok(entry)
     }
 
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Entry>>> {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<SharedEntry>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

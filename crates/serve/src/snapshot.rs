@@ -12,7 +12,7 @@ use kubewright_engine::{
 use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Text, Value};
 
-use crate::admission_policies::Progress;
+use crate::admission_policies::GenerationProgress;
 
 /// The rules of one moment.
 pub struct Snapshot {
@@ -73,7 +73,7 @@ impl Snapshot {
     /// language reads is left out; one that cannot be compiled leaves its neighbours standing.
     #[must_use]
     pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
-        Self::beside(options, names, documents, generation, &Progress::default())
+        Self::beside(options, names, documents, generation, &GenerationProgress::default())
     }
 
     /// Compiles `documents` as [`of`](Self::of) does, without the rules that the API server enforces itself.
@@ -83,7 +83,7 @@ impl Snapshot {
         names: &[String],
         documents: &[Document],
         generation: u64,
-        progress: &Progress,
+        progress: &GenerationProgress,
     ) -> Self {
         let mut dialects = kubewright_dialects::all(options);
         dialects.retain(|dialect| {
@@ -194,7 +194,7 @@ impl Building {
         dialect: &dyn Dialect,
         cluster: &dyn InCluster,
         document: &Document,
-        progress: &Progress,
+        progress: &GenerationProgress,
     ) {
         // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
         let budget = &mut self.budget;

@@ -11,20 +11,20 @@ use kubewright_engine::{ClosedWorld, Query, World};
 use kubewright_value::{Text, Value};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::admission_policies::Progress;
+use crate::admission_policies::GenerationProgress;
 use crate::health::Readiness;
-use crate::http::{Bounds, Connections};
+use crate::http::{Bounds, ConnectionTable};
 use crate::lane::{Lane, LargeRuntime};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::Overruns;
 use crate::traces::Traces;
-use crate::{Certificates, Notice, Settings, Snapshot, workers};
+use crate::{Certificates, Notice, ServeSettings, Snapshot, workers};
 
-/// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
-pub struct State {
+/// What all parts of the server share. Made by [`ServerState::new`], changed where a cluster is there, then shared.
+pub struct ServerState {
     /// What the operator decided.
-    pub settings: Settings,
+    pub settings: ServeSettings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
     /// What is served, and what the API server should believe.
@@ -40,7 +40,7 @@ pub struct State {
     /// Who knows the roles of the one who asks.
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
-    pub admission_policies: ArcSwap<Progress>,
+    pub admission_policies: ArcSwap<GenerationProgress>,
     /// What is counted.
     pub metrics: Metrics,
     /// What is told.
@@ -50,7 +50,7 @@ pub struct State {
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
-    pub(crate) connections: Connections,
+    pub(crate) connections: ConnectionTable,
     /// Which reviews kept others waiting.
     pub(crate) overruns: Overruns,
     /// Where reviews with large bodies are read, decided and answered.
@@ -98,9 +98,9 @@ pub trait Roles: Send + Sync {
 
 /// Without a cluster there is nobody to ask.
 #[derive(Debug, Clone, Copy)]
-pub struct Nobody;
+pub struct NoCluster;
 
-impl Lookup for Nobody {
+impl Lookup for NoCluster {
     fn is_there(&self) -> bool {
         false
     }
@@ -110,23 +110,23 @@ impl Lookup for Nobody {
     }
 }
 
-impl Roles for Nobody {
+impl Roles for NoCluster {
     fn of(&self, _: &Value, _: &str) -> Option<(Vec<Text>, Vec<Text>)> {
         Some((Vec::new(), Vec::new()))
     }
 }
 
-impl State {
+impl ServerState {
     /// Returns the state of a server that knows no rule and no cluster yet.
     #[must_use]
-    pub fn new(settings: Settings, notices: mpsc::Sender<Notice>) -> Self {
+    pub fn new(settings: ServeSettings, notices: mpsc::Sender<Notice>) -> Self {
         Self {
             snapshot: ArcSwap::from_pointee(Snapshot::empty()),
             notices,
             world: Box::new(ClosedWorld::default()),
-            lookup: Box::new(Nobody),
+            lookup: Box::new(NoCluster),
             client: None,
-            roles: Box::new(Nobody),
+            roles: Box::new(NoCluster),
             admission_policies: ArcSwap::default(),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
@@ -134,7 +134,7 @@ impl State {
             traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),
-            connections: Connections::new(settings.max_connections),
+            connections: ConnectionTable::new(settings.max_connections),
             overruns: Overruns::default(),
             large: LargeRuntime::default(),
             medium: Lane::new("medium", workers(), MEDIUM_PLACES),
@@ -148,7 +148,7 @@ impl State {
     }
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").field("settings", &self.settings).finish_non_exhaustive()
     }

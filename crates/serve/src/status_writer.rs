@@ -6,15 +6,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
 use kubewright_engine::{ApiPath, ObjectName, RuleReport, Watched};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::Receiver;
 
-use crate::events::{Events, Regarding, Write};
+use crate::events::{EventQueue, EventWrite, Regarding};
 use crate::jitter::jitter;
-use crate::statuses::{self, Failures};
-use crate::{Notice, NoticeKind, Snapshot, State, Stores};
+use crate::statuses::{self, RecordedFailures};
+use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
 
 /// How often is looked what there is to write.
 const TICK: Duration = Duration::from_millis(500);
@@ -30,16 +30,16 @@ const CALL: Duration = Duration::from_secs(5);
 
 /// Writes Events and statuses as long as the server lives. `instance` is a name that no other replica has.
 pub async fn run(
-    state: Arc<State>,
+    state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
     mut notices: Receiver<Notice>,
     instance: String,
 ) {
-    let client = client.limited(kubewright_cluster::Limits { time: CALL, ..Default::default() });
-    let mut teller = Teller {
-        events: Events::new(&instance, Instant::now()),
-        failures: Failures::default(),
+    let client = client.limited(kubewright_cluster::CallLimits { time: CALL, ..Default::default() });
+    let mut teller = StatusWriter {
+        events: EventQueue::new(&instance, Instant::now()),
+        failures: RecordedFailures::default(),
         sent: HashMap::new(),
         generation: None,
         stores,
@@ -61,18 +61,18 @@ pub async fn run(
     }
 }
 
-struct Teller {
+struct StatusWriter {
     client: Client,
     stores: Arc<Stores>,
-    events: Events,
-    failures: Failures,
+    events: EventQueue,
+    failures: RecordedFailures,
     /// The last change to the status of each rule object.
     sent: HashMap<ObjectName, (Value, Instant)>,
     /// The snapshot whose statuses are written.
     generation: Option<u64>,
 }
 
-impl Teller {
+impl StatusWriter {
     fn hear(&mut self, notice: &Notice) {
         let (now, time) = (Instant::now(), SystemTime::now());
         self.events.add(notice, now, time);
@@ -146,7 +146,7 @@ impl Teller {
         {
             return Ok(());
         }
-        match self.client.patch(&path, Patch::Merge, &change).await {
+        match self.client.patch(&path, PatchType::Merge, &change).await {
             Ok(_) => {
                 self.failures.written(&state.name, now);
                 self.sent.insert(state.name.clone(), (change, now));
@@ -167,18 +167,19 @@ fn may_pass(error: &Error) -> bool {
     error.code().is_none_or(|code| matches!(code, 404 | 429) || code >= 500)
 }
 
-async fn put(client: &Client, write: &Write) -> Result<Value, Error> {
-    let events = Resource::new("", "v1", "events");
+async fn put(client: &Client, write: &EventWrite) -> Result<Value, Error> {
+    let events = GroupVersionResource::new("", "v1", "events");
     if write.is_new {
         return client.create(&events.within(&write.namespace), &write.object).await;
     }
-    client.patch(&events.named(&write.namespace, &write.name), Patch::Merge, &write.object).await
+    client.patch(&events.named(&write.namespace, &write.name), PatchType::Merge, &write.object).await
 }
 
 /// Returns the address of the status of the rule object called `name`.
 fn path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
     let of = watched.iter().find(|of| of.group == name.group && of.kind == name.kind)?;
-    let path = Resource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
+    let path =
+        GroupVersionResource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
     Some(ApiPath { subresource: "status".into(), ..path })
 }
 

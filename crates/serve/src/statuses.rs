@@ -23,18 +23,18 @@ const MAX_FAILURES: usize = 10_000;
 
 /// The last failures of rules.
 #[derive(Debug, Default)]
-pub(crate) struct Failures {
-    by_rule: HashMap<ObjectName, Failure>,
+pub(crate) struct RecordedFailures {
+    by_rule: HashMap<ObjectName, RecordedFailure>,
 }
 
 #[derive(Debug)]
-struct Failure {
+struct RecordedFailure {
     last: RuleFailure,
     is_written: bool,
     written: Option<Instant>,
 }
 
-impl Failures {
+impl RecordedFailures {
     /// Takes up that a rule could not answer.
     pub(crate) fn add(&mut self, notice: &Notice, time: SystemTime) {
         if self.by_rule.len() >= MAX_FAILURES && !self.by_rule.contains_key(&notice.document) {
@@ -53,13 +53,14 @@ impl Failures {
             object: format!("{kind} {namespace}{slash}{name}"),
         };
         let entry = self.by_rule.entry(notice.document.clone());
-        let entry = entry.or_insert_with(|| Failure { last: last.clone(), is_written: false, written: None });
+        let entry =
+            entry.or_insert_with(|| RecordedFailure { last: last.clone(), is_written: false, written: None });
         (entry.last, entry.is_written) = (last, false);
     }
 
     /// Returns the rules whose failures are to be written now.
     pub(crate) fn due(&self, now: Instant) -> HashSet<ObjectName> {
-        let is_due = |failure: &Failure| {
+        let is_due = |failure: &RecordedFailure| {
             let is_quiet = |at: Instant| now.saturating_duration_since(at) >= FAILURES_APART;
             !failure.is_written && failure.written.is_none_or(is_quiet)
         };

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use collector::Collector;
-use span::Batch;
-pub(crate) use span::{Parent, ReviewSpan, RuleSpan};
+use collector::OtlpCollector;
+use span::SpanBatch;
+pub(crate) use span::{ReviewSpan, RuleSpan, TraceParent};
 
 /// How many reviews may wait to be sent.
 const WAITING: usize = 2048;
@@ -35,7 +35,7 @@ impl Traces {
     /// # Errors
     /// When that is no address.
     pub fn check(endpoint: &str) -> Result<(), String> {
-        Collector::at(endpoint).map(drop)
+        OtlpCollector::at(endpoint).map(drop)
     }
 
     /// Sends traces to the collector at `endpoint`, such as `http://collector:4318`.
@@ -43,7 +43,7 @@ impl Traces {
     /// # Errors
     /// When that is no address.
     pub fn to(endpoint: &str) -> Result<Self, String> {
-        let collector = Collector::at(endpoint)?;
+        let collector = OtlpCollector::at(endpoint)?;
         let (sender, waiting) = sync_channel(WAITING);
         let dropped = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&dropped);
@@ -74,10 +74,10 @@ impl Traces {
     }
 }
 
-fn send_all(collector: &Collector, waiting: &Receiver<ReviewSpan>, dropped: &AtomicU64) {
+fn send_all(collector: &OtlpCollector, waiting: &Receiver<ReviewSpan>, dropped: &AtomicU64) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     while let Ok(first) = waiting.recv() {
-        let mut batch = Batch::default();
+        let mut batch = SpanBatch::default();
         batch.add(&first);
         let end = Instant::now() + PATIENCE;
         while batch.len() < TOGETHER

@@ -18,7 +18,7 @@ pub fn review(snapshot: &Snapshot, request: &Value) -> Value {
     let mut response = Map::from([("uid", request.get("uid").cloned().unwrap_or_default())]);
     let (object, findings) = match findings(snapshot, request) {
         Some(found) => found,
-        None => (Value::Null, Findings::default()),
+        None => (Value::Null, RuleObjectFindings::default()),
     };
     response.insert("allowed".into(), findings.errors.is_empty().into());
     if !findings.errors.is_empty() {
@@ -33,13 +33,13 @@ pub fn review(snapshot: &Snapshot, request: &Value) -> Value {
 
 /// What is wrong with a rule object.
 #[derive(Debug, Default)]
-struct Findings {
+struct RuleObjectFindings {
     errors: Vec<Fault>,
     warnings: Vec<Fault>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
-fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
+fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
     let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
@@ -62,14 +62,14 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
 }
 
 /// Returns what is wrong with `object`, or nothing if it is no rule.
-fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
+fn look(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
     let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
     let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
     let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
-    Some(Findings {
+    Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),
     })

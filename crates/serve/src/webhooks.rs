@@ -13,13 +13,13 @@ mod rewrites;
 mod targets;
 mod upstream;
 
-pub use desired::{Address, Owner, SELECTOR, Wanted, desired};
+pub use desired::{OwnerRole, SELECTOR, WebhookAddress, WebhookInputs, desired};
 pub use installation::WEBHOOKS;
 pub use reconcile::keep;
 pub(crate) use rewrites::Rewrites;
 pub use upstream::originals;
 
-use kubewright_cluster::Resource;
+use kubewright_cluster::GroupVersionResource;
 use kubewright_value::{Map, Value};
 
 /// Returns an object with these entries.
@@ -28,7 +28,7 @@ fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
 }
 
 /// Returns the resources of webhook configurations: of those that change, then of those that judge.
-fn resources() -> [Resource; 2] {
+fn resources() -> [GroupVersionResource; 2] {
     ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
-        .map(|plural| Resource::new("admissionregistration.k8s.io", "v1", plural))
+        .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
 }

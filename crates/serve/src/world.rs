@@ -9,9 +9,9 @@ use crate::Stores;
 
 /// What the stores know. What is not watched, or not known yet, is for a lookup.
 #[derive(Debug)]
-pub struct Known(pub Arc<Stores>);
+pub struct CachedWorld(pub Arc<Stores>);
 
-impl World for Known {
+impl World for CachedWorld {
     fn get(&self, query: &Query) -> Answer {
         match query {
             Query::Object(name) => self.object(name),
@@ -21,7 +21,7 @@ impl World for Known {
     }
 }
 
-impl Known {
+impl CachedWorld {
     fn object(&self, name: &ObjectName) -> Answer {
         match (name.group.as_str(), name.kind.as_str()) {
             // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.

@@ -7,7 +7,7 @@ use crate::Error;
 
 /// The address of an API server, in its parts.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct ApiServerAddress {
     pub(super) text: String,
     pub(super) is_tls: bool,
     pub(super) host: String,
@@ -16,7 +16,7 @@ pub(super) struct Address {
     prefix: String,
 }
 
-impl Address {
+impl ApiServerAddress {
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let wrong = || Error::Config(format!("`{text}` is no address of an API server"));
         let uri: Uri = text.parse().map_err(|_| wrong())?;

@@ -15,9 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::address::Address;
-use super::session::Session;
-use crate::{Error, Status};
+use super::address::ApiServerAddress;
+use super::session::ApiSession;
+use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const MAX_REFUSAL: usize = 1 << 20;
 
 /// A request, before it is known who sends it.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct HttpCall {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) accept: &'static str,
@@ -42,29 +42,29 @@ pub(super) struct Call {
 }
 
 /// The head of an answer; the body is still to come.
-pub(super) struct Answer {
+pub(super) struct ApiAnswer {
     pub(super) response: Response<Incoming>,
-    pub(super) connection: Connection,
+    pub(super) connection: HttpConnection,
 }
 
-pub(super) type Connection = SendRequest<Full<Bytes>>;
+pub(super) type HttpConnection = SendRequest<Full<Bytes>>;
 
 /// Connections that nobody uses at the moment.
 #[derive(Debug, Default)]
-pub(super) struct Connections {
-    idle: Mutex<Vec<(Connection, Instant)>>,
+pub(super) struct ConnectionPool {
+    idle: Mutex<Vec<(HttpConnection, Instant)>>,
 }
 
-impl Connections {
+impl ConnectionPool {
     /// Sends `call`. A kept connection may have been closed by the other side at that very moment; what was not sent,
     /// or only reads, is then sent again over a new one.
     pub(super) async fn send(
         &self,
-        call: &Call,
-        address: &Address,
-        session: &Session,
+        call: &HttpCall,
+        address: &ApiServerAddress,
+        session: &ApiSession,
         is_own: bool,
-    ) -> Result<Answer, Error> {
+    ) -> Result<ApiAnswer, Error> {
         while !is_own && let Some(mut connection) = self.take() {
             if !matches!(
                 tokio::time::timeout(Duration::from_millis(50), connection.ready()).await,
@@ -73,7 +73,7 @@ impl Connections {
                 continue;
             }
             match connection.try_send_request(call.request(address, session)?).await {
-                Ok(response) => return Ok(Answer { response, connection }),
+                Ok(response) => return Ok(ApiAnswer { response, connection }),
                 Err(mut failed) => {
                     if failed.take_message().is_none() && call.method != Method::GET {
                         return Err(unreachable(&address.text, failed.error()));
@@ -84,11 +84,11 @@ impl Connections {
         let mut connection = open(address, session).await?;
         let sent = connection.send_request(call.request(address, session)?).await;
         let response = sent.map_err(|error| unreachable(&address.text, &error))?;
-        Ok(Answer { response, connection })
+        Ok(ApiAnswer { response, connection })
     }
 
     /// Keeps a connection whose last answer was read to its end.
-    pub(super) fn keep(&self, connection: Connection) {
+    pub(super) fn keep(&self, connection: HttpConnection) {
         let mut idle = self.idle();
         idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE);
         if idle.len() < KEPT && !connection.is_closed() {
@@ -102,7 +102,7 @@ impl Connections {
     }
 
     /// The one that was used last.
-    fn take(&self) -> Option<Connection> {
+    fn take(&self) -> Option<HttpConnection> {
         let mut idle = self.idle();
         while let Some((connection, since)) = idle.pop() {
             if !connection.is_closed() && since.elapsed() < IDLE {
@@ -112,13 +112,17 @@ impl Connections {
         None
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(HttpConnection, Instant)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Call {
-    fn request(&self, address: &Address, session: &Session) -> Result<Request<Full<Bytes>>, Error> {
+impl HttpCall {
+    fn request(
+        &self,
+        address: &ApiServerAddress,
+        session: &ApiSession,
+    ) -> Result<Request<Full<Bytes>>, Error> {
         let mut request = Request::builder()
             .method(self.method.clone())
             .uri(&self.target)
@@ -137,7 +141,7 @@ impl Call {
     }
 }
 
-impl Answer {
+impl ApiAnswer {
     pub(super) fn code(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -149,11 +153,11 @@ impl Answer {
         }
         let code = self.code();
         let (text, _) = self.text(MAX_REFUSAL, server).await?;
-        Err(Status::of_answer(code, &text).into())
+        Err(ApiStatus::of_answer(code, &text).into())
     }
 
     /// Reads the body, of at most `limit` bytes, and returns the connection for others.
-    pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, Connection), Error> {
+    pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, HttpConnection), Error> {
         let Self { response, connection } = self;
         let mut body = response.into_body();
         let mut bytes = Vec::new();
@@ -171,7 +175,7 @@ impl Answer {
     }
 }
 
-async fn open(address: &Address, session: &Session) -> Result<Connection, Error> {
+async fn open(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
     let opened = tokio::time::timeout(CONNECT, async {
         let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
         tcp.set_nodelay(true)?;

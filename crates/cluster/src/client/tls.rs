@@ -31,7 +31,7 @@ pub(super) fn config(
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong("TLS", error.to_string()))?;
     let builder = if is_insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
     } else {
         builder.with_root_certificates(roots(authority)?)
     };
@@ -67,9 +67,9 @@ fn roots(authority: Option<&str>) -> Result<RootCertStore, Error> {
 
 /// Trusts anybody, as `insecure-skip-tls-verify` asks for.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_value::{Map, Value, json};
 
-use super::login::Shown;
+use super::login::LoginCredentials;
 use crate::Error;
 
 /// How long the program may take.
@@ -36,7 +36,7 @@ pub struct Exec {
 
 impl Exec {
     /// Runs it and returns what it says.
-    pub(super) fn run(&self, server: &str) -> Result<Shown, Error> {
+    pub(super) fn run(&self, server: &str) -> Result<LoginCredentials, Error> {
         let failed =
             |why: String| Error::Config(format!("`{}` does not say who asks: {why}", self.command.display()));
         let mut child = Command::new(&self.command)
@@ -66,11 +66,11 @@ impl Exec {
             let text = answer.at(&["status", key]).and_then(Value::as_str).unwrap_or_default();
             Some(text.to_owned()).filter(|text| !text.is_empty())
         };
-        let shown = Shown {
+        let shown = LoginCredentials {
             token: status("token"),
             certificate: status("clientCertificateData").zip(status("clientKeyData")),
         };
-        if shown == Shown::default() {
+        if shown == LoginCredentials::default() {
             return Err(failed("it names neither a token nor a certificate".to_owned()));
         }
         Ok(shown)

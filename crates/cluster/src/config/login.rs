@@ -17,23 +17,23 @@ pub enum Login {
     /// Whoever has the token in this file, which may change.
     TokenFile(PathBuf),
     /// Whoever has this certificate.
-    Certificate(Identity),
+    Certificate(ClientIdentity),
     /// Whoever a program says.
     Exec(Exec),
 }
 
 /// A certificate and its key.
 #[derive(Clone)]
-pub struct Identity {
+pub struct ClientIdentity {
     /// The certificate, and those that lead from it to its authority.
-    pub certificate: Pem,
+    pub certificate: PemSource,
     /// The key.
-    pub key: Pem,
+    pub key: PemSource,
 }
 
 /// Something written as PEM.
 #[derive(Clone)]
-pub enum Pem {
+pub enum PemSource {
     /// Here.
     Text(String),
     /// In a file, which may change.
@@ -42,7 +42,7 @@ pub enum Pem {
 
 /// What is shown to the API server.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct LoginCredentials {
     pub(crate) token: Option<String>,
     /// The certificates and the key, as PEM.
     pub(crate) certificate: Option<(String, String)>,
@@ -50,8 +50,8 @@ pub(crate) struct Shown {
 
 impl Login {
     /// Reads the files and runs the program; may block.
-    pub(crate) fn show(&self, server: &str) -> Result<Shown, Error> {
-        let mut shown = Shown::default();
+    pub(crate) fn show(&self, server: &str) -> Result<LoginCredentials, Error> {
+        let mut shown = LoginCredentials::default();
         match self {
             Self::Nobody => {}
             Self::Token(token) => shown.token = Some(token.clone()),
@@ -65,7 +65,7 @@ impl Login {
     }
 }
 
-impl Pem {
+impl PemSource {
     pub(crate) fn read(&self) -> Result<String, Error> {
         match self {
             Self::Text(text) => Ok(text.clone()),
@@ -93,14 +93,14 @@ impl fmt::Debug for Login {
 }
 
 /// Without what is secret.
-impl fmt::Debug for Identity {
+impl fmt::Debug for ClientIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity")
     }
 }
 
 /// Without what is secret.
-impl fmt::Debug for Pem {
+impl fmt::Debug for PemSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(_) => f.write_str("Text"),

@@ -12,7 +12,7 @@ const REMEMBERED: usize = 1024;
 
 /// What a store holds.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct StoreContent {
     pub(super) is_synced: bool,
     /// Where a watch goes on.
     pub(super) version: Text,
@@ -23,7 +23,7 @@ pub(super) struct Content {
     deleted: VecDeque<(Text, Text, u64)>,
 }
 
-impl Content {
+impl StoreContent {
     /// The empty list of this version.
     pub(super) fn of(version: &str) -> Self {
         Self { is_synced: true, version: version.into(), floor: version.parse().ok(), ..Self::default() }

@@ -6,7 +6,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Error, Resource};
+use kubewright_cluster::{Error, GroupVersionResource};
 use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
 use kubewright_value::{Map, Value};
 
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// A webhook configuration of ours.
 struct Configuration {
-    resource: Resource,
+    resource: GroupVersionResource,
     name: String,
     installation: String,
     webhooks: usize,
@@ -79,7 +79,7 @@ fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, E
         labels.push_str(&format!(",app.kubernetes.io/instance={name}"));
     }
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
-        let resource = Resource::new("admissionregistration.k8s.io", "v1", plural);
+        let resource = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural);
         for object in live.list(resource.all(), &labels)? {
             let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
             let webhooks = object.get("webhooks").and_then(Value::as_array).unwrap_or_default();
@@ -200,7 +200,7 @@ fn hold(live: &Live, name: &str) -> Result<(), Error> {
 
 /// Sets the annotation of the ClusterRole, or takes it away with null.
 fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
-    let role = Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
+    let role = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
     let body = inside("metadata", inside("annotations", inside(WEBHOOKS, value)));
     live.merge(&role.named("", name), &body).map(|_| ())

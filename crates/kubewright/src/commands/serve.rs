@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
-use kubewright_serve::{ServeError, Settings, Snapshot, offline};
+use kubewright_serve::{ServeError, ServeSettings, Snapshot, offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
@@ -107,12 +107,12 @@ fn random_bytes<const N: usize>() -> Option<[u8; N]> {
     Some(bytes)
 }
 
-fn settings(arguments: &Serve) -> Settings {
+fn settings(arguments: &Serve) -> ServeSettings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
-    let usual = Settings::default();
+    let usual = ServeSettings::default();
     let usual_options = rules::dialect_options(&arguments.options, None);
     let valid_from = usual_options.now.unwrap_or_default();
     let options = Options {
@@ -122,7 +122,7 @@ fn settings(arguments: &Serve) -> Settings {
         keys: random_bytes().map(|seed| KeySource { seed, valid_from }),
         ..usual_options
     };
-    Settings {
+    ServeSettings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),
         dialects: arguments.dialects.clone(),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Usage, bytes, cpu};
+use super::{ProcessUsage, bytes, cpu};
 
 #[test]
 fn cpu_time_is_that_of_user_and_kernel_whatever_the_program_is_called() {
@@ -15,5 +15,5 @@ fn memory_is_in_bytes() {
 
 #[test]
 fn a_process_that_is_not_there_uses_nothing() {
-    assert_eq!(Usage::of(u32::MAX), Usage::default());
+    assert_eq!(ProcessUsage::of(u32::MAX), ProcessUsage::default());
 }

@@ -8,20 +8,20 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Pace, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy};
 use kubewright_engine::{AdmissionPolicy, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::compare::completed;
-use super::step::{Found, Part, Step, step};
+use super::step::{ExistingObjects, PolicyPart, PolicyStep, step};
 use super::write::{called, failed, unreachable};
-use super::{Progress, resources};
+use super::{GenerationProgress, resources};
 use crate::jitter::jitter;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::webhooks::Rewrites;
-use crate::{RuleState, Snapshot, State, Stores};
+use crate::{RuleState, ServerState, Snapshot, Stores};
 
 /// What is waited for before reviews are answered: whether a rule is in a webhook hangs on it.
 pub(crate) const ADMISSION_POLICIES: &str = "admission policies";
@@ -41,12 +41,12 @@ const APART: Duration = Duration::from_millis(150);
 
 /// Keeps what the rule objects of `state` ask for, for ever. `snapshots` changes when the rules have.
 pub async fn keep(
-    state: Arc<State>,
+    state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
     mut snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let mut keeper = Keeper::start(state, client, stores);
+    let mut keeper = AdmissionPolicyReconciler::start(state, client, stores);
     let mut changes = keeper.kept.each_ref().map(|(_, store)| store.changes());
     loop {
         snapshots.mark_unchanged();
@@ -65,46 +65,51 @@ pub async fn keep(
 }
 
 /// What is kept, and what is remembered of it.
-pub(super) struct Keeper {
-    pub(super) state: Arc<State>,
+pub(super) struct AdmissionPolicyReconciler {
+    pub(super) state: Arc<ServerState>,
     pub(super) client: Client,
     stores: Arc<Stores>,
     /// Policies, then bindings.
-    kept: [(Resource, Arc<Store>); 2],
+    kept: [(GroupVersionResource, Arc<Store>); 2],
     /// The spec that was last written under a name, and what the API server made of it.
-    pub(super) answered: HashMap<(Part, Text), (Value, Value)>,
+    pub(super) answered: HashMap<(PolicyPart, Text), (Value, Value)>,
     /// What the API server does not take, and why.
     pub(super) refused: HashMap<ObjectName, (Arc<AdmissionPolicy>, String)>,
     /// The rules whose objects are as they should be.
-    pub(super) settled: HashMap<ObjectName, Settled>,
+    pub(super) settled: HashMap<ObjectName, SettledPolicy>,
     /// How often the objects of a rule were put right.
     rewrites: HashMap<ObjectName, Rewrites>,
     /// Since when something is there for nothing.
-    pub(super) stale: HashMap<(Part, Text), Instant>,
+    pub(super) stale: HashMap<(PolicyPart, Text), Instant>,
     has_looked: bool,
 }
 
 /// What was as it should be, in which generations, and since when.
-pub(super) struct Settled {
+pub(super) struct SettledPolicy {
     policy: AdmissionPolicy,
     versions: [Value; 4],
     since: Instant,
 }
 
 /// What was found about one rule.
-pub(super) enum Outcome {
+pub(super) enum PolicyOutcome {
     InForce,
     Problem(String),
     /// Something was written, or will be: it is looked again after this.
     Again(Duration, String),
 }
 
-impl Keeper {
-    fn start(state: Arc<State>, client: Client, stores: Arc<Stores>) -> Self {
+impl AdmissionPolicyReconciler {
+    fn start(state: Arc<ServerState>, client: Client, stores: Arc<Stores>) -> Self {
         let kept = resources().map(|resource| {
             let store = Arc::new(Store::default());
             let path = resource.all();
-            tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
+            tokio::spawn(kubewright_cluster::keep(
+                client.clone(),
+                path,
+                Arc::clone(&store),
+                WatchPolicy::default(),
+            ));
             (resource, store)
         });
         Self {
@@ -134,16 +139,16 @@ impl Keeper {
             };
             let why = unreachable(&problem);
             let problems = wanted.into_keys().map(|name| (name, why.clone())).collect();
-            self.publish(Progress { is_on: true, problems, ..Progress::default() });
+            self.publish(GenerationProgress { is_on: true, problems, ..GenerationProgress::default() });
             return LOOK_SOON * 4;
         }
         let mut pause = LOOK_AGAIN;
-        let mut progress = Progress { is_on: true, ..Progress::default() };
+        let mut progress = GenerationProgress { is_on: true, ..GenerationProgress::default() };
         for (name, policy) in &wanted {
             match self.bring(name, policy).await {
-                Outcome::InForce => drop(progress.in_force.insert(name.clone(), Arc::clone(policy))),
-                Outcome::Problem(why) => drop(progress.problems.insert(name.clone(), why)),
-                Outcome::Again(wait, why) => {
+                PolicyOutcome::InForce => drop(progress.in_force.insert(name.clone(), Arc::clone(policy))),
+                PolicyOutcome::Problem(why) => drop(progress.problems.insert(name.clone(), why)),
+                PolicyOutcome::Again(wait, why) => {
                     progress.problems.insert(name.clone(), why);
                     pause = pause.min(wait);
                 }
@@ -155,11 +160,11 @@ impl Keeper {
     }
 
     /// Brings the objects of one rule nearer to what they should be.
-    async fn bring(&mut self, name: &ObjectName, policy: &Arc<AdmissionPolicy>) -> Outcome {
+    async fn bring(&mut self, name: &ObjectName, policy: &Arc<AdmissionPolicy>) -> PolicyOutcome {
         if let Some((refused, why)) = self.refused.get(name)
             && refused == policy
         {
-            return Outcome::Problem(why.clone());
+            return PolicyOutcome::Problem(why.clone());
         }
         let complete = AdmissionPolicy {
             rule: policy.rule.clone(),
@@ -167,9 +172,9 @@ impl Keeper {
             binding: completed(&policy.binding),
         };
         let next = match self.next(&complete) {
-            Step::Write(..) | Step::Unbind(_) => {
+            PolicyStep::Write(..) | PolicyStep::Unbind(_) => {
                 if let Some(wait) = self.wait_for_others(name, &complete) {
-                    return Outcome::Again(wait, "somebody else keeps changing the objects".to_owned());
+                    return PolicyOutcome::Again(wait, "somebody else keeps changing the objects".to_owned());
                 }
                 sleep(jitter(APART)).await;
                 self.next(&complete)
@@ -177,42 +182,42 @@ impl Keeper {
             next => next,
         };
         match next {
-            Step::Settled => self.settle(name, &complete),
-            Step::Wait(why) => {
+            PolicyStep::SettledPolicy => self.settle(name, &complete),
+            PolicyStep::Wait(why) => {
                 self.settled.remove(name);
-                Outcome::Again(LOOK_SOON * 4, why)
+                PolicyOutcome::Again(LOOK_SOON * 4, why)
             }
-            Step::Unbind(why) => {
+            PolicyStep::Unbind(why) => {
                 self.settled.remove(name);
                 let binding = called(&complete.binding);
-                match self.delete(Part::Binding, &binding).await {
-                    Ok(()) => Outcome::Again(LOOK_SOON, why),
-                    Err(error) => Outcome::Again(LOOK_SOON * 4, failed(&error)),
+                match self.delete(PolicyPart::Binding, &binding).await {
+                    Ok(()) => PolicyOutcome::Again(LOOK_SOON, why),
+                    Err(error) => PolicyOutcome::Again(LOOK_SOON * 4, failed(&error)),
                 }
             }
-            Step::Write(part, object) => self.write(name, policy, &complete, part, object).await,
+            PolicyStep::Write(part, object) => self.write(name, policy, &complete, part, object).await,
         }
     }
 
-    fn next(&self, wanted: &AdmissionPolicy) -> Step {
+    fn next(&self, wanted: &AdmissionPolicy) -> PolicyStep {
         let [(_, policies), (_, bindings)] = &self.kept;
         let (policy_name, binding_name) = (called(&wanted.policy), called(&wanted.binding));
         let (policy, binding) = (policies.get("", &policy_name), bindings.get("", &binding_name));
-        let answered = |part: Part, object: &Value, name: &Text| {
+        let answered = |part: PolicyPart, object: &Value, name: &Text| {
             let (sent, made) = self.answered.get(&(part, name.clone()))?;
             (Some(sent) == object.get("spec")).then_some(made)
         };
-        let found = Found {
+        let found = ExistingObjects {
             policy: policy.as_ref(),
             binding: binding.as_ref(),
-            answered_policy: answered(Part::Policy, &wanted.policy, &policy_name),
-            answered_binding: answered(Part::Binding, &wanted.binding, &binding_name),
+            answered_policy: answered(PolicyPart::Policy, &wanted.policy, &policy_name),
+            answered_binding: answered(PolicyPart::Binding, &wanted.binding, &binding_name),
         };
         step(wanted, found)
     }
 
     /// Both objects are as they should be; the API server enforces them a moment later.
-    fn settle(&mut self, name: &ObjectName, wanted: &AdmissionPolicy) -> Outcome {
+    fn settle(&mut self, name: &ObjectName, wanted: &AdmissionPolicy) -> PolicyOutcome {
         let [(_, policies), (_, bindings)] = &self.kept;
         let policy = policies.get("", &called(&wanted.policy)).unwrap_or_default();
         let binding = bindings.get("", &called(&wanted.binding)).unwrap_or_default();
@@ -226,19 +231,19 @@ impl Keeper {
         let now = Instant::now();
         // What was there before this process has long been heard of.
         let since = if self.has_looked { now } else { now.checked_sub(SETTLING).unwrap_or(now) };
-        let known = self.settled.entry(name.clone()).or_insert_with(|| Settled {
+        let known = self.settled.entry(name.clone()).or_insert_with(|| SettledPolicy {
             policy: wanted.clone(),
             versions: versions.clone(),
             since,
         });
         if known.versions != versions {
-            *known = Settled { policy: wanted.clone(), versions, since: now };
+            *known = SettledPolicy { policy: wanted.clone(), versions, since: now };
         }
         let age = now.saturating_duration_since(known.since);
         match SETTLING.checked_sub(age).filter(|left| !left.is_zero()) {
-            None => Outcome::InForce,
+            None => PolicyOutcome::InForce,
             Some(left) => {
-                Outcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned())
+                PolicyOutcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned())
             }
         }
     }
@@ -256,13 +261,13 @@ impl Keeper {
             rewrites.add(now);
             let message =
                 "a ValidatingAdmissionPolicy or its binding was changed or deleted and is put right";
-            self.state.log.line(Level::Warn, message).text("rule", &name.to_string()).write();
+            self.state.log.line(LogLevel::Warn, message).text("rule", &name.to_string()).write();
         }
         wait
     }
 
     /// Tells the compiler of rules, where there is news.
-    fn publish(&mut self, progress: Progress) {
+    fn publish(&mut self, progress: GenerationProgress) {
         if **self.state.admission_policies.load() != progress {
             self.state.admission_policies.store(Arc::new(progress));
             self.stores.touch();
@@ -283,11 +288,11 @@ impl Keeper {
     }
 
     /// Returns the resource and the store of a part.
-    pub(super) fn of(&self, part: Part) -> (&Resource, &Arc<Store>) {
+    pub(super) fn of(&self, part: PolicyPart) -> (&GroupVersionResource, &Arc<Store>) {
         let [policies, bindings] = &self.kept;
         let (resource, store) = match part {
-            Part::Policy => policies,
-            Part::Binding => bindings,
+            PolicyPart::Policy => policies,
+            PolicyPart::Binding => bindings,
         };
         (resource, store)
     }

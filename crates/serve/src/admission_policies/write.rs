@@ -4,29 +4,29 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Error, Event};
+use kubewright_cluster::{Error, WatchEvent};
 use kubewright_engine::{AdmissionPolicy, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 
 use super::NOT_YET;
 use super::compare::is_generated_for;
-use super::reconcile::{Keeper, LOOK_AGAIN, LOOK_SOON, Outcome, SETTLING};
-use super::step::Part;
+use super::reconcile::{AdmissionPolicyReconciler, LOOK_AGAIN, LOOK_SOON, PolicyOutcome, SETTLING};
+use super::step::PolicyPart;
 use crate::Snapshot;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::reread::reread;
 
-impl Keeper {
+impl AdmissionPolicyReconciler {
     /// Writes one of the objects of the rule object called `name`.
     pub(super) async fn write(
         &mut self,
         name: &ObjectName,
         policy: &Arc<AdmissionPolicy>,
         wanted: &AdmissionPolicy,
-        part: Part,
+        part: PolicyPart,
         object: Value,
-    ) -> Outcome {
+    ) -> PolicyOutcome {
         self.settled.remove(name);
         let (resource, store) = self.of(part);
         let path = resource.named("", &called(&object));
@@ -36,39 +36,39 @@ impl Keeper {
             false => self.client.create(&resource.all(), &object).await,
         };
         let wanted = match part {
-            Part::Policy => &wanted.policy,
-            Part::Binding => &wanted.binding,
+            PolicyPart::Policy => &wanted.policy,
+            PolicyPart::Binding => &wanted.binding,
         };
         match written {
             Ok(answer) => {
                 let specs = wanted.get("spec").cloned().zip(answer.get("spec").cloned());
-                store.apply(Event::Set(answer));
+                store.apply(WatchEvent::Set(answer));
                 let message = if is_there { "admission policy changed" } else { "admission policy created" };
-                let line = self.state.log.line(Level::Info, message);
+                let line = self.state.log.line(LogLevel::Info, message);
                 line.text("resource", &path.resource).text("name", &path.name).write();
                 if let Some(specs) = specs {
                     self.answered.insert((part, path.name.clone()), specs);
                 }
-                Outcome::Again(LOOK_SOON, NOT_YET.to_owned())
+                PolicyOutcome::Again(LOOK_SOON, NOT_YET.to_owned())
             }
             // A list of what the API server does not know is empty; only who writes is told.
             Err(error) if error.is_not_found() && !is_there => {
-                Outcome::Again(LOOK_AGAIN, unreachable(&error))
+                PolicyOutcome::Again(LOOK_AGAIN, unreachable(&error))
             }
             Err(error) if error.is_conflict() || error.is_already_there() || error.is_not_found() => {
                 // Another replica was faster, or somebody else; the watch may be later than this answer.
                 let _ = reread(&self.client, &path, store).await;
-                Outcome::Again(LOOK_SOON, NOT_YET.to_owned())
+                PolicyOutcome::Again(LOOK_SOON, NOT_YET.to_owned())
             }
             Err(error) if error.is_invalid() => {
                 let why = format!("the API server does not take it: {error}");
                 let line =
-                    self.state.log.line(Level::Error, "the API server does not take an admission policy");
+                    self.state.log.line(LogLevel::Error, "the API server does not take an admission policy");
                 line.text("name", &path.name).text("error", &error.to_string()).write();
                 self.refused.insert(name.clone(), (Arc::clone(policy), why.clone()));
-                Outcome::Problem(why)
+                PolicyOutcome::Problem(why)
             }
-            Err(error) => Outcome::Again(LOOK_SOON * 4, failed(&error)),
+            Err(error) => PolicyOutcome::Again(LOOK_SOON * 4, failed(&error)),
         }
     }
 
@@ -82,10 +82,10 @@ impl Keeper {
         let now = Instant::now();
         let uids: Vec<Value> = snapshot.states.iter().filter_map(|state| self.uid(state)).collect();
         let mut stale = HashMap::new();
-        for part in [Part::Binding, Part::Policy] {
+        for part in [PolicyPart::Binding, PolicyPart::Policy] {
             let names = wanted.values().map(|policy| match part {
-                Part::Policy => called(&policy.policy),
-                Part::Binding => called(&policy.binding),
+                PolicyPart::Policy => called(&policy.policy),
+                PolicyPart::Binding => called(&policy.binding),
             });
             let names: Vec<Text> = names.collect();
             for object in self.of(part).1.all() {
@@ -97,7 +97,7 @@ impl Keeper {
                 stale.insert((part, name), since);
             }
         }
-        let mut due: Vec<(Part, Text)> = stale
+        let mut due: Vec<(PolicyPart, Text)> = stale
             .iter()
             .filter(|(_, since)| now.saturating_duration_since(**since) >= SETTLING)
             .map(|(key, _)| key.clone())
@@ -110,7 +110,7 @@ impl Keeper {
         self.stale = stale;
         for (part, name) in due {
             if let Err(error) = self.delete(part, &name).await {
-                let line = self.state.log.line(Level::Error, "cannot delete an admission policy");
+                let line = self.state.log.line(LogLevel::Error, "cannot delete an admission policy");
                 line.text("name", &name).text("error", &error.to_string()).write();
             }
         }
@@ -118,12 +118,12 @@ impl Keeper {
     }
 
     /// Deletes one object; one that is not there is deleted.
-    pub(super) async fn delete(&self, part: Part, name: &Text) -> Result<(), Error> {
+    pub(super) async fn delete(&self, part: PolicyPart, name: &Text) -> Result<(), Error> {
         let (resource, store) = self.of(part);
         let path = resource.named("", name);
         match self.client.delete(&path).await {
             Ok(_) => {
-                let line = self.state.log.line(Level::Info, "admission policy deleted");
+                let line = self.state.log.line(LogLevel::Info, "admission policy deleted");
                 line.text("resource", &path.resource).text("name", name).write();
             }
             Err(error) if error.is_not_found() => {}

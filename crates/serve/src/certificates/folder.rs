@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::Keys;
-use crate::State;
-use crate::log::Level;
+use super::CertificateKeys;
+use crate::ServerState;
+use crate::log::LogLevel;
 
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1 << 20;
 ///
 /// # Errors
 /// When one of the first two cannot be read.
-pub fn read(folder: &Path) -> Result<Keys, String> {
+pub fn read(folder: &Path) -> Result<CertificateKeys, String> {
     let file = |name: &str| {
         let path = folder.join(name);
         let wrong = |why: &dyn std::fmt::Display| format!("`{}`: {why}", path.display());
@@ -35,19 +35,24 @@ pub fn read(folder: &Path) -> Result<Keys, String> {
         std::fs::read_to_string(&path).map_err(|error| wrong(&error))
     };
     let authority = file("ca.crt").unwrap_or_default();
-    Ok(Keys { certificate: file("tls.crt")?, key: file("tls.key")?, authority, ..Keys::default() })
+    Ok(CertificateKeys {
+        certificate: file("tls.crt")?,
+        key: file("tls.key")?,
+        authority,
+        ..CertificateKeys::default()
+    })
 }
 
 /// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
 /// it is whole. From the call on the state is not ready before there is a certificate.
-pub fn follow(state: Arc<State>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
+pub fn follow(state: Arc<ServerState>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
     if !state.certificates.is_ready() {
         state.readiness.wait_for(super::CERTIFICATE);
     }
     run(state, folder)
 }
 
-async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
+async fn run(state: Arc<ServerState>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
         match look(&state, &folder, &mut known) {
@@ -56,10 +61,14 @@ async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
                 state.readiness.done(super::CERTIFICATE);
-                state.log.line(Level::Info, "certificate served").shown("folder", folder.display()).write();
+                state
+                    .log
+                    .line(LogLevel::Info, "certificate served")
+                    .shown("folder", folder.display())
+                    .write();
             }
             Err(error) if error != told => {
-                state.log.line(Level::Error, "cannot serve the certificate").text("error", &error).write();
+                state.log.line(LogLevel::Error, "cannot serve the certificate").text("error", &error).write();
                 told = error;
             }
             Err(_) => {}
@@ -70,7 +79,7 @@ async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
 
 /// Serves what lies in `folder` if it is not `known`, and returns whether it was new. The authority of before stays
 /// among those to believe: other replicas may have it for a while.
-fn look(state: &State, folder: &Path, known: &mut Option<Keys>) -> Result<bool, String> {
+fn look(state: &ServerState, folder: &Path, known: &mut Option<CertificateKeys>) -> Result<bool, String> {
     let mut keys = read(folder)?;
     if let Some(known) = known {
         keys.old_authority = match keys.authority == known.authority {

@@ -7,8 +7,8 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use super::keys::{Keys, first_certificate};
-use super::step::{Step, Terms};
+use super::keys::{CertificateKeys, first_certificate};
+use super::step::{CertificateStep, CertificateTerms};
 use super::x509;
 
 /// How far before now a certificate starts to count, in seconds, so that clocks may differ.
@@ -24,20 +24,30 @@ const LAST_DAY: i64 = 253_402_300_799;
 ///
 /// # Errors
 /// When the step does not fit what is there.
-pub fn take(step: Step, keys: &Keys, now: i64, terms: &Terms) -> Result<Keys, Error> {
+pub fn take(
+    step: CertificateStep,
+    keys: &CertificateKeys,
+    now: i64,
+    terms: &CertificateTerms,
+) -> Result<CertificateKeys, Error> {
     let life = i64::try_from(terms.life.as_secs()).unwrap_or(i64::MAX / 1000).clamp(1, i64::MAX / 1000);
     match step {
-        Step::Make => {
+        CertificateStep::Make => {
             let (authority, authority_key) = make_authority(now, life)?;
-            sign(Keys { authority, authority_key, ..Keys::default() }, now, life, terms)
+            sign(CertificateKeys { authority, authority_key, ..CertificateKeys::default() }, now, life, terms)
         }
-        Step::Announce => {
+        CertificateStep::Announce => {
             let (authority, authority_key) = make_authority(now, life)?;
-            Ok(Keys { authority, authority_key, old_authority: keys.authority.clone(), ..keys.clone() })
+            Ok(CertificateKeys {
+                authority,
+                authority_key,
+                old_authority: keys.authority.clone(),
+                ..keys.clone()
+            })
         }
-        Step::Switch | Step::Renew => sign(keys.clone(), now, life, terms),
-        Step::Retire => Ok(Keys { old_authority: String::new(), ..keys.clone() }),
-        Step::Wait(_) => Ok(keys.clone()),
+        CertificateStep::Switch | CertificateStep::Renew => sign(keys.clone(), now, life, terms),
+        CertificateStep::Retire => Ok(CertificateKeys { old_authority: String::new(), ..keys.clone() }),
+        CertificateStep::Wait(_) => Ok(keys.clone()),
     }
 }
 
@@ -68,7 +78,12 @@ fn authority_parameters(made: i64) -> Result<CertificateParams, Error> {
 }
 
 /// Gives `keys` a new certificate of their authority.
-fn sign(keys: Keys, now: i64, life: i64, terms: &Terms) -> Result<Keys, Error> {
+fn sign(
+    keys: CertificateKeys,
+    now: i64,
+    life: i64,
+    terms: &CertificateTerms,
+) -> Result<CertificateKeys, Error> {
     let authority = first_certificate(&keys.authority);
     let authority =
         authority.as_deref().and_then(x509::certificate).ok_or(Error::CouldNotParseCertificate)?;
@@ -77,14 +92,14 @@ fn sign(keys: Keys, now: i64, life: i64, terms: &Terms) -> Result<Keys, Error> {
     let key = KeyPair::generate()?;
     let ends = now.saturating_add(life).min(authority.not_after);
     let certificate = certificate(&issuer, &key, (now - SKEW, ends), terms)?;
-    Ok(Keys { certificate: certificate.pem(), key: key.serialize_pem(), ..keys })
+    Ok(CertificateKeys { certificate: certificate.pem(), key: key.serialize_pem(), ..keys })
 }
 
 fn certificate(
     issuer: &Issuer<'_, KeyPair>,
     key: &KeyPair,
     (from, to): (i64, i64),
-    terms: &Terms,
+    terms: &CertificateTerms,
 ) -> Result<Certificate, Error> {
     let mut parameters = CertificateParams::new(terms.names.clone())?;
     parameters.distinguished_name = name("kubewright");

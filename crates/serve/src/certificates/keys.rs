@@ -16,7 +16,7 @@ use super::x509;
 
 /// Texts in PEM; one that is missing is empty.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct CertificateKeys {
     /// `tls.crt`: what is served, with what stands between it and an authority.
     pub certificate: String,
     /// `tls.key`.
@@ -29,7 +29,7 @@ pub struct Keys {
     pub old_authority: String,
 }
 
-impl Keys {
+impl CertificateKeys {
     /// Reads a Secret. What cannot be decoded is missing.
     #[must_use]
     pub fn of(secret: &Value) -> Self {
@@ -96,7 +96,7 @@ impl Keys {
 }
 
 /// Keys are never written anywhere but into the Secret.
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for CertificateKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keys").finish_non_exhaustive()
     }

@@ -7,15 +7,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use kubewright_cluster::{Client, Event, Pace, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchPolicy};
 use kubewright_value::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::{Keys, Step, Terms, next, now, take};
+use super::{CertificateKeys, CertificateStep, CertificateTerms, next, now, take};
 use crate::jitter::jitter;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::reread::reread;
-use crate::{State, clock};
+use crate::{ServerState, clock};
 
 /// The longest that nothing is looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -24,19 +24,20 @@ const APART: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
-pub fn keep(state: Arc<State>, client: Client) -> impl Future<Output = Infallible> + Send {
+pub fn keep(state: Arc<ServerState>, client: Client) -> impl Future<Output = Infallible> + Send {
     state.readiness.wait_for(super::CERTIFICATE);
     run(state, client)
 }
 
-async fn run(state: Arc<State>, client: Client) -> Infallible {
-    let (name, terms) = (format!("{}-tls", state.settings.name), Terms::of(&state.settings));
-    let resource = Resource::new("", "v1", "secrets");
+async fn run(state: Arc<ServerState>, client: Client) -> Infallible {
+    let (name, terms) = (format!("{}-tls", state.settings.name), CertificateTerms::of(&state.settings));
+    let resource = GroupVersionResource::new("", "v1", "secrets");
     let namespace = state.settings.namespace.clone();
     let store = Arc::new(Store::default());
     let path = resource.only(&namespace, &name);
-    tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
-    let mut keeper = Keeper { state, client, store, resource, namespace, name, terms, known: None };
+    tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), WatchPolicy::default()));
+    let mut keeper =
+        CertificateReconciler { state, client, store, resource, namespace, name, terms, known: None };
     let mut changes = keeper.store.changes();
     let mut adoptions = keeper.state.certificates.adoptions();
     let mut wait = Duration::from_millis(100);
@@ -50,7 +51,7 @@ async fn run(state: Arc<State>, client: Client) -> Infallible {
             }
             Err(error) => {
                 let line =
-                    keeper.state.log.line(Level::Error, "cannot keep the Secret with the certificates");
+                    keeper.state.log.line(LogLevel::Error, "cannot keep the Secret with the certificates");
                 line.text("secret", &keeper.name).shown("error", error).write();
                 wait = (wait * 2).min(LONGEST_WAIT);
                 sleep(wait).await;
@@ -67,26 +68,26 @@ async fn run(state: Arc<State>, client: Client) -> Infallible {
     }
 }
 
-struct Keeper {
-    state: Arc<State>,
+struct CertificateReconciler {
+    state: Arc<ServerState>,
     client: Client,
     store: Arc<Store>,
-    resource: Resource,
+    resource: GroupVersionResource,
     namespace: String,
     name: String,
-    terms: Terms,
+    terms: CertificateTerms,
     /// What is served, from which a Secret that is gone is made again.
-    known: Option<Keys>,
+    known: Option<CertificateKeys>,
 }
 
-impl Keeper {
+impl CertificateReconciler {
     /// Serves what there is, takes a step if there is one, and returns how long nothing more is to be done.
     async fn look(&mut self) -> Result<Duration, String> {
         if !self.store.is_synced() {
             return Ok(LOOK_AGAIN);
         }
         let secret = self.store.get(&self.namespace, &self.name);
-        let keys = secret.as_ref().map(Keys::of);
+        let keys = secret.as_ref().map(CertificateKeys::of);
         if let Some(keys) = &keys {
             self.serve(keys);
         }
@@ -95,7 +96,7 @@ impl Keeper {
             (None, Some(_)) => None,
             _ => Some(self.next(keys.as_ref())),
         };
-        if let Some(Step::Wait(until)) = step {
+        if let Some(CertificateStep::Wait(until)) = step {
             let left = Duration::from_secs(u64::try_from(until - now()).unwrap_or_default());
             return Ok(left.clamp(Duration::from_millis(250), LOOK_AGAIN));
         }
@@ -107,7 +108,7 @@ impl Keeper {
         let keys = match (step, &self.known) {
             (None, Some(known)) => known.clone(),
             (step, _) => {
-                let step = step.unwrap_or(Step::Make);
+                let step = step.unwrap_or(CertificateStep::Make);
                 take(step, &keys.unwrap_or_default(), now(), &self.terms)
                     .map_err(|error| error.to_string())?
             }
@@ -116,13 +117,13 @@ impl Keeper {
         Ok(Duration::ZERO)
     }
 
-    fn next(&self, keys: Option<&Keys>) -> Step {
-        let bundle = keys.map(Keys::bundle);
+    fn next(&self, keys: Option<&CertificateKeys>) -> CertificateStep {
+        let bundle = keys.map(CertificateKeys::bundle);
         let adopted = self.state.certificates.adopted(bundle.as_deref().unwrap_or_default());
         next(keys, now(), adopted, &self.terms)
     }
 
-    fn serve(&mut self, keys: &Keys) {
+    fn serve(&mut self, keys: &CertificateKeys) {
         if self.known.as_ref() == Some(keys) || self.state.certificates.serve(keys).is_err() {
             return;
         }
@@ -132,13 +133,18 @@ impl Keeper {
         self.state.metrics.certificate_expires(expiry);
         self.state.readiness.done(super::CERTIFICATE);
         if is_new {
-            let line = self.state.log.line(Level::Info, "certificate served");
+            let line = self.state.log.line(LogLevel::Info, "certificate served");
             let expires = UNIX_EPOCH + Duration::from_secs(u64::try_from(expiry).unwrap_or_default());
             line.text("expires", &clock::text(expires)).write();
         }
     }
 
-    async fn write(&mut self, secret: Option<Value>, keys: &Keys, step: Option<Step>) -> Result<(), String> {
+    async fn write(
+        &mut self,
+        secret: Option<Value>,
+        keys: &CertificateKeys,
+        step: Option<CertificateStep>,
+    ) -> Result<(), String> {
         let written = match &secret {
             Some(secret) => {
                 let path = self.resource.named(&self.namespace, &self.name);
@@ -153,8 +159,8 @@ impl Keeper {
             Ok(object) => {
                 let step =
                     step.map_or_else(|| "restore".to_owned(), |step| format!("{step:?}").to_lowercase());
-                self.state.log.line(Level::Info, "certificates changed").text("step", &step).write();
-                self.store.apply(Event::Set(object));
+                self.state.log.line(LogLevel::Info, "certificates changed").text("step", &step).write();
+                self.store.apply(WatchEvent::Set(object));
                 self.serve(keys);
                 Ok(())
             }
@@ -190,7 +196,7 @@ impl Keeper {
 }
 
 /// Returns `secret` with `keys` in it. What others have put there stays.
-fn with(secret: &Value, keys: &Keys) -> Value {
+fn with(secret: &Value, keys: &CertificateKeys) -> Value {
     let mut secret = secret.clone();
     let mut data = secret.get("data").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     data.remove("old-ca.crt");

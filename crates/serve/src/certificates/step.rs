@@ -13,9 +13,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, Error, RootCertStore};
 
 use super::issue::{SKEW, authority_name, is_key_of};
-use super::keys::{Keys, first_certificate};
+use super::keys::{CertificateKeys, first_certificate};
 use super::x509::{self, Certificate};
-use crate::Settings;
+use crate::ServeSettings;
 
 /// How long an old authority stays in the bundle; less where certificates live shorter.
 const RETIREMENT: i64 = 3600;
@@ -26,7 +26,7 @@ const RENAMING: i64 = 60;
 
 /// How certificates are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct CertificateTerms {
     /// The names and addresses that the API server calls us by.
     pub names: Vec<String>,
     /// How long a certificate lives; an authority lives twelve times as long.
@@ -35,10 +35,10 @@ pub struct Terms {
     pub grace: Duration,
 }
 
-impl Terms {
+impl CertificateTerms {
     /// Returns those of `settings`: for the Service and for the address, if there is one.
     #[must_use]
-    pub fn of(settings: &Settings) -> Self {
+    pub fn of(settings: &ServeSettings) -> Self {
         let (service, namespace) = (&settings.service, &settings.namespace);
         let mut names = vec![
             format!("{service}.{namespace}.svc"),
@@ -63,7 +63,7 @@ fn host(url: &str) -> Option<String> {
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CertificateStep {
     /// An authority and a certificate: there is nothing to go on with.
     Make,
     /// A new authority beside the old one.
@@ -81,12 +81,17 @@ pub enum Step {
 /// Returns what is to be done to a Secret that holds `keys`. `adopted` is how long the webhook configurations have
 /// had the bundle of `keys`; nothing when they do not.
 #[must_use]
-pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Terms) -> Step {
-    let Some(keys) = keys else { return Step::Make };
-    let Some(authority_der) = first_certificate(&keys.authority) else { return Step::Make };
-    let Some(authority) = x509::certificate(&authority_der) else { return Step::Make };
+pub fn next(
+    keys: Option<&CertificateKeys>,
+    now: i64,
+    adopted: Option<Duration>,
+    terms: &CertificateTerms,
+) -> CertificateStep {
+    let Some(keys) = keys else { return CertificateStep::Make };
+    let Some(authority_der) = first_certificate(&keys.authority) else { return CertificateStep::Make };
+    let Some(authority) = x509::certificate(&authority_der) else { return CertificateStep::Make };
     if now >= authority.not_after {
-        return Step::Make;
+        return CertificateStep::Make;
     }
     let can_sign = now >= authority.not_before
         && x509::common_name(&authority_name(authority.not_before + SKEW)).as_deref()
@@ -96,63 +101,68 @@ pub fn next(keys: Option<&Keys>, now: i64, adopted: Option<Duration>, terms: &Te
     let served_der = first_certificate(&keys.certificate);
     let served = served_der.as_deref().and_then(x509::certificate).filter(|_| keys.served().is_ok());
     let (Some(served), Some(served_der)) = (served, &served_der) else {
-        return if can_sign { Step::Renew } else { Step::Make };
+        return if can_sign { CertificateStep::Renew } else { CertificateStep::Make };
     };
 
     let trust = trust(served_der, &served, &authority_der, terms);
-    if trust != Trust::None {
+    if trust != CertificateTrust::None {
         let old_ends = old_der.as_deref().and_then(x509::certificate).map(|old| old.not_after);
         let old_ends = (!keys.old_authority.is_empty()).then(|| old_ends.unwrap_or(i64::MIN));
-        return Settled { served, authority, old_ends, trust, can_sign }.next(now, terms);
+        return SettledCertificate { served, authority, old_ends, trust, can_sign }.next(now, terms);
     }
     let is_of_the_old =
-        old_der.is_some_and(|old| self::trust(served_der, &served, &old, terms) != Trust::None);
+        old_der.is_some_and(|old| self::trust(served_der, &served, &old, terms) != CertificateTrust::None);
     match (can_sign, is_of_the_old) {
-        (false, _) => Step::Make,
-        (true, false) => Step::Renew,
+        (false, _) => CertificateStep::Make,
+        (true, false) => CertificateStep::Renew,
         (true, true) => announced(&served, now, adopted, terms),
     }
 }
 
 /// The certificate is of the old authority, and the new one is in the bundle.
-fn announced(served: &Certificate<'_>, now: i64, adopted: Option<Duration>, terms: &Terms) -> Step {
+fn announced(
+    served: &Certificate<'_>,
+    now: i64,
+    adopted: Option<Duration>,
+    terms: &CertificateTerms,
+) -> CertificateStep {
     let is_adopted = adopted.is_some_and(|adopted| adopted >= terms.grace);
     let last_call = served.not_after - (served.not_after - issued(served)) / 6;
     if is_adopted || now >= last_call || now < served.not_before {
-        Step::Switch
+        CertificateStep::Switch
     } else {
-        Step::Wait(now.saturating_add(1).min(last_call))
+        CertificateStep::Wait(now.saturating_add(1).min(last_call))
     }
 }
 
 /// The certificate is of the newest authority.
-struct Settled<'d> {
+struct SettledCertificate<'d> {
     served: Certificate<'d>,
     authority: Certificate<'d>,
     /// When the old authority ends, if there is one.
     old_ends: Option<i64>,
-    trust: Trust,
+    trust: CertificateTrust,
     can_sign: bool,
 }
 
-impl Settled<'_> {
-    fn next(&self, now: i64, terms: &Terms) -> Step {
+impl SettledCertificate<'_> {
+    fn next(&self, now: i64, terms: &CertificateTerms) -> CertificateStep {
         let since = |time: i64| {
             let third = i64::try_from(terms.life.as_secs() / 3).unwrap_or(time);
             issued(&self.served).saturating_add(time.min(third))
         };
         let retired = self.old_ends.map_or(i64::MAX, |ends| ends.min(since(RETIREMENT)));
-        let renamed = if self.trust == Trust::OtherNames { since(RENAMING) } else { i64::MAX };
+        let renamed = if self.trust == CertificateTrust::OtherNames { since(RENAMING) } else { i64::MAX };
         if now >= retired {
-            return Step::Retire;
+            return CertificateStep::Retire;
         }
         match self.can_sign {
-            true if is_due(&self.served, now) || now >= renamed => Step::Renew,
+            true if is_due(&self.served, now) || now >= renamed => CertificateStep::Renew,
             true if !is_due(&self.authority, now) => {
-                Step::Wait(due(&self.served).min(due(&self.authority)).min(retired).min(renamed))
+                CertificateStep::Wait(due(&self.served).min(due(&self.authority)).min(retired).min(renamed))
             }
             // The one that we could sign with no more is still trusted, and has to be until it is replaced.
-            _ => Step::Announce,
+            _ => CertificateStep::Announce,
         }
     }
 }
@@ -173,7 +183,7 @@ fn is_due(certificate: &Certificate<'_>, now: i64) -> bool {
 
 /// What whoever believes an authority thinks of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum CertificateTrust {
     All,
     /// It is of that authority, and for other names.
     OtherNames,
@@ -185,25 +195,25 @@ fn trust(
     der: &CertificateDer<'_>,
     served: &Certificate<'_>,
     authority: &CertificateDer<'_>,
-    terms: &Terms,
-) -> Trust {
+    terms: &CertificateTerms,
+) -> CertificateTrust {
     let mut roots = RootCertStore::empty();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let is_added = roots.add(authority.clone().into_owned()).is_ok();
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let (true, Ok(verifier), Ok(seconds)) = (is_added, verifier, u64::try_from(served.not_after)) else {
-        return Trust::None;
+        return CertificateTrust::None;
     };
     let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-    let mut trust = Trust::All;
+    let mut trust = CertificateTrust::All;
     for name in &terms.names {
         let Ok(name) = ServerName::try_from(name.as_str()) else { continue };
         match verifier.verify_server_cert(der, &[], &name, &[], at) {
             Ok(_) => {}
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => trust = Trust::OtherNames,
-            Err(_) => return Trust::None,
+            )) => trust = CertificateTrust::OtherNames,
+            Err(_) => return CertificateTrust::None,
         }
     }
     trust

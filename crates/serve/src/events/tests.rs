@@ -29,7 +29,7 @@ fn text_at<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
 #[test]
 fn the_same_thing_within_a_minute_is_one_event_that_counts() {
     let (start, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", start);
+    let mut events = EventQueue::new("a", start);
     let refused = notice(NoticeKind::Refused, named("Pod", "web"), "no");
     assert!(events.add(&refused, start, time));
     let first = events.due(start, found).remove(0);
@@ -57,7 +57,7 @@ fn the_same_thing_within_a_minute_is_one_event_that_counts() {
 #[test]
 fn what_could_not_be_written_is_written_later_as_a_whole() {
     let (now, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", now);
+    let mut events = EventQueue::new("a", now);
     assert!(events.add(&notice(NoticeKind::Refused, named("Pod", "web"), "no"), now, time));
     let first = events.due(now, found).remove(0);
     events.again(&first);
@@ -71,7 +71,7 @@ fn what_could_not_be_written_is_written_later_as_a_whole() {
 #[test]
 fn different_things_are_different_events() {
     let (now, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", now);
+    let mut events = EventQueue::new("a", now);
     for kind in [NoticeKind::Refused, NoticeKind::Failed, NoticeKind::Excepted] {
         assert!(events.add(&notice(kind, named("Pod", "web"), ""), now, time));
     }
@@ -85,7 +85,7 @@ fn different_things_are_different_events() {
 #[test]
 fn a_flood_is_written_slowly_and_bounded() {
     let (start, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", start);
+    let mut events = EventQueue::new("a", start);
     let taken = (0..MAX_THINGS + 10)
         .filter(|number| {
             let subject = named("Pod", &format!("web-{number}"));

@@ -9,9 +9,9 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Request, StatusCode};
 
-use super::bounds::{MAX_BODY, Room, UnfinishedBody};
-use super::{Answer, problem};
-use crate::State;
+use super::bounds::{BodyPermit, MAX_BODY, UnfinishedBody};
+use super::{HttpResponse, problem};
+use crate::ServerState;
 
 /// How long a body may take in any case.
 const MAX_BODY_TIME: Duration = Duration::from_secs(10);
@@ -24,7 +24,10 @@ const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
 const MAX_RESERVED: usize = 256 << 10;
 
 /// Reads the body of `request`, which must be JSON.
-pub(super) async fn read(state: &Arc<State>, request: Request<Incoming>) -> Result<(Bytes, Room), Answer> {
+pub(super) async fn read(
+    state: &Arc<ServerState>,
+    request: Request<Incoming>,
+) -> Result<(Bytes, BodyPermit), HttpResponse> {
     if !is_json(request.headers()) {
         let message = "a body of the content type application/json is expected";
         return Err(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -36,7 +39,7 @@ pub(super) async fn read(state: &Arc<State>, request: Request<Incoming>) -> Resu
     let Some(_unfinished) = UnfinishedBody::begin(state) else {
         return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many requests are being read"));
     };
-    let mut room = Room::new(state);
+    let mut room = BodyPermit::new(state);
     let bytes = collect(body, &mut room).await?;
     if bytes.is_empty() {
         return Err(problem(StatusCode::BAD_REQUEST, "the body is empty"));
@@ -44,7 +47,7 @@ pub(super) async fn read(state: &Arc<State>, request: Request<Incoming>) -> Resu
     Ok((bytes, room))
 }
 
-async fn collect(mut body: Incoming, room: &mut Room) -> Result<Bytes, Answer> {
+async fn collect(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes, HttpResponse> {
     let begun = Instant::now();
     let mut received = 0;
     let mut first = Bytes::new();
@@ -92,6 +95,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn too_large() -> Answer {
+fn too_large() -> HttpResponse {
     problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 7 MiB")
 }

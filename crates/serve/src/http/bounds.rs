@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::State;
-use crate::metrics::Overload;
+use crate::ServerState;
+use crate::metrics::OverloadReason;
 
 /// How large a body may be; the API server sends no larger object.
 pub(crate) const MAX_BODY: usize = 7 << 20;
@@ -72,11 +72,11 @@ impl Bounds {
 
 /// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
 /// what piles up, and not the reviews under way, each of which is done in one go.
-pub(crate) struct Waiting(Arc<State>);
+pub(crate) struct QueuedRequest(Arc<ServerState>);
 
-impl Waiting {
+impl QueuedRequest {
     /// A request has come.
-    pub(crate) fn begin(state: &Arc<State>) -> Self {
+    pub(crate) fn begin(state: &Arc<ServerState>) -> Self {
         state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(state))
     }
@@ -86,31 +86,31 @@ impl Waiting {
         let bounds = &self.0.bounds;
         let is_crowded = bounds.waiting.load(Ordering::Relaxed) > bounds.max_in_flight;
         if is_crowded {
-            self.0.metrics.overloaded(Overload::InFlight);
+            self.0.metrics.overloaded(OverloadReason::InFlight);
         }
         is_crowded
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
         self.0.bounds.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// What a request takes while it is under way; given back when it is dropped.
-pub(crate) struct Held {
-    pub(crate) _place: Place,
-    pub(crate) _room: Room,
-    pub(crate) _memory: Option<Memory>,
+pub(crate) struct RequestResources {
+    pub(crate) _place: InFlightPermit,
+    pub(crate) _room: BodyPermit,
+    pub(crate) _memory: Option<MemoryPermit>,
 }
 
 /// A place among the reviews under way, given back when it is dropped.
-pub(crate) struct Place(Arc<State>);
+pub(crate) struct InFlightPermit(Arc<ServerState>);
 
-impl Place {
+impl InFlightPermit {
     /// Takes a place, if there is one. Half of them are for small reviews alone: the others may take long.
-    pub(crate) fn take(state: &Arc<State>, is_small: bool) -> Option<Self> {
+    pub(crate) fn take(state: &Arc<ServerState>, is_small: bool) -> Option<Self> {
         let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
         state.metrics.in_flight_changed(before + 1);
         let place = Self(Arc::clone(state));
@@ -118,12 +118,12 @@ impl Place {
         if before < if is_small { max } else { max.div_ceil(2) } {
             return Some(place);
         }
-        state.metrics.overloaded(Overload::InFlight);
+        state.metrics.overloaded(OverloadReason::InFlight);
         None
     }
 }
 
-impl Drop for Place {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         let before = self.0.bounds.in_flight.fetch_sub(1, Ordering::Relaxed);
         self.0.metrics.in_flight_changed(before.saturating_sub(1));
@@ -131,11 +131,11 @@ impl Drop for Place {
 }
 
 /// A body that is being read, until this is dropped.
-pub(crate) struct UnfinishedBody<'s>(&'s State);
+pub(crate) struct UnfinishedBody<'s>(&'s ServerState);
 
 impl<'s> UnfinishedBody<'s> {
     /// Begins to read a body, unless too many are being read and none of them is slow enough to make room.
-    pub(crate) fn begin(state: &'s State) -> Option<Self> {
+    pub(crate) fn begin(state: &'s ServerState) -> Option<Self> {
         let before = state.bounds.unfinished_bodies.fetch_add(1, Ordering::Relaxed);
         let body = Self(state);
         if before < MAX_UNFINISHED_BODIES {
@@ -145,7 +145,7 @@ impl<'s> UnfinishedBody<'s> {
             state.metrics.connection_evicted();
             return Some(body);
         }
-        state.metrics.overloaded(Overload::InFlight);
+        state.metrics.overloaded(OverloadReason::InFlight);
         None
     }
 }
@@ -157,13 +157,13 @@ impl Drop for UnfinishedBody<'_> {
 }
 
 /// Memory of a body, given back when it is dropped.
-pub(crate) struct Room {
-    state: Arc<State>,
+pub(crate) struct BodyPermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl Room {
-    pub(crate) fn new(state: &Arc<State>) -> Self {
+impl BodyPermit {
+    pub(crate) fn new(state: &Arc<ServerState>) -> Self {
         Self { state: Arc::clone(state), bytes: 0 }
     }
 
@@ -179,13 +179,13 @@ impl Room {
         let bodies = bounds.bodies.fetch_add(rest, Ordering::Relaxed).saturating_add(rest);
         let fits = beginnings <= MAX_BEGINNINGS && (rest == 0 || bodies <= MAX_BODIES);
         if !fits {
-            self.state.metrics.overloaded(Overload::Memory);
+            self.state.metrics.overloaded(OverloadReason::Memory);
         }
         fits
     }
 }
 
-impl Drop for Room {
+impl Drop for BodyPermit {
     fn drop(&mut self) {
         let (beginning, rest) = parts(self.bytes);
         self.state.bounds.beginnings.fetch_sub(beginning, Ordering::Relaxed);
@@ -200,14 +200,14 @@ fn parts(bytes: usize) -> (usize, usize) {
 }
 
 /// Memory of a body that is read into values, given back when it is dropped.
-pub(crate) struct Memory {
-    state: Arc<State>,
+pub(crate) struct MemoryPermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl Memory {
+impl MemoryPermit {
     /// Takes what `body` needs, as soon as others have given back enough; nothing if that is not before `deadline`.
-    pub(crate) async fn take(state: &Arc<State>, body: &[u8], deadline: Instant) -> Option<Self> {
+    pub(crate) async fn take(state: &Arc<ServerState>, body: &[u8], deadline: Instant) -> Option<Self> {
         let bytes = needed(body).min(MAX_READ_MEMORY);
         loop {
             let freed = state.bounds.memory_freed.notified();
@@ -216,14 +216,14 @@ impl Memory {
             }
             // Whoever needs little does not wait behind those who need much: each tries when something was freed.
             if tokio::time::timeout_at(deadline.into(), freed).await.is_err() {
-                state.metrics.overloaded(Overload::Memory);
+                state.metrics.overloaded(OverloadReason::Memory);
                 return None;
             }
         }
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
         self.state.bounds.memory.fetch_sub(self.bytes, Ordering::Relaxed);
         self.state.bounds.memory_freed.notify_waiters();
@@ -254,17 +254,17 @@ fn needed(body: &[u8]) -> usize {
 
 /// Bytes of an answer that waits to be taken, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct AnswerRoom {
-    state: Arc<State>,
+pub(crate) struct ResponsePermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl AnswerRoom {
+impl ResponsePermit {
     /// Takes room for an answer of `bytes`. Short ones need none.
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn take(state: &Arc<State>, bytes: usize) -> Result<Option<Self>, ()> {
+    pub(crate) fn take(state: &Arc<ServerState>, bytes: usize) -> Result<Option<Self>, ()> {
         if bytes <= SHORT_ANSWER {
             return Ok(None);
         }
@@ -272,7 +272,7 @@ impl AnswerRoom {
         let room = Self { state: Arc::clone(state), bytes };
         // The first answer is given whatever its size.
         if before > 0 && before.saturating_add(bytes) > MAX_ANSWER_BYTES {
-            state.metrics.overloaded(Overload::Memory);
+            state.metrics.overloaded(OverloadReason::Memory);
             // Whoever does not take an answer makes room for those who do.
             if !state.connections.evict_slowest_reader() {
                 return Err(());
@@ -282,7 +282,7 @@ impl AnswerRoom {
     }
 }
 
-impl Drop for AnswerRoom {
+impl Drop for ResponsePermit {
     fn drop(&mut self) {
         self.state.bounds.answers.fetch_sub(self.bytes, Ordering::Relaxed);
     }

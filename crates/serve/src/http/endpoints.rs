@@ -7,13 +7,13 @@ use std::time::Instant;
 use hyper::StatusCode;
 use kubewright_value::{Map, Value, json};
 
-use super::{Answer, Call, ok, problem};
-use crate::binding::Bound;
+use super::{HttpResponse, WebhookCall, ok, problem};
+use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
-use crate::log::Level;
-use crate::metrics::{Overload, Trouble};
-use crate::review::{BadReview, Review};
-use crate::{State, binding, clock, dry_run, guard, validate};
+use crate::log::LogLevel;
+use crate::metrics::{OverloadReason, UndecidedReason};
+use crate::review::{AdmissionReview, BadReview};
+use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
 /// may have it twice.
@@ -21,7 +21,7 @@ const MAX_RULES_BYTES: usize = 4 << 20;
 const MAX_DRY_RUN_BYTES: usize = 2 << 20;
 
 /// Answers a review about a rule object. It is compiled in the lane beside, because that may take long.
-pub(super) async fn rules(state: &Arc<State>, call: Call) -> Answer {
+pub(super) async fn rules(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_RULES_BYTES {
         state.metrics.refused_request();
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
@@ -32,8 +32,8 @@ pub(super) async fn rules(state: &Arc<State>, call: Call) -> Answer {
     checked.unwrap_or_else(|error| not_done(state, error))
 }
 
-fn checked(state: &State, call: &Call) -> Answer {
-    let review = match Review::read(&call.bytes) {
+fn checked(state: &ServerState, call: &WebhookCall) -> HttpResponse {
+    let review = match AdmissionReview::read(&call.bytes) {
         Ok(review) => review,
         Err(bad) => return unread(state, &bad),
     };
@@ -42,15 +42,15 @@ fn checked(state: &State, call: &Call) -> Answer {
     let Ok(response) = checked else { return failed(state) };
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
         let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
-        let line = state.log.line(Level::Info, "rule object refused").text("uid", &review.request.uid);
+        let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
         line.text("object", &review.request.subject()).text("reason", told).write();
     }
     answered(response)
 }
 
 /// Answers a review about a namespace that is given a label that takes it out of all rules.
-pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
-    let review = match Review::read(bytes) {
+pub(super) fn guard(state: &ServerState, bytes: &[u8]) -> HttpResponse {
+    let review = match AdmissionReview::read(bytes) {
         Ok(review) => review,
         Err(bad) => return unread(state, &bad),
     };
@@ -58,26 +58,27 @@ pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
         let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
         let line =
-            state.log.line(Level::Warn, "label of a namespace refused").text("uid", &review.request.uid);
+            state.log.line(LogLevel::Warn, "label of a namespace refused").text("uid", &review.request.uid);
         line.text("namespace", &review.request.name).text("reason", told).write();
     }
     answered(response)
 }
 
 /// Answers a review about the binding of a pod.
-pub(super) async fn binding(state: &State, bytes: &[u8], deadline: Instant) -> Answer {
-    let review = match Review::read(bytes) {
+pub(super) async fn binding(state: &ServerState, bytes: &[u8], deadline: Instant) -> HttpResponse {
+    let review = match AdmissionReview::read(bytes) {
         Ok(review) => review,
         Err(bad) => return unread(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
     let (response, bound) = binding::review(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
     let reason = match bound {
-        Bound::Nothing | Bound::Told => return answered(response),
-        Bound::Late => "the API server takes long, it is still being tried".to_owned(),
-        Bound::Failed(why) => why,
+        PodBindingResult::Nothing | PodBindingResult::Told => return answered(response),
+        PodBindingResult::Late => "the API server takes long, it is still being tried".to_owned(),
+        PodBindingResult::Failed(why) => why,
     };
-    let line = state.log.line(Level::Warn, "a pod was not told of its node").text("uid", &review.request.uid);
+    let line =
+        state.log.line(LogLevel::Warn, "a pod was not told of its node").text("uid", &review.request.uid);
     line.text("namespace", &review.request.namespace)
         .text("name", &review.request.name)
         .text("reason", &reason)
@@ -86,7 +87,7 @@ pub(super) async fn binding(state: &State, bytes: &[u8], deadline: Instant) -> A
 }
 
 /// Answers what would happen, in the lane beside, where the work ends at the deadline.
-pub(super) async fn dry_run(state: &Arc<State>, call: Call) -> Answer {
+pub(super) async fn dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_DRY_RUN_BYTES {
         state.metrics.refused_request();
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
@@ -119,22 +120,22 @@ pub(super) async fn dry_run(state: &Arc<State>, call: Call) -> Answer {
 }
 
 /// Returns that the lane beside could not do what was asked.
-fn not_done(state: &State, error: LaneError) -> Answer {
+fn not_done(state: &ServerState, error: LaneError) -> HttpResponse {
     match error {
         LaneError::Full => {
-            state.metrics.overloaded(Overload::SlowLane);
+            state.metrics.overloaded(OverloadReason::SlowLane);
             problem(StatusCode::TOO_MANY_REQUESTS, "too many slow requests are under way")
         }
         LaneError::Deadline => problem(StatusCode::GATEWAY_TIMEOUT, "the rules took too long"),
     }
 }
 
-fn unread(state: &State, BadReview(message): &BadReview) -> Answer {
+fn unread(state: &ServerState, BadReview(message): &BadReview) -> HttpResponse {
     state.metrics.refused_request();
     problem(StatusCode::BAD_REQUEST, message)
 }
 
-fn answered(response: Value) -> Answer {
+fn answered(response: Value) -> HttpResponse {
     let review = Map::from([
         ("apiVersion", "admission.k8s.io/v1".into()),
         ("kind", "AdmissionReview".into()),
@@ -143,7 +144,7 @@ fn answered(response: Value) -> Answer {
     ok(json::to_string(&review.into()))
 }
 
-pub(super) fn failed(state: &State) -> Answer {
-    state.metrics.troubled(Trouble::Panic);
+pub(super) fn failed(state: &ServerState) -> HttpResponse {
+    state.metrics.troubled(UndecidedReason::Panic);
     problem(StatusCode::INTERNAL_SERVER_ERROR, "the program failed")
 }

@@ -17,12 +17,12 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Answer;
-use super::answer::AnswerBody;
-use super::bounds::{AnswerRoom, Waiting};
-use super::connections::{Ending, UnderWay, Usage};
+use super::HttpResponse;
+use super::answer::ResponseBody;
+use super::bounds::{QueuedRequest, ResponsePermit};
+use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
-use crate::State;
+use crate::ServerState;
 
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const HEADERS: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const STREAMS: u32 = 100;
 
 /// What connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ListenerPhase {
     /// They are accepted and served.
     Serving,
     /// No more are accepted, and those that are open are closed when what is under way is answered.
@@ -43,10 +43,10 @@ pub(crate) enum Phase {
 
 /// Serves until `phase` says that connections are to be closed, and returns when all are.
 pub(crate) async fn serve(
-    state: Arc<State>,
+    state: Arc<ServerState>,
     listener: TcpListener,
     configuration: Arc<ServerConfig>,
-    mut phase: watch::Receiver<Phase>,
+    mut phase: watch::Receiver<ListenerPhase>,
 ) {
     let acceptor = TlsAcceptor::from(configuration);
     // Every connection holds one end; when all are dropped, all connections are closed.
@@ -54,7 +54,7 @@ pub(crate) async fn serve(
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener) => accepted,
-            _ = phase.wait_for(|phase| *phase == Phase::Closing) => break,
+            _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => break,
         };
         let Some(stream) = accepted else { continue };
         let (state, acceptor, phase) = (Arc::clone(&state), acceptor.clone(), phase.clone());
@@ -81,10 +81,10 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 
 /// Serves one connection to its end, for which another may have to make room.
 async fn connected(
-    state: &Arc<State>,
+    state: &Arc<ServerState>,
     stream: TcpStream,
     acceptor: &TlsAcceptor,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<ListenerPhase>,
 ) {
     let (place, is_evicted) = state.connections.open();
     if is_evicted {
@@ -105,15 +105,15 @@ async fn connected(
 }
 
 async fn connection(
-    state: &Arc<State>,
+    state: &Arc<ServerState>,
     stream: TlsStream<TcpStream>,
-    usage: &Arc<Usage>,
-    phase: watch::Receiver<Phase>,
+    usage: &Arc<ConnectionUsage>,
+    phase: watch::Receiver<ListenerPhase>,
 ) {
     let service = {
         let (state, usage) = (Arc::clone(state), Arc::clone(usage));
         service_fn(move |request: Request<Incoming>| {
-            let (under_way, waiting) = (usage.begin(), Waiting::begin(&state));
+            let (under_way, waiting) = (usage.begin(), QueuedRequest::begin(&state));
             let state = Arc::clone(&state);
             async move {
                 let answer = match waiting.end() {
@@ -155,28 +155,32 @@ async fn connection(
 }
 
 /// Returns `answer` as it goes to the client, or that there is no room for it.
-fn sent(state: &Arc<State>, answer: Answer, under_way: UnderWay) -> Response<AnswerBody<Option<AnswerRoom>>> {
-    match AnswerRoom::take(state, answer.body().len()) {
-        Ok(room) => answer.map(|bytes| AnswerBody::new(bytes, under_way, room)),
-        Err(()) => too_many().map(|bytes| AnswerBody::new(bytes, under_way, None)),
+fn sent(
+    state: &Arc<ServerState>,
+    answer: HttpResponse,
+    under_way: RequestGuard,
+) -> Response<ResponseBody<Option<ResponsePermit>>> {
+    match ResponsePermit::take(state, answer.body().len()) {
+        Ok(room) => answer.map(|bytes| ResponseBody::new(bytes, under_way, room)),
+        Err(()) => too_many().map(|bytes| ResponseBody::new(bytes, under_way, None)),
     }
 }
 
 /// Drives `connection` to its end, which `close` asks for when the server closes or others need the room.
 async fn until_closed<C: Future>(
-    state: &State,
-    mut phase: watch::Receiver<Phase>,
-    usage: &Usage,
+    state: &ServerState,
+    mut phase: watch::Receiver<ListenerPhase>,
+    usage: &ConnectionUsage,
     mut connection: std::pin::Pin<&mut C>,
     close: impl FnOnce(std::pin::Pin<&mut C>),
 ) {
     let makes_room = tokio::select! {
         _ = connection.as_mut() => return,
         ending = usage.ending() => match ending {
-            Ending::Abrupt => return,
-            Ending::Graceful => true,
+            ConnectionEnding::Abrupt => return,
+            ConnectionEnding::Graceful => true,
         },
-        _ = phase.wait_for(|phase| *phase == Phase::Closing) => false,
+        _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => false,
     };
     close(connection.as_mut());
     if makes_room {

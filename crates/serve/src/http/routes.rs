@@ -8,12 +8,12 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use tokio::runtime::Handle;
 
-use super::bounds::{Held, MAX_SMALL_BODY, Memory, Place, Room};
-use super::connections::UnderWay;
-use super::{Answer, body, endpoints, problem};
-use crate::State;
+use super::bounds::{BodyPermit, InFlightPermit, MAX_SMALL_BODY, MemoryPermit, RequestResources};
+use super::connections::RequestGuard;
+use super::{HttpResponse, body, endpoints, problem};
+use crate::ServerState;
 use crate::review;
-use crate::traces::Parent;
+use crate::traces::TraceParent;
 
 /// What the API server waits when it does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,19 +31,23 @@ const DRY_RUN: &str = "v1/dryrun";
 const MAX_PATH_BYTES: usize = 300;
 
 /// What was asked, with everything that it takes while it is under way.
-pub(crate) struct Call {
+pub(crate) struct WebhookCall {
     /// The path, without the slash before it.
     pub(crate) hook: String,
     pub(crate) bytes: Bytes,
     pub(crate) deadline: Instant,
-    pub(crate) parent: Option<Parent>,
-    pub(crate) held: Arc<Held>,
+    pub(crate) parent: Option<TraceParent>,
+    pub(crate) held: Arc<RequestResources>,
     /// The runtime that serves connections, where this is answered in another one.
     pub(crate) home: Option<Handle>,
 }
 
 /// Answers `request`.
-pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>, under_way: &UnderWay) -> Answer {
+pub(super) async fn answer(
+    state: &Arc<ServerState>,
+    request: Request<Incoming>,
+    under_way: &RequestGuard,
+) -> HttpResponse {
     let begun = Instant::now();
     let path = request.uri().path();
     let known = path.strip_prefix('/').filter(|hook| hook.len() <= MAX_PATH_BYTES && is_hook(hook));
@@ -67,7 +71,8 @@ pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>, under
     };
     under_way.decides();
     let is_small = bytes.len() <= MAX_SMALL_BODY;
-    let Some(place) = Place::take(state, is_small && !matches!(hook.as_str(), RULES | DRY_RUN)) else {
+    let Some(place) = InFlightPermit::take(state, is_small && !matches!(hook.as_str(), RULES | DRY_RUN))
+    else {
         return too_many();
     };
     let pending = Pending { hook, bytes, deadline, parent, place, room };
@@ -82,28 +87,28 @@ struct Pending {
     hook: String,
     bytes: Bytes,
     deadline: Instant,
-    parent: Option<Parent>,
-    place: Place,
-    room: Room,
+    parent: Option<TraceParent>,
+    place: InFlightPermit,
+    room: BodyPermit,
 }
 
 impl Pending {
-    fn call(self, memory: Option<Memory>, home: Option<Handle>) -> Call {
+    fn call(self, memory: Option<MemoryPermit>, home: Option<Handle>) -> WebhookCall {
         let Self { hook, bytes, deadline, parent, place, room } = self;
-        let held = Arc::new(Held { _place: place, _room: room, _memory: memory });
-        Call { hook, bytes, deadline, parent, held, home }
+        let held = Arc::new(RequestResources { _place: place, _room: room, _memory: memory });
+        WebhookCall { hook, bytes, deadline, parent, held, home }
     }
 }
 
 /// Answers what is not small, apart from what is: reading it alone takes long enough to be felt by others.
-async fn large(state: &Arc<State>, pending: Pending) -> Answer {
+async fn large(state: &Arc<ServerState>, pending: Pending) -> HttpResponse {
     let (home, hook) = (Handle::current(), pending.hook.clone());
     let runtime = state.large.handle().unwrap_or(&home).clone();
     let state_there = Arc::clone(state);
     let deadline = pending.deadline;
     let answered = runtime.spawn(async move {
         let state = state_there;
-        match Memory::take(&state, &pending.bytes, pending.deadline).await {
+        match MemoryPermit::take(&state, &pending.bytes, pending.deadline).await {
             Some(memory) => dispatch(&state, pending.call(Some(memory), Some(home))).await,
             None => problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
         }
@@ -115,7 +120,7 @@ async fn large(state: &Arc<State>, pending: Pending) -> Answer {
     }
 }
 
-async fn dispatch(state: &Arc<State>, call: Call) -> Answer {
+async fn dispatch(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     match call.hook.as_str() {
         RULES => endpoints::rules(state, call).await,
         GUARD => endpoints::guard(state, &call.bytes),
@@ -126,12 +131,12 @@ async fn dispatch(state: &Arc<State>, call: Call) -> Answer {
 }
 
 /// What is answered to what is over the bound.
-pub(super) fn too_many() -> Answer {
+pub(super) fn too_many() -> HttpResponse {
     problem(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way")
 }
 
-fn parent<B>(request: &Request<B>) -> Option<Parent> {
-    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(Parent::read)
+fn parent<B>(request: &Request<B>) -> Option<TraceParent> {
+    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(TraceParent::read)
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked

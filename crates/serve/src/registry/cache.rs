@@ -21,22 +21,22 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// By what was asked, credentials included: nobody sees what another one's pull secret opened.
 #[derive(Debug, Default)]
-pub(super) struct Cache(Mutex<Kept>);
+pub(super) struct ImageCache(Mutex<CachedImages>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    images: HashMap<ImageLookup, Image>,
+struct CachedImages {
+    images: HashMap<ImageLookup, CachedImage>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Image {
+struct CachedImage {
     value: Value,
     size: usize,
     until: Instant,
 }
 
-impl Cache {
+impl ImageCache {
     pub(super) fn get(&self, image: &ImageLookup) -> Option<Value> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.images.get(image).filter(|known| known.until > Instant::now()).map(|known| known.value.clone())
@@ -44,7 +44,7 @@ impl Cache {
 
     pub(super) fn put(&self, image: &ImageLookup, is_by_digest: bool, value: &Value, size: usize) {
         let life = if is_by_digest { DIGEST_LIFE } else { TAG_LIFE };
-        let new = Image { value: value.clone(), size, until: Instant::now() + life };
+        let new = CachedImage { value: value.clone(), size, until: Instant::now() + life };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_BYTES {
             let now = Instant::now();

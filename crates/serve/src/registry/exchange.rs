@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 
 use super::Registries;
 use crate::services::address::{is_forbidden, is_private};
-use crate::services::url::Url;
+use crate::services::url::ServiceUrl;
 use crate::services::{send, tls};
 
 /// How large the answer of a token service may be, in bytes.
@@ -22,7 +22,7 @@ pub(super) const MAX_TOKEN_BYTES: usize = 64 << 10;
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub(super) struct RegistryAnswer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
     /// Where a redirect leads.
@@ -35,11 +35,11 @@ impl Registries {
     /// Reads `url`, at most `limit` bytes of it, and follows nothing.
     pub(super) async fn get(
         &self,
-        url: &Url,
+        url: &ServiceUrl,
         authorization: Option<&HeaderValue>,
         accept: &'static str,
         limit: usize,
-    ) -> Result<Fetched, String> {
+    ) -> Result<RegistryAnswer, String> {
         let address = self.resolve(url).await?;
         let unreachable = |error: &dyn std::fmt::Display| format!("cannot reach `{}`: {error}", url.host);
         let tcp = TcpStream::connect(address).await.map_err(|error| unreachable(&error))?;
@@ -65,7 +65,7 @@ impl Registries {
 
     /// Returns the address of a host. What the operator allows may be in a private network; where it is written as an
     /// address, it is that very address. What a registry redirects to is outside, or nothing.
-    async fn resolve(&self, url: &Url) -> Result<SocketAddr, String> {
+    async fn resolve(&self, url: &ServiceUrl) -> Result<SocketAddr, String> {
         let is_listed = self.allowed.iter().any(|one| one.is(url));
         if let Ok(address) = url.host.parse::<IpAddr>()
             && is_listed
@@ -88,7 +88,7 @@ impl Registries {
     }
 }
 
-async fn read(response: Response<hyper::body::Incoming>, limit: usize) -> Result<Fetched, String> {
+async fn read(response: Response<hyper::body::Incoming>, limit: usize) -> Result<RegistryAnswer, String> {
     let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let status = response.status().as_u16();
     let location =
@@ -104,7 +104,7 @@ async fn read(response: Response<hyper::body::Incoming>, limit: usize) -> Result
         }
         body.extend_from_slice(data);
     }
-    Ok(Fetched { status, body, location, challenge })
+    Ok(RegistryAnswer { status, body, location, challenge })
 }
 
 /// Returns `realm` and `service` of a challenge such as `Bearer realm="https://a/token",service="a"`.
@@ -120,7 +120,7 @@ pub(super) fn bearer(challenge: &str) -> Option<(String, String)> {
 }
 
 /// Returns the address at which a token to pull from `repository` is asked for, whatever else the registry suggests.
-pub(super) fn token_url(realm: &Url, service: &str, repository: &str) -> Url {
+pub(super) fn token_url(realm: &ServiceUrl, service: &str, repository: &str) -> ServiceUrl {
     let separator = if realm.target.contains('?') { '&' } else { '?' };
     let target = format!(
         "{}{separator}service={}&scope={}",
@@ -128,7 +128,7 @@ pub(super) fn token_url(realm: &Url, service: &str, repository: &str) -> Url {
         encoded(service),
         encoded(&format!("repository:{repository}:pull"))
     );
-    Url { target, ..realm.clone() }
+    ServiceUrl { target, ..realm.clone() }
 }
 
 fn encoded(text: &str) -> String {
@@ -140,7 +140,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns the token that a token service gave. What it said besides is in no error.
-pub(super) fn token(fetched: &Fetched) -> Result<HeaderValue, String> {
+pub(super) fn token(fetched: &RegistryAnswer) -> Result<HeaderValue, String> {
     if fetched.status != 200 {
         return Err(format!("the token service answers HTTP {}", fetched.status));
     }

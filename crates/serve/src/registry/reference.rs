@@ -10,7 +10,7 @@ const MAX_REFERENCE_BYTES: usize = 1024;
 
 /// The name of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct ImageReference {
     /// Host and perhaps port.
     pub(super) registry: String,
     pub(super) repository: String,
@@ -20,7 +20,7 @@ pub(super) struct Reference {
     pub(super) digest: Option<String>,
 }
 
-impl Reference {
+impl ImageReference {
     /// Reads `text`.
     ///
     /// # Errors

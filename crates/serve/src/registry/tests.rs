@@ -9,7 +9,7 @@ use base64::Engine as _;
 use super::*;
 
 fn parsed(text: &str) -> Result<(String, String, String), String> {
-    let reference = Reference::parse(text)?;
+    let reference = ImageReference::parse(text)?;
     let identifier = reference.identifier().to_owned();
     Ok((reference.registry, reference.repository, identifier))
 }
@@ -51,7 +51,7 @@ fn names_of_images_are_read_as_everybody_reads_them() {
 fn only_registries_that_are_allowed_are_asked_and_without_tls_only_where_both_say_so() {
     let base = |hosts: &[&str], image: &str, is_insecure: bool| {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let url = Registries::new(&hosts).base(&Reference::parse(image).expect("an image"), is_insecure);
+        let url = Registries::new(&hosts).base(&ImageReference::parse(image).expect("an image"), is_insecure);
         url.map(|url| format!("{}{}", if url.is_tls { "https://" } else { "http://" }, url.authority()))
     };
     assert_eq!(base(&["r.io"], "r.io/a", false), Ok("https://r.io".to_owned()));

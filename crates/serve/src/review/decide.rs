@@ -12,11 +12,11 @@ use kubewright_engine::{Answer, Decision, Engine, Occasion, OpenWorld, Query, Re
 use kubewright_value::{Text, Value};
 use tokio::runtime::Handle;
 
-use super::{Review, Undecided};
-use crate::http::{Call, Held};
+use super::{AdmissionReview, UndecidedReview};
+use crate::http::{RequestResources, WebhookCall};
 use crate::lane::{Lane, LaneError};
-use crate::metrics::Trouble;
-use crate::{Snapshot, State, clock};
+use crate::metrics::UndecidedReason;
+use crate::{ServerState, Snapshot, clock};
 
 /// How many steps are taken among the other reviews, and for how long: a few milliseconds.
 const QUICK_STEPS: u64 = 300_000;
@@ -40,21 +40,26 @@ const ROUNDS: usize = 8;
 const QUERIES: usize = 32;
 
 /// A review, and everything that its decision needs: it may move to another thread.
-pub(super) struct Case {
-    state: Arc<State>,
+pub(super) struct PendingReview {
+    state: Arc<ServerState>,
     snapshot: Arc<Snapshot>,
     hook: Text,
-    review: Review,
+    review: AdmissionReview,
     answers: OpenWorld,
     asked: usize,
     /// The runtime that talks to the cluster, where the review is not in it.
     home: Option<Handle>,
     /// What the review takes; given back when it is decided, even where nobody waits for it any more.
-    _held: Arc<Held>,
+    _held: Arc<RequestResources>,
 }
 
-impl Case {
-    pub(super) fn new(state: &Arc<State>, snapshot: &Arc<Snapshot>, call: &Call, review: Review) -> Self {
+impl PendingReview {
+    pub(super) fn new(
+        state: &Arc<ServerState>,
+        snapshot: &Arc<Snapshot>,
+        call: &WebhookCall,
+        review: AdmissionReview,
+    ) -> Self {
         Self {
             state: Arc::clone(state),
             snapshot: Arc::clone(snapshot),
@@ -67,15 +72,20 @@ impl Case {
         }
     }
 
-    fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, Undecided> {
+    fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, UndecidedReview> {
         let learnt = (self.asked > 0).then_some(&self.answers);
-        let world = Seen { known: &*self.state.world, learnt };
+        let world = ReviewWorld { known: &*self.state.world, learnt };
         decide(&self.snapshot, &self.hook, &self.review.request, &world, (total, Some(deadline)))
-            .ok_or(Undecided::Trouble(Trouble::Panic))
+            .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
     }
 
     /// Decides for at most `time`, and remembers where that was not kept.
-    fn decide_within(&self, total: u64, time: Duration, deadline: Instant) -> Result<Decision, Undecided> {
+    fn decide_within(
+        &self,
+        total: u64,
+        time: Duration,
+        deadline: Instant,
+    ) -> Result<Decision, UndecidedReview> {
         let begun = Instant::now();
         let decision = self.decide(total, deadline.min(begun + time));
         if begun.elapsed() > time + OVERRUN_TIME {
@@ -91,7 +101,10 @@ impl Case {
 }
 
 /// Decides `case` before `deadline`.
-pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review, Decision), Undecided> {
+pub(super) async fn decided(
+    mut case: PendingReview,
+    deadline: Instant,
+) -> Result<(AdmissionReview, Decision), UndecidedReview> {
     let mut round = 0;
     loop {
         // What is large is never quick, and must not hold up the reading of others that are.
@@ -139,7 +152,10 @@ pub(super) fn at_once(
 }
 
 /// Decides apart from the other reviews: for a while with those that are not quick, then with those that are slow.
-async fn apart(mut case: Case, deadline: Instant) -> Result<(Case, Decision), Undecided> {
+async fn apart(
+    mut case: PendingReview,
+    deadline: Instant,
+) -> Result<(PendingReview, Decision), UndecidedReview> {
     let state = Arc::clone(&case.state);
     state.metrics.went_slow();
     if !case.is_marked() {
@@ -152,18 +168,20 @@ async fn apart(mut case: Case, deadline: Instant) -> Result<(Case, Decision), Un
     let (case, decision) = in_lane(&state.slow, case, None, deadline).await?;
     match decision.is_unfinished {
         false => Ok((case, decision)),
-        true if Instant::now() >= deadline => Err(Undecided::Trouble(Trouble::Deadline)),
-        true => Err(Undecided::Trouble(Trouble::Steps)),
+        true if Instant::now() >= deadline => {
+            Err(UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
+        }
+        true => Err(UndecidedReview::UndecidedReason(UndecidedReason::Steps)),
     }
 }
 
 /// Decides in `lane`, for as long as `slice` says or until `deadline`.
 async fn in_lane(
     lane: &Lane,
-    case: Case,
+    case: PendingReview,
     slice: Option<Duration>,
     deadline: Instant,
-) -> Result<(Case, Decision), Undecided> {
+) -> Result<(PendingReview, Decision), UndecidedReview> {
     let work = move || {
         let decision = match slice {
             Some(slice) => case.decide_within(MEDIUM_STEPS, slice, deadline),
@@ -173,12 +191,12 @@ async fn in_lane(
     };
     match lane.run(work, deadline).await {
         Ok(decided) => decided,
-        Err(LaneError::Full) => Err(Undecided::Overload),
-        Err(LaneError::Deadline) => Err(Undecided::Trouble(Trouble::Deadline)),
+        Err(LaneError::Full) => Err(UndecidedReview::OverloadReason),
+        Err(LaneError::Deadline) => Err(UndecidedReview::UndecidedReason(UndecidedReason::Deadline)),
     }
 }
 
-async fn look_up(case: &Case, query: &Query, deadline: Instant) -> Result<Option<Value>, String> {
+async fn look_up(case: &PendingReview, query: &Query, deadline: Instant) -> Result<Option<Value>, String> {
     let (state, query) = (Arc::clone(&case.state), query.clone());
     let looking = async move {
         state.metrics.looked_up();
@@ -215,12 +233,12 @@ fn decide(
 }
 
 /// What is known of the cluster, and what was learnt for this review.
-struct Seen<'a> {
+struct ReviewWorld<'a> {
     known: &'a dyn World,
     learnt: Option<&'a OpenWorld>,
 }
 
-impl World for Seen<'_> {
+impl World for ReviewWorld<'_> {
     fn get(&self, query: &Query) -> Answer {
         match self.learnt.map(|learnt| learnt.get(query)) {
             None | Some(Answer::Unknown) => self.known.get(query),

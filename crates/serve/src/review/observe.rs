@@ -7,12 +7,12 @@ use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Request
 use kubewright_lang::patch;
 use kubewright_value::{Map, Value};
 
-use super::{Review, Verdict};
+use super::{AdmissionResponse, AdmissionReview};
 use crate::events::cut;
-use crate::log::Level;
-use crate::metrics::{RequestKey, RuleError};
-use crate::traces::{Parent, ReviewSpan, RuleSpan};
-use crate::{Notice, NoticeKind, Snapshot, State};
+use crate::log::LogLevel;
+use crate::metrics::{RequestKey, RuleErrorReason};
+use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
+use crate::{Notice, NoticeKind, ServerState, Snapshot};
 
 /// How long a patch in the log may be, in bytes and in operations.
 const MAX_PATCH_BYTES: usize = 16 << 10;
@@ -30,16 +30,16 @@ const MAX_NAME_BYTES: usize = 253;
 const MAX_NOTICE_BYTES: usize = 4 << 10;
 
 /// A review that was decided.
-pub(super) struct Told<'a> {
-    pub(super) state: &'a State,
+pub(super) struct ReviewObserver<'a> {
+    pub(super) state: &'a ServerState,
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) hook: &'a str,
-    pub(super) review: &'a Review,
+    pub(super) review: &'a AdmissionReview,
 }
 
-impl Told<'_> {
+impl ReviewObserver<'_> {
     /// Tells everybody.
-    pub(super) fn tell(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+    pub(super) fn tell(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
         self.count(decision, verdict, time);
         self.log(decision, verdict, time);
         if !self.review.request.is_dry_run {
@@ -48,7 +48,7 @@ impl Told<'_> {
     }
 
     /// Sends the spans of the review and of the rules that had to say something.
-    pub(super) fn trace(&self, decision: &Decision, parent: Option<Parent>, time: Duration) {
+    pub(super) fn trace(&self, decision: &Decision, parent: Option<TraceParent>, time: Duration) {
         let request = &self.review.request;
         let rules = decision
             .outcomes
@@ -68,7 +68,7 @@ impl Told<'_> {
         });
     }
 
-    fn count(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+    fn count(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
         let metrics = &self.state.metrics;
         metrics.reviewed(self.hook.starts_with("mutate"), time);
         metrics.requested(RequestKey {
@@ -82,9 +82,9 @@ impl Told<'_> {
             meters.count(outcome);
             if outcome.status == Status::Error {
                 let reason = match outcome.message.as_str() {
-                    _ if !decision.queries.is_empty() => RuleError::Lookup,
-                    message if message.contains("the budget of ") => RuleError::Limit,
-                    _ => RuleError::Evaluation,
+                    _ if !decision.queries.is_empty() => RuleErrorReason::Lookup,
+                    message if message.contains("the budget of ") => RuleErrorReason::Limit,
+                    _ => RuleErrorReason::Evaluation,
                 };
                 metrics.rule_failed(reason);
             }
@@ -95,10 +95,10 @@ impl Told<'_> {
     }
 
     /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
-    fn log(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+    fn log(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
         let is_quiet =
             verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_remarkable);
-        let level = if is_quiet { Level::Debug } else { Level::Info };
+        let level = if is_quiet { LogLevel::Debug } else { LogLevel::Info };
         let log = &self.state.log;
         if !log.is_on(level) {
             return;

@@ -16,7 +16,7 @@ const MAX_API_NAME_BYTES: usize = 253;
 
 /// What the API server asks.
 #[derive(Debug, Clone)]
-pub struct Review {
+pub struct AdmissionReview {
     /// What the engine asks about.
     pub request: Request,
     /// The `request` as it was sent.
@@ -30,7 +30,7 @@ pub struct Review {
 #[error("{0}")]
 pub struct BadReview(pub String);
 
-impl Review {
+impl AdmissionReview {
     /// Reads an AdmissionReview of `admission.k8s.io/v1`. What it has besides is ignored.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use kubewright_engine::{Decision, Outcome, Reply};
 use kubewright_lang::patch;
 use kubewright_value::{Text, Value, json};
 
-use super::{Review, may_patch};
+use super::{AdmissionReview, may_patch};
 use crate::Snapshot;
 
 /// How long a warning may be; the API server cuts longer ones, or drops them all.
@@ -18,7 +18,7 @@ const MESSAGE: usize = 32 << 10;
 
 /// What the API server is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct AdmissionResponse {
     /// Whether the request may go on.
     pub is_allowed: bool,
     /// The HTTP status of a refusal; 0 for the usual one, 403.
@@ -35,7 +35,7 @@ pub struct Verdict {
     pub patch: Vec<patch::Operation>,
 }
 
-impl Verdict {
+impl AdmissionResponse {
     /// Returns that the request may go on.
     #[must_use]
     pub fn allowed() -> Self {
@@ -50,7 +50,7 @@ impl Verdict {
 
     /// Returns what `decision` comes to.
     #[must_use]
-    pub(super) fn of(snapshot: &Snapshot, review: &Review, decision: &Decision) -> Self {
+    pub(super) fn of(snapshot: &Snapshot, review: &AdmissionReview, decision: &Decision) -> Self {
         let mut verdict = Self { is_allowed: decision.is_allowed, ..Self::default() };
         let mut rest: Vec<&Outcome> = decision.outcomes.iter().collect();
         while let Some(first) = rest.first() {

@@ -92,15 +92,15 @@ fn an_address_that_can_be_read_in_two_ways_is_refused() {
         "https://[::1/",
         "https://[::1]x/",
     ] {
-        assert!(Url::parse(url).is_err(), "{url}");
+        assert!(ServiceUrl::parse(url).is_err(), "{url}");
     }
 }
 
 #[test]
 fn hosts_are_compared_as_hosts() {
-    let url = Url::parse("https://EXAMPLE.com.:443/a?b=c").expect("an address");
+    let url = ServiceUrl::parse("https://EXAMPLE.com.:443/a?b=c").expect("an address");
     assert_eq!((url.host.as_str(), url.port, url.target.as_str()), ("example.com", 443, "/a?b=c"));
-    assert!(Allowed::parse("Example.com").is_some_and(|allowed| allowed.is(&url)));
+    assert!(AllowedHost::parse("Example.com").is_some_and(|allowed| allowed.is(&url)));
     assert_eq!(url.authority(), "example.com");
 }
 

@@ -5,7 +5,7 @@ const METADATA: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.g
 
 /// The address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Url {
+pub(crate) struct ServiceUrl {
     pub(crate) is_tls: bool,
     /// In lower case, without a dot at its end and without brackets.
     pub(crate) host: String,
@@ -14,7 +14,7 @@ pub(crate) struct Url {
     pub(crate) target: String,
 }
 
-impl Url {
+impl ServiceUrl {
     /// Reads `text`.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
         kind: NoticeKind::Failed,
         message: "no such field".to_owned(),
     };
-    let (mut failures, start) = (Failures::default(), Instant::now());
+    let (mut failures, start) = (RecordedFailures::default(), Instant::now());
     failures.add(&notice, SystemTime::UNIX_EPOCH);
     assert_eq!(failures.due(start), HashSet::from([notice.document.clone()]));
     let news = failures.news(&notice.document).expect("news");

@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The collector that takes traces.
 #[derive(Debug)]
-pub(super) struct Collector {
+pub(super) struct OtlpCollector {
     /// Host and port.
     authority: String,
     path: String,
 }
 
-impl Collector {
+impl OtlpCollector {
     /// Reads the address of a collector.
     pub(super) fn at(endpoint: &str) -> Result<Self, String> {
         let wrong = || format!("`{endpoint}` is no address of a collector, such as `http://collector:4318`");

@@ -10,12 +10,12 @@ use kubewright_value::{Text, json};
 
 /// The span of the one who asks, as the header `traceparent` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parent {
+pub(crate) struct TraceParent {
     trace: String,
     span: String,
 }
 
-impl Parent {
+impl TraceParent {
     /// Reads a header as the W3C writes it: `00-<trace>-<span>-<flags>`.
     pub(crate) fn read(header: &str) -> Option<Self> {
         let mut parts = header.split('-');
@@ -33,7 +33,7 @@ impl Parent {
 /// A review that is over.
 #[derive(Debug)]
 pub(crate) struct ReviewSpan {
-    pub(crate) parent: Option<Parent>,
+    pub(crate) parent: Option<TraceParent>,
     pub(crate) begun: SystemTime,
     pub(crate) ended: SystemTime,
     pub(crate) webhook: Text,
@@ -53,12 +53,12 @@ pub(crate) struct RuleSpan {
 
 /// Reviews that are sent together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct SpanBatch {
     spans: String,
     count: usize,
 }
 
-impl Batch {
+impl SpanBatch {
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -66,7 +66,7 @@ impl Batch {
     pub(super) fn add(&mut self, review: &ReviewSpan) {
         self.count += 1;
         let (trace, parent) = match &review.parent {
-            Some(Parent { trace, span }) => (trace.clone(), span.as_str()),
+            Some(TraceParent { trace, span }) => (trace.clone(), span.as_str()),
             None => (format!("{:016x}{:016x}", id(), id()), ""),
         };
         let own = format!("{:016x}", id());

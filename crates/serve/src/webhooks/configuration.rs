@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_cluster::{Client, Event, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent};
 use kubewright_value::Value;
 use tokio::time::Instant;
 
@@ -11,9 +11,9 @@ use super::compare::repaired;
 use super::object;
 use super::rewrites::Rewrites;
 use crate::jitter::jitter;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::reread::reread;
-use crate::{Settings, State, clock};
+use crate::{ServeSettings, ServerState, clock};
 
 /// The longest wait before a write that our own rules want.
 const APART: Duration = Duration::from_millis(150);
@@ -21,8 +21,8 @@ const APART: Duration = Duration::from_millis(150);
 const SETTLING: Duration = Duration::from_millis(500);
 
 /// The mutating configuration or the validating one.
-pub(super) struct Configuration {
-    pub(super) resource: Resource,
+pub(super) struct WebhookConfiguration {
+    pub(super) resource: GroupVersionResource,
     pub(super) store: Arc<Store>,
     /// What was last wanted and written, or found to be there.
     settled: Option<Value>,
@@ -37,8 +37,8 @@ pub(super) struct Configuration {
     refused: Vec<(String, Value)>,
 }
 
-impl Configuration {
-    pub(super) fn new(resource: Resource, store: Arc<Store>) -> Self {
+impl WebhookConfiguration {
+    pub(super) fn new(resource: GroupVersionResource, store: Arc<Store>) -> Self {
         Self {
             resource,
             store,
@@ -60,7 +60,7 @@ impl Configuration {
     /// Writes `wanted` where it is not there. Returns when to look again, or nothing where all is well.
     pub(super) async fn settle(
         &mut self,
-        state: &State,
+        state: &ServerState,
         client: &Client,
         wanted: Value,
     ) -> Result<Option<Duration>, String> {
@@ -100,7 +100,7 @@ impl Configuration {
     }
 
     /// Returns what is to be written.
-    fn differs(&self, settings: &Settings, wanted: &Value) -> Option<Value> {
+    fn differs(&self, settings: &ServeSettings, wanted: &Value) -> Option<Value> {
         match self.store.get("", &settings.name) {
             Some(actual) => repaired(&actual, wanted, settings.tls_folder.is_some()),
             None => Some(wanted.clone()),
@@ -109,7 +109,7 @@ impl Configuration {
 
     async fn write(
         &mut self,
-        state: &State,
+        state: &ServerState,
         client: &Client,
         new: Value,
         wanted: Value,
@@ -123,7 +123,7 @@ impl Configuration {
         };
         match written {
             Ok(object) => {
-                self.store.apply(Event::Set(object));
+                self.store.apply(WatchEvent::Set(object));
                 self.settled = Some(wanted);
                 if !is_ours {
                     self.rewrites.add(Instant::now());
@@ -136,7 +136,7 @@ impl Configuration {
                     (false, true) => "webhook configuration was changed by somebody else and is put right",
                     (false, false) => "webhook configuration was deleted by somebody else and is made again",
                 };
-                let level = if is_ours { Level::Info } else { Level::Warn };
+                let level = if is_ours { LogLevel::Info } else { LogLevel::Warn };
                 state.log.line(level, message).text("resource", &self.resource.name).write();
                 Ok(())
             }
@@ -149,7 +149,7 @@ impl Configuration {
     }
 
     /// Remembers the webhook that the API server does not take, so that the others are not held up by it.
-    fn refuse(&mut self, state: &State, new: &Value, message: &str) -> Result<(), String> {
+    fn refuse(&mut self, state: &ServerState, new: &Value, message: &str) -> Result<(), String> {
         let number = message.split_once("webhooks[").and_then(|(_, rest)| rest.split_once(']'));
         let number = number.and_then(|(number, _)| number.parse::<usize>().ok());
         let webhook = number.and_then(|number| new.get("webhooks")?.item(number)).cloned();
@@ -157,8 +157,9 @@ impl Configuration {
         let (Some(name), Some(webhook)) = (name.map(str::to_owned), webhook) else {
             return Err(message.to_owned());
         };
-        let line =
-            state.log.line(Level::Error, "the API server does not take a webhook; its rules are not asked");
+        let line = state
+            .log
+            .line(LogLevel::Error, "the API server does not take a webhook; its rules are not asked");
         line.text("webhook", &name).text("error", message).write();
         self.refused.push((name, webhook));
         Ok(())
@@ -178,14 +179,14 @@ impl Configuration {
         wanted
     }
 
-    async fn tell_of_fight(&mut self, state: &State, client: &Client) {
+    async fn tell_of_fight(&mut self, state: &ServerState, client: &Client) {
         if std::mem::replace(&mut self.is_told, true) {
             return;
         }
         let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
-        state.log.line(Level::Error, message).text("resource", &self.resource.name).write();
+        state.log.line(LogLevel::Error, message).text("resource", &self.resource.name).write();
         let Some(configuration) = self.store.get("", &state.settings.name) else { return };
-        let events = Resource::new("", "v1", "events").within("default");
+        let events = GroupVersionResource::new("", "v1", "events").within("default");
         // It is in the log and counted already; who may not write Events misses nothing else.
         let _ = client.create(&events, &event(&configuration, message)).await;
     }

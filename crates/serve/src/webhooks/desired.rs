@@ -2,13 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::Resources;
+use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook};
 use kubewright_value::{Map, Text, Value};
 
-use super::exempt::Spared;
+use super::exempt::Exemptions;
 use super::object;
-use super::targets::Rules;
+use super::targets::WebhookRules;
 use crate::guard;
 
 /// How long the API server waits for an answer unless a rule says otherwise, in seconds.
@@ -26,13 +26,13 @@ pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/
 
 /// What the configurations are made from.
 #[derive(Debug, Clone)]
-pub struct Wanted<'w> {
+pub struct WebhookInputs<'w> {
     /// The name of both configurations.
     pub name: &'w str,
     /// Our own namespace.
     pub namespace: &'w str,
     /// Where the API server finds us.
-    pub address: Address,
+    pub address: WebhookAddress,
     /// Whom it should believe, in PEM; without any, whatever stands there is left.
     pub bundle: Option<&'w str>,
     /// What the rules want, each with its path.
@@ -48,14 +48,14 @@ pub struct Wanted<'w> {
     /// Who may give a namespace such a label.
     pub exempt: &'w [String],
     /// What the configurations belong to.
-    pub owner: Option<Owner>,
+    pub owner: Option<OwnerRole>,
     /// The Certificate, as `namespace/name`, from which cert-manager puts in whom to believe.
     pub injected_from: Option<&'w str>,
 }
 
 /// Where the API server finds us.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub enum WebhookAddress {
     /// At an address, such as `https://127.0.0.1:9443`.
     Url(String),
     /// Behind a Service.
@@ -69,7 +69,7 @@ pub enum Address {
 
 /// The ClusterRole with which the configurations go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct OwnerRole {
     /// Its name.
     pub name: Text,
     /// Its uid.
@@ -78,9 +78,9 @@ pub struct Owner {
 
 /// Returns the configurations: that of the webhooks that change, then that of those that judge.
 #[must_use]
-pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
-    let Wanted { name, namespace, labels, kinds, .. } = wanted;
-    let spared = Spared { name, namespace, labels, kinds };
+pub fn desired(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
+    let WebhookInputs { name, namespace, labels, kinds, .. } = wanted;
+    let spared = Exemptions { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
     for (path, webhook) in &wanted.hooks {
         let entries = match webhook.door {
@@ -101,10 +101,10 @@ pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
 }
 
 /// A webhook that is being made.
-struct Entry<'e> {
+struct WebhookEntry<'e> {
     name: String,
     path: &'e str,
-    rules: Rules,
+    rules: WebhookRules,
     fails: bool,
     door: Door,
     timeout: u8,
@@ -116,17 +116,17 @@ struct Entry<'e> {
 
 /// Returns the webhook of rules, and its twin for what must not be refused for want of an answer.
 fn of_rules(
-    wanted: &Wanted<'_>,
+    wanted: &WebhookInputs<'_>,
     path: &str,
     webhook: &Webhook,
-    discovery: &Resources,
-    spared: &Spared<'_>,
+    discovery: &DiscoveredResources,
+    spared: &Exemptions<'_>,
 ) -> Vec<Value> {
-    let (mut asked, kept_apart) = Rules::of(&webhook.targets, discovery, spared);
+    let (mut asked, kept_apart) = WebhookRules::of(&webhook.targets, discovery, spared);
     if !webhook.fails {
         asked.extend(&kept_apart);
     }
-    let entry = |rules: Rules, fails: bool, is_twin: bool| Entry {
+    let entry = |rules: WebhookRules, fails: bool, is_twin: bool| WebhookEntry {
         name: name_of(webhook, is_twin),
         path,
         rules,
@@ -153,35 +153,35 @@ fn of_rules(
 
 /// Rule objects are checked before they are stored. Only kinds of ours are asked about, so nothing else can be held
 /// up, and no namespace is left out: a rule that does not work helps nobody anywhere.
-fn checking(wanted: &Wanted<'_>) -> Option<Value> {
-    let mut rules = Rules::default();
+fn checking(wanted: &WebhookInputs<'_>) -> Option<Value> {
+    let mut rules = WebhookRules::default();
     let operations: Operations = [Operation::Create, Operation::Update].into_iter().collect();
     for kind in wanted.checked.iter().filter(|kind| kind.role != WatchRole::Shared) {
         rules.add(&kind.group.into(), &"*".into(), kind.resource, "", operations);
     }
-    let entry = Entry { fails: true, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
+    let entry = WebhookEntry { fails: true, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
     (!entry.rules.is_empty()).then(|| entry.value(wanted))
 }
 
-fn binding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Value {
-    let mut rules = Rules::default();
+fn binding(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Value {
+    let mut rules = WebhookRules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
     let entry = plain(format!("binding.{DOMAIN}"), "binding", rules);
     let namespaces = spared.namespaces(&Value::Null, false);
     // What is written is written to the pod, and not when the binding is only tried.
-    Entry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
+    WebhookEntry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
 
 /// Whoever may label a namespace could take it out of everything, so that label is guarded.
-fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
+fn guarding(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Option<Value> {
     let condition = guard::condition(&wanted.labels, wanted.exempt)?;
-    let mut rules = Rules::default();
+    let mut rules = WebhookRules::default();
     let operations = [Operation::Create, Operation::Update].into_iter().collect();
     // Whoever writes a part writes the labels with it.
     for part in ["", "status", "finalize"] {
         rules.add(&"".into(), &"v1".into(), "namespaces", part, operations);
     }
-    let entry = Entry {
+    let entry = WebhookEntry {
         fails: true,
         // Not by labels: a namespace is known by the labels that it is about to have.
         namespaces: spared.named_namespaces(),
@@ -191,8 +191,8 @@ fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
     Some(entry.value(wanted))
 }
 
-fn plain(name: String, path: &str, rules: Rules) -> Entry<'_> {
-    Entry {
+fn plain(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_> {
+    WebhookEntry {
         name,
         path,
         rules,
@@ -206,8 +206,8 @@ fn plain(name: String, path: &str, rules: Rules) -> Entry<'_> {
     }
 }
 
-impl Entry<'_> {
-    fn value(&self, wanted: &Wanted<'_>) -> Value {
+impl WebhookEntry<'_> {
+    fn value(&self, wanted: &WebhookInputs<'_>) -> Value {
         let objects = if self.objects.is_null() { object([]) } else { self.objects.clone() };
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
@@ -246,13 +246,13 @@ fn conditions(all: &[(Text, Text)]) -> Value {
     Value::array(first.iter().map(one).chain([last]).collect())
 }
 
-fn client(wanted: &Wanted<'_>, path: &str) -> Value {
+fn client(wanted: &WebhookInputs<'_>, path: &str) -> Value {
     let mut map = Map::new();
     match &wanted.address {
-        Address::Url(url) => {
+        WebhookAddress::Url(url) => {
             map.insert("url".into(), format!("{}/{path}", url.trim_end_matches('/')).into());
         }
-        Address::Service { namespace, name } => {
+        WebhookAddress::Service { namespace, name } => {
             let service = object([
                 ("namespace", namespace.as_str().into()),
                 ("name", name.as_str().into()),
@@ -268,7 +268,7 @@ fn client(wanted: &Wanted<'_>, path: &str) -> Value {
     map.into()
 }
 
-fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
+fn configuration(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
     let mut metadata = Map::new();
     metadata.insert("name".into(), wanted.name.into());
     metadata.insert(

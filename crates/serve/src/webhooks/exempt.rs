@@ -28,7 +28,7 @@ const KINDS: [(&str, &str); 9] = [
 
 /// What is spared, with what is our own.
 #[derive(Debug, Clone)]
-pub(super) struct Spared<'s> {
+pub(super) struct Exemptions<'s> {
     /// The name of our ClusterRole and its binding, with which everything of ours goes.
     pub(super) name: &'s str,
     pub(super) namespace: &'s str,
@@ -37,7 +37,7 @@ pub(super) struct Spared<'s> {
     pub(super) kinds: &'s [Watched],
 }
 
-impl Spared<'_> {
+impl Exemptions<'_> {
     /// Returns whether a rule for `group`, which may be `*`, and `resource`, which may not, is about a spared kind.
     pub(super) fn has(&self, group: &str, resource: &str) -> bool {
         let own = self.kinds.iter().map(|kind| (kind.group, kind.resource));

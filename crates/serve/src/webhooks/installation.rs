@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kubewright_cluster::{Client, Pace, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy};
 use kubewright_value::Value;
 
-use super::Owner;
-use crate::Settings;
+use super::OwnerRole;
+use crate::ServeSettings;
 
 /// An annotation of the ClusterRole: `off` keeps the webhooks away while an operator needs the door open.
 pub const WEBHOOKS: &str = "kubewright.dev/webhooks";
@@ -26,8 +26,8 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    pub(super) fn watch(client: &Client, settings: &Settings) -> Self {
-        let keep = |resource: &Resource, name: &str| {
+    pub(super) fn watch(client: &Client, settings: &ServeSettings) -> Self {
+        let keep = |resource: &GroupVersionResource, name: &str| {
             // Neither the rules of a role nor the spec of a namespace is asked for.
             let store = Arc::new(Store::new(|object| {
                 if let Some(map) = object.as_object_mut() {
@@ -35,12 +35,20 @@ impl Installation {
                 }
             }));
             let path = resource.only("", name);
-            tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
+            tokio::spawn(kubewright_cluster::keep(
+                client.clone(),
+                path,
+                Arc::clone(&store),
+                WatchPolicy::default(),
+            ));
             store
         };
         Self {
-            role: keep(&Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles"), &settings.name),
-            namespace: keep(&Resource::new("", "v1", "namespaces"), &settings.namespace),
+            role: keep(
+                &GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles"),
+                &settings.name,
+            ),
+            namespace: keep(&GroupVersionResource::new("", "v1", "namespaces"), &settings.namespace),
             role_name: settings.name.clone(),
             namespace_name: settings.namespace.clone(),
             had_role: AtomicBool::new(false),
@@ -69,10 +77,10 @@ impl Installation {
         is_off || is_gone(role.as_ref(), &self.had_role) || is_gone(namespace.as_ref(), &self.had_namespace)
     }
 
-    pub(super) fn owner(&self) -> Option<Owner> {
+    pub(super) fn owner(&self) -> Option<OwnerRole> {
         let role = self.role.get("", &self.role_name)?;
         let uid = role.at(&["metadata", "uid"]).and_then(Value::as_str)?;
-        Some(Owner { name: self.role_name.as_str().into(), uid: uid.into() })
+        Some(OwnerRole { name: self.role_name.as_str().into(), uid: uid.into() })
     }
 }
 

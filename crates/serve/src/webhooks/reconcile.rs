@@ -7,17 +7,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Discovery, Pace, Resource, Resources, Store};
+use kubewright_cluster::{Client, DiscoveredResources, Discovery, GroupVersionResource, Store, WatchPolicy};
 use kubewright_engine::{WatchRole, Watched};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::configuration::Configuration;
+use super::configuration::WebhookConfiguration;
 use super::installation::Installation;
-use super::{Address, Wanted, desired, originals, resources};
-use crate::log::Level;
+use super::{WebhookAddress, WebhookInputs, desired, originals, resources};
+use crate::log::LogLevel;
 use crate::reread::reread;
-use crate::{Snapshot, State};
+use crate::{ServerState, Snapshot};
 
 /// How often everything is looked at without a reason.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -25,12 +25,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Keeps the configurations as the rules of `state` want them, for ever. `snapshots` changes when the rules have.
 pub async fn keep(
-    state: Arc<State>,
+    state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
     mut snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let mut keeper = Keeper::start(state, client, discovery);
+    let mut keeper = WebhookReconciler::start(state, client, discovery);
     let mut bundles = keeper.state.certificates.bundle();
     let mut changes = keeper.changes();
     let mut wait = Duration::from_millis(100);
@@ -46,7 +46,7 @@ pub async fn keep(
                 pause
             }
             Err(error) => {
-                let line = keeper.state.log.line(Level::Error, "cannot keep the webhook configurations");
+                let line = keeper.state.log.line(LogLevel::Error, "cannot keep the webhook configurations");
                 line.text("error", &error).write();
                 wait = (wait * 2).min(LONGEST_WAIT);
                 wait
@@ -68,11 +68,11 @@ pub async fn keep(
     }
 }
 
-struct Keeper {
-    state: Arc<State>,
+struct WebhookReconciler {
+    state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
-    configurations: [Configuration; 2],
+    configurations: [WebhookConfiguration; 2],
     installation: Installation,
     definitions: Arc<Store>,
     /// The version of the definitions that discovery knows of.
@@ -82,17 +82,22 @@ struct Keeper {
     has_left: bool,
 }
 
-impl Keeper {
-    fn start(state: Arc<State>, client: Client, discovery: Arc<Discovery>) -> Self {
+impl WebhookReconciler {
+    fn start(state: Arc<ServerState>, client: Client, discovery: Arc<Discovery>) -> Self {
         let name = state.settings.name.clone();
-        let watch = |resource: &Resource, store: &Arc<Store>, is_named: bool| {
+        let watch = |resource: &GroupVersionResource, store: &Arc<Store>, is_named: bool| {
             let path = if is_named { resource.only("", &name) } else { resource.all() };
-            tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(store), Pace::default()));
+            tokio::spawn(kubewright_cluster::keep(
+                client.clone(),
+                path,
+                Arc::clone(store),
+                WatchPolicy::default(),
+            ));
         };
         let configurations = resources().map(|resource| {
             let store = Arc::new(Store::default());
             watch(&resource, &store, true);
-            Configuration::new(resource, store)
+            WebhookConfiguration::new(resource, store)
         });
         // What a definition says does not matter here, only that it has changed.
         let definitions = Arc::new(Store::new(|object| {
@@ -100,7 +105,7 @@ impl Keeper {
                 map.remove("spec");
             }
         }));
-        let resource = Resource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        let resource = GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
         watch(&resource, &definitions, false);
         let installation = Installation::watch(&client, &state.settings);
         Self {
@@ -160,7 +165,7 @@ impl Keeper {
         snapshot: &'w Snapshot,
         bundle: Option<&'w str>,
         originals: &[String],
-    ) -> Wanted<'w> {
+    ) -> WebhookInputs<'w> {
         let settings = &self.state.settings;
         let kinds: Vec<Watched> =
             snapshot.languages().flat_map(|language| language.watched()).copied().collect();
@@ -170,14 +175,15 @@ impl Keeper {
             !language.originals().iter().any(|name| originals.iter().any(|found| found == name))
         });
         let checked = checked.flat_map(|language| language.watched()).copied();
-        Wanted {
+        WebhookInputs {
             name: &settings.name,
             namespace: &settings.namespace,
             address: match &settings.url {
-                Some(url) => Address::Url(url.clone()),
-                None => {
-                    Address::Service { namespace: settings.namespace.clone(), name: settings.service.clone() }
-                }
+                Some(url) => WebhookAddress::Url(url.clone()),
+                None => WebhookAddress::Service {
+                    namespace: settings.namespace.clone(),
+                    name: settings.service.clone(),
+                },
             },
             bundle,
             hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
@@ -193,7 +199,7 @@ impl Keeper {
 
     /// Returns the resources that there are, asked for anew where definitions have changed since. A definition counts
     /// a little later than it is there, so it is asked once more.
-    async fn discover(&mut self) -> Result<(Arc<Resources>, Duration), String> {
+    async fn discover(&mut self) -> Result<(Arc<DiscoveredResources>, Duration), String> {
         const AGAIN: Duration = Duration::from_millis(1500);
         const LONGEST: Duration = Duration::from_secs(300);
         let digest = self.definitions.digest();
@@ -226,7 +232,7 @@ impl Keeper {
         for name in found.iter().filter(|name| !known.contains(name)) {
             let message =
                 "the program that a rule language comes from is installed too; its webhooks are left alone";
-            self.state.log.line(Level::Warn, message).text("webhookConfiguration", name).write();
+            self.state.log.line(LogLevel::Warn, message).text("webhookConfiguration", name).write();
         }
         self.originals = Some((Instant::now(), found.clone()));
         found
@@ -236,7 +242,7 @@ impl Keeper {
     async fn leave(&mut self) -> Result<Duration, String> {
         if !std::mem::replace(&mut self.has_left, true) {
             let message = "webhook configurations are held off, or the installation is gone: none is kept";
-            self.state.log.line(Level::Warn, message).text("name", &self.state.settings.name).write();
+            self.state.log.line(LogLevel::Warn, message).text("name", &self.state.settings.name).write();
         }
         for configuration in &mut self.configurations {
             configuration.forget();
@@ -246,7 +252,7 @@ impl Keeper {
             }
             match self.client.delete(&path).await {
                 Ok(_) => {
-                    let line = self.state.log.line(Level::Info, "webhook configuration deleted");
+                    let line = self.state.log.line(LogLevel::Info, "webhook configuration deleted");
                     line.text("resource", &path.resource).text("name", &path.name).write();
                 }
                 Err(error) if error.is_not_found() => {}

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubewright_cluster::{ApiResource, Resources};
+use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{Operation, Operations, Target, TargetName};
 use kubewright_lang::glob::Glob;
 use kubewright_value::{Budget, Limits, Text, Value};
 
-use super::exempt::Spared;
+use super::exempt::Exemptions;
 use super::object;
 
 /// The parts of pods that hold containers, which are about pods as much as the pods are.
@@ -15,11 +15,15 @@ const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
 
 /// The rules of a webhook, by group, version and operations.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Rules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
+pub(super) struct WebhookRules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
 
-impl Rules {
+impl WebhookRules {
     /// Returns the rules for `targets`, those that a webhook that refuses may have and those that are spared.
-    pub(super) fn of(targets: &[Target], discovery: &Resources, spared: &Spared<'_>) -> (Self, Self) {
+    pub(super) fn of(
+        targets: &[Target],
+        discovery: &DiscoveredResources,
+        spared: &Exemptions<'_>,
+    ) -> (Self, Self) {
         let (mut asked, mut kept_apart) = (Self::default(), Self::default());
         let mut add = |group: &Text, version: &Text, resource: &str, subresource: &str, operations| {
             let rules = if spared.has(group, resource) { &mut kept_apart } else { &mut asked };
@@ -128,7 +132,7 @@ fn has_wildcards(text: &str) -> bool {
 }
 
 /// Returns the resources and their parts that a target is about, in every version that it wants.
-fn found<'d>(target: &Target, discovery: &'d Resources) -> Vec<(&'d ApiResource, Text)> {
+fn found<'d>(target: &Target, discovery: &'d DiscoveredResources) -> Vec<(&'d ApiResource, Text)> {
     let (group, version) = (Glob::parse(&target.group), Glob::parse(&target.version));
     let part = Glob::parse(&target.subresource);
     let is_meant =
@@ -164,7 +168,7 @@ fn parts_of_kind<'d>(
     kind: &Glob,
     group: &Glob,
     version: &Glob,
-    discovery: &'d Resources,
+    discovery: &'d DiscoveredResources,
 ) -> Vec<(&'d ApiResource, Text)> {
     let parts =
         discovery.iter().flat_map(|resource| resource.subresources.iter().map(move |part| (resource, part)));

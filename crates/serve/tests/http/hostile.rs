@@ -139,7 +139,7 @@ fn more_reviews_than_may_be_under_way_are_refused_at_once() {
     let server =
         Running::start(Snapshot::of_rules(Door::Validate, vec![rule("sleeps", "Job")], 1), |state| {
             state.settings.max_in_flight = 2;
-            *state = kubewright_serve::State::new(state.settings.clone(), state.notices.clone());
+            *state = kubewright_serve::ServerState::new(state.settings.clone(), state.notices.clone());
         });
     let (statuses, retry) = server.runtime.block_on(async {
         let Client::Two(sender) = server.client(b"h2").await else { unreachable!("HTTP/2 was asked for") };

@@ -273,9 +273,9 @@ fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
 }
 
 /// Answers every query, or none.
-struct Known(Result<Option<Value>, String>, Duration);
+struct CachedWorld(Result<Option<Value>, String>, Duration);
 
-impl Lookup for Known {
+impl Lookup for CachedWorld {
     fn look_up<'a>(&'a self, _: &'a Query, _: Instant) -> Looking<'a> {
         Box::pin(async {
             tokio::time::sleep(self.1).await;
@@ -287,7 +287,7 @@ impl Lookup for Known {
 fn asking(name: &'static str, answer: Result<Option<Value>, String>, time: Duration) -> Running {
     Running::start(Snapshot::of_rules(Door::Validate, vec![rule(name, "Pod")], 1), |state| {
         state.world = Box::new(kubewright_engine::OpenWorld::default());
-        state.lookup = Box::new(Known(answer, time));
+        state.lookup = Box::new(CachedWorld(answer, time));
     })
 }
 
@@ -324,7 +324,7 @@ fn a_rule_cannot_ask_for_ever() {
 
 #[test]
 fn a_line_of_the_log_does_not_grow_with_the_number_of_rules() {
-    let (log, mut lines) = kubewright_serve::log::Log::captured(kubewright_serve::log::Level::Info);
+    let (log, mut lines) = kubewright_serve::log::Log::captured(kubewright_serve::log::LogLevel::Info);
     let rule = |number: usize| {
         format!(
             "  - name: r{number}\n    match: {{any: [{{resources: {{kinds: [ConfigMap]}}}}]}}\n    \

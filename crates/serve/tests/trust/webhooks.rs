@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Discovery, Resource};
-use kubewright_controlplane::{Balancer, Cluster, Component};
+use kubewright_cluster::{Discovery, GroupVersionResource};
+use kubewright_controlplane::{Balancer, ControlPlaneComponent, TestCluster};
 use kubewright_engine::{Door, Operation, Target, TargetName, WatchRole, Watched, Webhook};
-use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
+use kubewright_serve::webhooks::{WEBHOOKS, WebhookAddress, WebhookInputs, desired};
 use kubewright_value::{Text, Value};
 
 use crate::replica::{POLICY, Replica, client, get, settings, time};
@@ -28,12 +28,12 @@ spec:
 struct Installed {
     replicas: Vec<Replica>,
     balancer: Balancer,
-    cluster: Cluster,
+    cluster: TestCluster,
     name: &'static str,
 }
 
 fn install(name: &'static str, count: usize) -> Option<Installed> {
-    let cluster = Cluster::start()?;
+    let cluster = TestCluster::start()?;
     cluster.create_namespace(name);
     cluster.kubectl(&["create", "clusterrole", name, "--verb=get", "--resource=pods"], "").expect_success();
     let balancer = Balancer::start().expect("a balancer");
@@ -118,8 +118,8 @@ fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() 
     println!("deleted: made again after {back:?}");
     assert!(back < Duration::from_secs(5), "{back:?}");
 
-    installed.cluster.kill(Component::ApiServer);
-    installed.cluster.start_again(Component::ApiServer).expect("it starts");
+    installed.cluster.kill(ControlPlaneComponent::ApiServer);
+    installed.cluster.start_again(ControlPlaneComponent::ApiServer).expect("it starts");
     installed.check_patched(VALIDATING, r#"[{"op":"remove","path":"/webhooks/0"}]"#);
 
     let version = |resource: &str| {
@@ -301,7 +301,7 @@ fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
 
 #[test]
 fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     cluster.kubectl(&["create", "namespace", "beside"], "").expect_success();
     let theirs = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration,
         metadata: {name: kyverno-policy-validating-webhook-cfg}, webhooks: []}";
@@ -322,7 +322,7 @@ fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
 
 #[test]
 fn every_configuration_is_one_that_the_api_server_takes() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let client = client(&cluster);
     let resources = runtime.block_on(Discovery::new(client.clone()).refreshed()).expect("discovery");
@@ -341,10 +341,10 @@ fn every_configuration_is_one_that_the_api_server_takes() {
     };
     for _ in 0..60 {
         let hooks: Vec<Webhook> = (0..4).map(|number| any_webhook(&mut below, number)).collect();
-        let wanted = Wanted {
+        let wanted = WebhookInputs {
             name: "any",
             namespace: "kubewright-system",
-            address: Address::Service { namespace: "a".to_owned(), name: "b".to_owned() },
+            address: WebhookAddress::Service { namespace: "a".to_owned(), name: "b".to_owned() },
             bundle: None,
             hooks: hooks.iter().map(|hook| ("validate/own/x.y", hook)).collect(),
             kinds: vec![kind],
@@ -356,7 +356,7 @@ fn every_configuration_is_one_that_the_api_server_takes() {
             injected_from: Some("a/b"),
         };
         for (wanted, plural) in desired(&wanted, &resources).iter().zip([MUTATING, VALIDATING]) {
-            let mut path = Resource::new("admissionregistration.k8s.io", "v1", plural).all();
+            let mut path = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural).all();
             path.query.push(("dryRun".into(), "All".into()));
             let made = runtime.block_on(client.create(&path, wanted)).expect("it is taken");
             // What is wanted says every default, so it comes back as it was sent.

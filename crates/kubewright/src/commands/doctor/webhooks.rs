@@ -1,8 +1,8 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
-use kubewright_cluster::{Error, Resources};
+use kubewright_cluster::{DiscoveredResources, Error};
 use kubewright_engine::{InCluster, WatchRole};
-use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
+use kubewright_serve::webhooks::{WEBHOOKS, WebhookAddress, WebhookInputs, desired};
 use kubewright_value::Value;
 
 use super::admission_policies;
@@ -64,16 +64,16 @@ fn compare(view: &View, findings: &mut Findings) {
 }
 
 /// Returns the configurations that the rules of the moment want.
-pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
+pub(super) fn wanted(view: &View, resources: &DiscoveredResources) -> [Value; 2] {
     let snapshot = admission_policies::snapshot(view);
     let languages = || view.dialects.iter().filter_map(|dialect| dialect.in_cluster());
     // Where the program that a language comes from is installed, its rules are not checked by us.
     let checked = languages().filter(|language| !view.has_configuration(language.originals()));
     let checked = checked.flat_map(InCluster::watched).filter(|kind| kind.role != WatchRole::Shared);
-    let wanted = Wanted {
+    let wanted = WebhookInputs {
         name: &view.name,
         namespace: &view.namespace,
-        address: Address::Service { namespace: view.namespace.clone(), name: view.name.clone() },
+        address: WebhookAddress::Service { namespace: view.namespace.clone(), name: view.name.clone() },
         bundle: None,
         hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
         kinds: languages().flat_map(InCluster::watched).copied().collect(),

@@ -14,19 +14,19 @@ const LATENCY: Duration = Duration::from_millis(3);
 
 /// The limits that were looked at.
 #[derive(Default)]
-pub(crate) struct Limits(Vec<Limit>);
+pub(crate) struct BenchLimits(Vec<BenchLimit>);
 
-struct Limit {
+struct BenchLimit {
     what: String,
     limit: String,
     seen: String,
     is_kept: bool,
 }
 
-impl Limits {
+impl BenchLimits {
     /// Adds a limit.
     pub(crate) fn add(&mut self, what: &str, limit: &str, seen: String, is_kept: bool) {
-        self.0.push(Limit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
+        self.0.push(BenchLimit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
     }
 
     /// Adds those of a load, if it has any; the last of `figures` is the server that counts.
@@ -52,8 +52,8 @@ impl Limits {
 
     /// Prints them and returns whether all were kept.
     pub(crate) fn print(&self) -> bool {
-        println!("\n## Limits\n\n| what | limit | seen | |\n|---|---|---|---|");
-        for Limit { what, limit, seen, is_kept } in &self.0 {
+        println!("\n## BenchLimits\n\n| what | limit | seen | |\n|---|---|---|---|");
+        for BenchLimit { what, limit, seen, is_kept } in &self.0 {
             println!("| {what} | {limit} | {seen} | {} |", if *is_kept { "reached" } else { "**missed**" });
         }
         self.0.iter().all(|limit| limit.is_kept)

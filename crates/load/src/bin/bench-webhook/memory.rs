@@ -7,10 +7,10 @@ use std::time::Duration;
 use kubewright_load::Reviews;
 use tokio::runtime::Runtime;
 
-use crate::arguments::Arguments;
-use crate::limits::Limits;
-use crate::measure::{Load, Subject};
-use crate::servers::{Programs, Scratch};
+use crate::arguments::BenchArguments;
+use crate::limits::BenchLimits;
+use crate::measure::{Load, MeasuredServer};
+use crate::servers::{BenchPrograms, Scratch};
 use crate::table::megabytes;
 
 /// What 1,000 policies may take, in MB.
@@ -21,12 +21,12 @@ const LOADED: Duration = Duration::from_secs(3);
 const GROWTH: f64 = 1.05;
 
 pub(crate) fn memory(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     println!("\n## Many policies\n\n| policies | answers after s | memory MB, idle | under load | at most |");
     println!("|---:|---:|---:|---:|---:|");
@@ -34,7 +34,7 @@ pub(crate) fn memory(
         let file = scratch.file(&format!("policies-{count}.yaml"));
         fs::write(&file, policies(count)).map_err(|error| error.to_string())?;
         let ours = programs.serve(scratch, &format!("policies-{count}"), &file)?;
-        let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
+        let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
         subject.await_answer(runtime)?;
         let idle = ours.server.usage();
         let _ = subject.run(runtime, Load::Rate(500.0), Duration::from_secs(arguments.seconds));
@@ -63,19 +63,19 @@ pub(crate) fn memory(
 }
 
 fn soak(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     println!(
         "\n## {} minutes at 1,000/s\n\n| minute | p99 ms | wrong | memory MB |\n|---:|---:|---:|---:|",
         arguments.soak
     );
     let ours = programs.serve(scratch, "soak", &arguments.policies)?;
-    let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
     subject.await_answer(runtime)?;
     let (mut warm, mut last, mut wrong) = (0, 0, 0);
     for minute in 1..=arguments.soak {

@@ -7,21 +7,21 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_load::{Server, Target, free_address};
+use kubewright_load::{LoadTarget, ServerProcess, free_address};
 
 /// How long a server may take to write its certificate.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the programs are.
-pub(crate) struct Programs {
+pub(crate) struct BenchPrograms {
     folder: PathBuf,
     pub(crate) profile: String,
 }
 
 /// A server that runs.
-pub(crate) struct Running {
-    pub(crate) server: Server,
-    pub(crate) target: Target,
+pub(crate) struct RunningServer {
+    pub(crate) server: ServerProcess,
+    pub(crate) target: LoadTarget,
     /// From its start until it said whom to trust, which it does when it listens.
     pub(crate) started_in: Duration,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Running {
 /// A folder that is removed at the end.
 pub(crate) struct Scratch(PathBuf);
 
-impl Programs {
+impl BenchPrograms {
     /// Builds both beside this program, with its profile.
     pub(crate) fn build() -> Result<Self, String> {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -58,7 +58,7 @@ impl Programs {
     }
 
     /// Starts the server that does nothing.
-    pub(crate) fn nothing(&self, scratch: &Scratch) -> Result<Running, String> {
+    pub(crate) fn nothing(&self, scratch: &Scratch) -> Result<RunningServer, String> {
         let address = address()?;
         let mut command = Command::new(self.folder.join("nothing"));
         command.args(["--address", &address.to_string()]);
@@ -66,7 +66,12 @@ impl Programs {
     }
 
     /// Starts ours with the rules in `policies`, which is a file or a folder.
-    pub(crate) fn serve(&self, scratch: &Scratch, name: &str, policies: &Path) -> Result<Running, String> {
+    pub(crate) fn serve(
+        &self,
+        scratch: &Scratch,
+        name: &str,
+        policies: &Path,
+    ) -> Result<RunningServer, String> {
         let address = address()?;
         let mut command = Command::new(self.folder.join("kubewright"));
         command.args(["serve", "--offline", "--address", &address.to_string()]);
@@ -97,16 +102,16 @@ impl Drop for Scratch {
     }
 }
 
-fn start(mut command: Command, address: SocketAddr, authorities: &Path) -> Result<Running, String> {
+fn start(mut command: Command, address: SocketAddr, authorities: &Path) -> Result<RunningServer, String> {
     command.arg("--write-ca").arg(authorities).stdin(Stdio::null());
     let started = Instant::now();
     let words = format!("{command:?}");
-    let mut server = Server::start(&mut command).map_err(|error| format!("{words}: {error}"))?;
+    let mut server = ServerProcess::start(&mut command).map_err(|error| format!("{words}: {error}"))?;
     loop {
         let written = fs::read_to_string(authorities).unwrap_or_default();
         if written.contains("END CERTIFICATE") && std::net::TcpStream::connect(address).is_ok() {
-            let target = Target { address, authorities: written, token: None };
-            return Ok(Running { server, target, started_in: started.elapsed() });
+            let target = LoadTarget { address, authorities: written, token: None };
+            return Ok(RunningServer { server, target, started_in: started.elapsed() });
         }
         if let Ok(Some(code)) = server.ended() {
             return Err(format!("{words} ended with {code:?}"));

@@ -5,10 +5,10 @@ use std::time::Duration;
 use kubewright_load::Reviews;
 use tokio::runtime::Runtime;
 
-use crate::arguments::Arguments;
-use crate::limits::Limits;
-use crate::measure::{Load, Subject};
-use crate::servers::{Programs, Scratch};
+use crate::arguments::BenchArguments;
+use crate::limits::BenchLimits;
+use crate::measure::{Load, MeasuredServer};
+use crate::servers::{BenchPrograms, Scratch};
 use crate::table::{megabytes, milliseconds};
 
 /// As long as the spike is, and as what follows it is looked at.
@@ -19,16 +19,16 @@ const CALM: Duration = Duration::from_secs(2);
 const USUAL: f64 = 2_000.0;
 
 pub(crate) fn spike(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     let ours = programs.serve(scratch, "spike", &arguments.policies)?;
     // More connections, so that it is the server that sets the limit and not the streams of a few of them.
-    let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
     subject.await_answer(runtime)?;
     let usual = subject.run(runtime, Load::Rate(USUAL), AFTERWARDS);
     let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE);

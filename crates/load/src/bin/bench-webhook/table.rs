@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::measure::{Figures, Load, Subject};
+use crate::measure::{Figures, Load, MeasuredServer};
 
 pub(crate) fn head() {
     println!(
@@ -12,7 +12,7 @@ pub(crate) fn head() {
 }
 
 /// Prints a row for each server, and how many times the first the last one is.
-pub(crate) fn rows(load: Load, subjects: &[Subject<'_>], figures: &[Figures]) {
+pub(crate) fn rows(load: Load, subjects: &[MeasuredServer<'_>], figures: &[Figures]) {
     let name = match load {
         Load::Rate(rate) => format!("{rate:.0}/s"),
         Load::Saturation(limit) => format!("{limit} at a time"),

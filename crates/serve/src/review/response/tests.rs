@@ -1,7 +1,7 @@
 use super::*;
 
 #[track_caller]
-fn check(verdict: &Verdict, want: &str) {
+fn check(verdict: &AdmissionResponse, want: &str) {
     let written = verdict.written("u");
     let response = json::parse(&written).unwrap().get("response").cloned().unwrap_or_default();
     assert_eq!(response.to_string(), want);
@@ -9,21 +9,21 @@ fn check(verdict: &Verdict, want: &str) {
 
 #[test]
 fn an_answer_says_no_more_than_it_must() {
-    check(&Verdict::allowed(), r#"{"uid":"u","allowed":true}"#);
+    check(&AdmissionResponse::allowed(), r#"{"uid":"u","allowed":true}"#);
     check(
-        &Verdict::refused(0, "no\n\"never\""),
+        &AdmissionResponse::refused(0, "no\n\"never\""),
         r#"{"uid":"u","allowed":false,"status":{"code":403,"message":"no\n\"never\"","reason":"Forbidden"}}"#,
     );
     check(
-        &Verdict { reason: "Invalid".to_owned(), ..Verdict::refused(422, "x") },
+        &AdmissionResponse { reason: "Invalid".to_owned(), ..AdmissionResponse::refused(422, "x") },
         r#"{"uid":"u","allowed":false,"status":{"code":422,"message":"x","reason":"Invalid"}}"#,
     );
     check(
-        &Verdict {
+        &AdmissionResponse {
             warnings: vec!["w".to_owned()],
             annotations: vec![("k".into(), "v".into())],
             message: "done".to_owned(),
-            ..Verdict::allowed()
+            ..AdmissionResponse::allowed()
         },
         r#"{"uid":"u","allowed":true,"status":{"code":200,"message":"done"},"warnings":["w"],"auditAnnotations":{"k":"v"}}"#,
     );
@@ -32,7 +32,7 @@ fn an_answer_says_no_more_than_it_must() {
 #[test]
 fn warnings_are_short_lines_and_few() {
     let long = "ä".repeat(1000);
-    let mut verdict = Verdict { warnings: vec![long; 40], ..Verdict::allowed() };
+    let mut verdict = AdmissionResponse { warnings: vec![long; 40], ..AdmissionResponse::allowed() };
     verdict.warnings.insert(0, "two\nlines".to_owned());
     verdict.bound_warnings();
     assert_eq!(verdict.warnings.first().map(String::as_str), Some("two lines"));
@@ -44,7 +44,7 @@ fn warnings_are_short_lines_and_few() {
 #[test]
 fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
     let reply = |message: &str, code| Reply { message: message.to_owned(), code, ..Reply::default() };
-    let mut verdict = Verdict::default();
+    let mut verdict = AdmissionResponse::default();
     verdict.join(reply("labels were added", 0), false);
     verdict.join(reply("no", 422), true);
     verdict.join(reply("never", 0), true);

@@ -1,4 +1,4 @@
-use kubewright_cluster::{ApiResource, Subresource};
+use kubewright_cluster::{ApiResource, ApiSubresource};
 use kubewright_engine::{Target, TargetName};
 
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 const OWN: Watched =
     Watched { group: "rules.test", version: "v1", resource: "checks", kind: "Check", role: WatchRole::Rule };
 
-fn discovery() -> Resources {
+fn discovery() -> DiscoveredResources {
     let resource =
         |group: &str, version: &str, resource: &str, kind: &str, parts: &[(&str, &str)]| ApiResource {
             group: group.into(),
@@ -15,19 +15,19 @@ fn discovery() -> Resources {
             kind: kind.into(),
             subresources: parts
                 .iter()
-                .map(|(name, kind)| Subresource {
+                .map(|(name, kind)| ApiSubresource {
                     name: (*name).into(),
                     group: group.into(),
                     version: version.into(),
                     kind: (*kind).into(),
-                    ..Subresource::default()
+                    ..ApiSubresource::default()
                 })
                 .collect(),
             ..ApiResource::default()
         };
     let pods =
         [("status", "Pod"), ("exec", "PodExecOptions"), ("ephemeralcontainers", "Pod"), ("resize", "Pod")];
-    Resources::of(vec![
+    DiscoveredResources::of(vec![
         resource("", "v1", "pods", "Pod", &pods),
         resource("", "v1", "nodes", "Node", &[("status", "Node")]),
         resource("", "v1", "events", "Event", &[]),
@@ -64,11 +64,11 @@ fn webhook(door: Door, fails: bool, targets: Vec<Target>) -> Webhook {
     }
 }
 
-fn wanted<'w>(hooks: Vec<(&'w str, &'w Webhook)>) -> Wanted<'w> {
-    Wanted {
+fn wanted<'w>(hooks: Vec<(&'w str, &'w Webhook)>) -> WebhookInputs<'w> {
+    WebhookInputs {
         name: "kubewright",
         namespace: "kubewright-system",
-        address: Address::Service {
+        address: WebhookAddress::Service {
             namespace: "kubewright-system".to_owned(),
             name: "kubewright".to_owned(),
         },
@@ -272,7 +272,7 @@ fn names_that_are_no_domains_are_told_apart() {
 
 #[test]
 fn an_authority_that_somebody_else_puts_in_is_not_named() {
-    let wanted = Wanted { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
+    let wanted = WebhookInputs { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
     let [_, validating] = desired(&wanted, &discovery());
     assert!(entries(&validating)[0].at(&["clientConfig", "caBundle"]).is_none());
     let annotation = validating.at(&["metadata", "annotations", "cert-manager.io/inject-ca-from"]);
