@@ -24,12 +24,12 @@ use self::session::SessionSource;
 use crate::{Config, Error};
 
 /// How many objects one page of a list has.
-const PAGE: usize = 500;
+const LIST_PAGE_OBJECTS: usize = 500;
 
 /// How often a list begins again because its pages have become old.
-const RESTARTS: usize = 3;
+const MAX_LIST_RESTARTS: usize = 3;
 
-const JSON: &str = "application/json";
+const JSON_CONTENT_TYPE: &str = "application/json";
 
 /// Calls the API server. A clone shares its connections.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ impl Client {
     /// # Errors
     /// When there is none, or no answer.
     pub async fn get(&self, path: &ApiPath) -> Result<Value, Error> {
-        self.value(Method::GET, path, JSON, None).await
+        self.value(Method::GET, path, JSON_CONTENT_TYPE, None).await
     }
 
     /// Reads all objects at `path`, page by page.
@@ -134,11 +134,11 @@ impl Client {
     /// # Errors
     /// When there is no such resource, or no answer.
     pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
-        let (mut page, mut restarts) = (PAGE, 0);
+        let (mut page, mut restarts) = (LIST_PAGE_OBJECTS, 0);
         loop {
             match self.pages(path, page).await {
                 Err(Error::TooLarge(_)) if page > 1 => page = (page / 10).max(1),
-                Err(error) if error.is_gone() && restarts < RESTARTS => restarts += 1,
+                Err(error) if error.is_gone() && restarts < MAX_LIST_RESTARTS => restarts += 1,
                 other => return other,
             }
         }
@@ -149,7 +149,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses it: 409 if it is there already.
     pub async fn create(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
-        self.value(Method::POST, path, JSON, Some((JSON, object))).await
+        self.value(Method::POST, path, JSON_CONTENT_TYPE, Some((JSON_CONTENT_TYPE, object))).await
     }
 
     /// Replaces an object.
@@ -157,7 +157,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses it: 409 if it names another version than the stored one.
     pub async fn replace(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
-        self.value(Method::PUT, path, JSON, Some((JSON, object))).await
+        self.value(Method::PUT, path, JSON_CONTENT_TYPE, Some((JSON_CONTENT_TYPE, object))).await
     }
 
     /// Changes an object, or makes it by applying.
@@ -167,17 +167,35 @@ impl Client {
     pub async fn patch(&self, path: &ApiPath, patch: PatchType<'_>, body: &Value) -> Result<Value, Error> {
         match patch {
             PatchType::Merge => {
-                self.value(Method::PATCH, path, JSON, Some(("application/merge-patch+json", body))).await
+                self.value(
+                    Method::PATCH,
+                    path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/merge-patch+json", body)),
+                )
+                .await
             }
             PatchType::Json => {
-                self.value(Method::PATCH, path, JSON, Some(("application/json-patch+json", body))).await
+                self.value(
+                    Method::PATCH,
+                    path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/json-patch+json", body)),
+                )
+                .await
             }
             PatchType::Apply { manager, force } => {
                 let mut path = path.clone();
                 path.query.push(("fieldManager".into(), manager.into()));
                 path.query.push(("force".into(), if force { "true" } else { "false" }.into()));
-                // What is YAML may be JSON.
-                self.value(Method::PATCH, &path, JSON, Some(("application/apply-patch+yaml", body))).await
+                // What is YAML may be JSON_CONTENT_TYPE.
+                self.value(
+                    Method::PATCH,
+                    &path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/apply-patch+yaml", body)),
+                )
+                .await
             }
         }
     }
@@ -187,17 +205,17 @@ impl Client {
     /// # Errors
     /// When it is not there, or the API server refuses.
     pub async fn delete(&self, path: &ApiPath) -> Result<Value, Error> {
-        self.value(Method::DELETE, path, JSON, None).await
+        self.value(Method::DELETE, path, JSON_CONTENT_TYPE, None).await
     }
 
-    /// Calls `path` with `method` and a body of JSON, if any, and returns what was answered as it is.
+    /// Calls `path` with `method` and a body of JSON_CONTENT_TYPE, if any, and returns what was answered as it is.
     ///
     /// # Errors
     /// When it is not answered with success.
     pub async fn raw(&self, method: &str, path: &ApiPath, body: Option<&Value>) -> Result<String, Error> {
         let method = Method::from_bytes(method.as_bytes())
             .map_err(|_| Error::Config(format!("`{method}` is no method of HTTP")))?;
-        self.text(method, path, "*/*", body.map(|body| (JSON, body))).await
+        self.text(method, path, "*/*", body.map(|body| (JSON_CONTENT_TYPE, body))).await
     }
 
     /// Reads an object in the form that `accept` names.
@@ -210,7 +228,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses or does not answer.
     pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
-        let call = self.call(Method::GET, path, JSON, None)?;
+        let call = self.call(Method::GET, path, JSON_CONTENT_TYPE, None)?;
         let answer = self.in_time(self.answer(&call, true)).await?;
         Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
     }

@@ -16,7 +16,7 @@ pub use login::{ClientIdentity, Login, PemSource};
 use crate::Error;
 
 /// Where a pod finds its service account.
-const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+const SERVICE_ACCOUNT_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Where the API server is, and who asks.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl Config {
     /// # Errors
     /// When none can be read, or the context or what it names is missing.
     pub fn of_files(paths: &[PathBuf], context: Option<&str>) -> Result<Self, Error> {
-        kubeconfig::read(paths, context)
+        kubeconfig::read_kubeconfig(paths, context)
     }
 
     /// Takes the service account of the pod that this runs in.
@@ -82,7 +82,7 @@ impl Config {
         };
         let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
         // The default may be moved, as KUBERNETES_SERVICE_HOST may be set by hand outside of pods.
-        Ok(Self::of_account(Path::new(ACCOUNT), &host, &port))
+        Ok(Self::of_account(Path::new(SERVICE_ACCOUNT_FOLDER), &host, &port))
     }
 
     /// Takes a folder with `token`, `ca.crt` and `namespace`, as pods have it.

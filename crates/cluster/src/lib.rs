@@ -21,6 +21,6 @@ pub use client::{CallLimits, Client, ObjectList, PatchType, WatchLines};
 pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
 pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
 pub use error::{ApiStatus, Error};
-pub use reflector::{WatchPolicy, keep};
+pub use reflector::{WatchPolicy, run_reflector};
 pub use resource::GroupVersionResource;
 pub use store::{Store, WatchEvent};

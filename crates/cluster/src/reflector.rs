@@ -45,7 +45,12 @@ impl Default for WatchPolicy {
 ///
 /// A resource that is not there, such as that of a custom resource whose definition is missing, has no objects: the
 /// store counts as synced once that has stayed so for a moment, and is looked for again.
-pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: WatchPolicy) -> Infallible {
+pub async fn run_reflector(
+    client: Client,
+    path: ApiPath,
+    store: Arc<Store>,
+    pace: WatchPolicy,
+) -> Infallible {
     let mut waits = Backoff { next: pace.first_wait, pace };
     let mut missing = None;
     loop {
@@ -56,15 +61,15 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: WatchP
                     waits.next = pace.first_wait;
                 }
                 store.replace(list);
-                follow(&client, &path, &store, listed, &mut waits).await;
+                watch_until_stale(&client, &path, &store, listed, &mut waits).await;
             }
             Err(error) if error.is_not_found() => {
                 let since = *missing.get_or_insert(listed);
-                if listed - since >= patience(&store) {
+                if listed - since >= missing_grace(&store) {
                     store.replace(ObjectList::default());
                 }
                 store.heard(Some(error));
-                sleep(waits.take().min(LOOK_AGAIN)).await;
+                sleep(waits.take().min(MISSING_RESOURCE_RETRY)).await;
             }
             Err(error) => {
                 store.heard(Some(error));
@@ -75,10 +80,10 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: WatchP
 }
 
 /// How often a resource that is not there is looked for.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const MISSING_RESOURCE_RETRY: Duration = Duration::from_secs(2);
 
 /// An API server that starts knows its custom resources a little later than itself.
-fn patience(store: &Store) -> Duration {
+fn missing_grace(store: &Store) -> Duration {
     match store.is_empty() {
         true => Duration::from_millis(500),
         false => Duration::from_secs(10),
@@ -86,13 +91,19 @@ fn patience(store: &Store) -> Duration {
 }
 
 /// Watches again and again, until only a list can help.
-async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant, waits: &mut Backoff) {
-    let list_again = listed + jittered(waits.pace.list_again);
+async fn watch_until_stale(
+    client: &Client,
+    path: &ApiPath,
+    store: &Store,
+    listed: Instant,
+    waits: &mut Backoff,
+) {
+    let list_again = listed + jitter_around(waits.pace.list_again);
     while Instant::now() < list_again {
         let started = Instant::now();
-        let life = jittered(waits.pace.life).min(list_again - started);
+        let life = jitter_around(waits.pace.life).min(list_again - started);
         // The API server ends it; who does not is not waited for.
-        let watching = watch(client, path, store, life, waits.pace.idle);
+        let watching = run_watch(client, path, store, life, waits.pace.idle);
         let ended = timeout(life + waits.pace.idle, watching).await.unwrap_or(Ok(()));
         let is_good = started.elapsed() >= waits.pace.good_life;
         if is_good {
@@ -120,7 +131,7 @@ fn needs_list(error: &Error) -> bool {
 }
 
 /// One watch, from the version of the store to its end.
-async fn watch(
+async fn run_watch(
     client: &Client,
     path: &ApiPath,
     store: &Store,
@@ -154,12 +165,12 @@ impl Backoff {
     fn take(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.pace.longest_wait);
-        jittered(wait)
+        jitter_around(wait)
     }
 }
 
 /// Returns `duration` up to a fifth longer or shorter, so that many clients do not come at once.
-fn jittered(duration: Duration) -> Duration {
+fn jitter_around(duration: Duration) -> Duration {
     let random = RandomState::new().hash_one(0) % 1000;
     duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or_default()) * 0.0004)
 }

@@ -198,14 +198,14 @@ impl WatchEvent {
             }
             "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
             "DELETED" => Ok(Self::Removed(object.clone())),
-            "BOOKMARK" => Ok(Self::Bookmark(version_of(object).into())),
+            "BOOKMARK" => Ok(Self::Bookmark(resource_version(object).into())),
             "ERROR" => Err(ApiStatus::of_object(object).into()),
             other => Err(Error::Unreadable(format!("`{other}` is no event"))),
         }
     }
 }
 
-pub(crate) fn version_of(object: &Value) -> &str {
+pub(crate) fn resource_version(object: &Value) -> &str {
     object.at(&["metadata", "resourceVersion"]).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{CallLimits, Client, Config, GroupVersionResource, Store, WatchPolicy, keep};
+use kubewright_cluster::{
+    CallLimits, Client, Config, GroupVersionResource, Store, WatchPolicy, run_reflector,
+};
 use kubewright_value::Value;
 use tokio::runtime::Runtime;
 
@@ -55,7 +57,7 @@ impl Scripted {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let store = Arc::new(Store::default());
         let client = Client::new(Config::at(&address)).unwrap().limited(limits);
-        runtime.spawn(keep(
+        runtime.spawn(run_reflector(
             client,
             GroupVersionResource::new("", "v1", "things").all(),
             Arc::clone(&store),

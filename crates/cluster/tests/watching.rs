@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Config, GroupVersionResource, ObjectList, Store, WatchPolicy, keep};
+use kubewright_cluster::{
+    Client, Config, GroupVersionResource, ObjectList, Store, WatchPolicy, run_reflector,
+};
 use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_engine::ApiPath;
 use kubewright_value::{Value, json};
@@ -25,7 +27,7 @@ impl Watched {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
         let store = Arc::new(Store::default());
-        runtime.spawn(keep(client.clone(), path.clone(), Arc::clone(&store), pace));
+        runtime.spawn(run_reflector(client.clone(), path.clone(), Arc::clone(&store), pace));
         let watched = Self { runtime, client, path, store };
         wait_until("the store is synced", || watched.store.is_synced());
         watched

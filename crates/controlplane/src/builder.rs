@@ -73,7 +73,7 @@ impl Builder {
         match self.try_start() {
             Ok(cluster) => Some(cluster),
             Err(ClusterError::Unavailable(reason)) if !skip::is_required() => {
-                skip::announce(&reason);
+                skip::announce_skip(&reason);
                 None
             }
             Err(error) => panic!("no cluster: {error}"),
@@ -106,10 +106,13 @@ impl Builder {
         let locks = folder::locks();
         let (etcd, api_server, etcd_peer) =
             (LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?);
-        let folder = folder::make()?;
+        let folder = folder::make_folder()?;
         let guard = Guard::over(&folder)?;
         let token = kubeconfig::random_token()?;
-        folder::write(&folder.join("tokens.csv"), &format!("{token},admin,admin,\"system:masters\"\n"))?;
+        folder::write_text_file(
+            &folder.join("tokens.csv"),
+            &format!("{token},admin,admin,\"system:masters\"\n"),
+        )?;
 
         let layout = ControlPlaneLayout {
             folder: &folder,

@@ -16,7 +16,7 @@ use crate::process::{Process, ProcessPlan};
 use crate::{Builder, ClusterError, CommandOutput, ControlPlaneComponent, Kubelet, folder, kubeconfig, node};
 
 /// How long anything may take to come true.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A control plane on the loopback interface. It is gone, with all its files, when this is dropped.
 pub struct TestCluster {
@@ -52,8 +52,8 @@ impl TestCluster {
     /// # Panics
     /// If it should have started and did not.
     pub fn shared() -> Option<&'static TestCluster> {
-        static SHARED: OnceLock<Option<TestCluster>> = OnceLock::new();
-        let cluster = SHARED.get_or_init(|| {
+        static SHARED_CLUSTER: OnceLock<Option<TestCluster>> = OnceLock::new();
+        let cluster = SHARED_CLUSTER.get_or_init(|| {
             TestCluster::start().inspect(|cluster| cluster.lock().guard.keep_logs_after_any_panic())
         });
         cluster.as_ref()
@@ -161,8 +161,9 @@ impl TestCluster {
     pub fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
         let token = self.kubectl(&["create", "token", service_account, "-n", namespace], "").success();
         let path = self.folder().join(format!("kubeconfig-{namespace}-{service_account}"));
-        let written = folder::read(&self.ca())
-            .and_then(|ca| folder::write(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim())));
+        let written = folder::read_text_file(&self.ca()).and_then(|ca| {
+            folder::write_text_file(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim()))
+        });
         match written {
             Ok(()) => path,
             Err(error) => panic!("{error}"),
@@ -176,8 +177,8 @@ impl TestCluster {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn wait_until(&self, what: &str, is_so: impl FnMut() -> bool) {
-        if !poll(is_so) {
-            panic!("waited {} s and it did not come true: {what}", PATIENCE.as_secs());
+        if !poll_until(is_so) {
+            panic!("waited {} s and it did not come true: {what}", CLUSTER_TIMEOUT.as_secs());
         }
     }
 
@@ -204,7 +205,7 @@ impl TestCluster {
     /// Every new node is tainted until a controller has seen that it is ready; there may be none.
     fn make_node(&self, name: &str, labels: &[(&str, &str)]) -> [CommandOutput; 2] {
         let untaint = ["patch", "node", name, "--type=merge", "-p", r#"{"spec":{"taints":null}}"#];
-        [self.kubectl(&["create", "-f", "-"], &node::manifest(name, labels)), self.kubectl(&untaint, "")]
+        [self.kubectl(&["create", "-f", "-"], &node::node_manifest(name, labels)), self.kubectl(&untaint, "")]
     }
 
     fn has(&self, component: ControlPlaneComponent) -> bool {
@@ -228,8 +229,8 @@ impl Drop for TestCluster {
     }
 }
 
-fn poll(mut is_so: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + PATIENCE;
+fn poll_until(mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + CLUSTER_TIMEOUT;
     while !is_so() {
         if Instant::now() > deadline {
             return false;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use crate::client::KubectlClient;
 
 /// One line for each pod and each change of it. Not with tabs: kubectl would make columns of them.
-const FIELDS: &str = r#"jsonpath={.metadata.namespace}{"|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}{.status.phase}{"|"}{.metadata.deletionTimestamp}{"\n"}"#;
+const POD_FIELDS_TEMPLATE: &str = r#"jsonpath={.metadata.namespace}{"|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}{.status.phase}{"|"}{.metadata.deletionTimestamp}{"\n"}"#;
 
-const RUNNING: &str = r#"{"status":{"phase":"Running","conditions":[
+const RUNNING_STATUS: &str = r#"{"status":{"phase":"Running","conditions":[
     {"type":"Initialized","status":"True"},{"type":"ContainersReady","status":"True"},{"type":"Ready","status":"True"}]}}"#;
 
 /// Says of every bound pod that it runs and is ready, and of every deleted one that it has ended, until it is dropped.
@@ -57,7 +57,7 @@ impl Drop for Kubelet {
 
 impl KubeletState {
     fn watch(&self, client: &KubectlClient) {
-        let arguments = ["get", "pods", "--all-namespaces", "--watch", "-o", FIELDS];
+        let arguments = ["get", "pods", "--all-namespaces", "--watch", "-o", POD_FIELDS_TEMPLATE];
         let mut command = client.command(&client.kubectl, &arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else { return };
@@ -68,7 +68,7 @@ impl KubeletState {
             self.end_watch();
         }
         for line in BufReader::new(lines).lines().map_while(Result::ok) {
-            treat(client, &line);
+            advance_pod(client, &line);
         }
         self.end_watch();
     }
@@ -82,12 +82,14 @@ impl KubeletState {
 }
 
 /// What becomes of it is seen in the next line about the pod; one that is gone meanwhile needs nothing.
-fn treat(client: &KubectlClient, line: &str) {
+fn advance_pod(client: &KubectlClient, line: &str) {
     let fields: Vec<&str> = line.split('|').collect();
     let _ = match fields.as_slice() {
         [_, _, "", ..] => return,
-        [namespace, name, _, "Pending", ""] => client
-            .kubectl(&["patch", "pod", name, "-n", namespace, "--subresource=status", "-p", RUNNING], ""),
+        [namespace, name, _, "Pending", ""] => client.kubectl(
+            &["patch", "pod", name, "-n", namespace, "--subresource=status", "-p", RUNNING_STATUS],
+            "",
+        ),
         [_, _, _, _, ""] => return,
         [namespace, name, ..] => client.kubectl(
             &["delete", "pod", name, "-n", namespace, "--grace-period=0", "--force", "--wait=false"],

@@ -38,4 +38,4 @@ pub use component::ControlPlaneComponent;
 pub use error::ClusterError;
 pub use kubelet::Kubelet;
 pub use output::CommandOutput;
-pub use skip::announce as announce_skipped;
+pub use skip::announce_skip as announce_skipped;

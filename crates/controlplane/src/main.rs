@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use kubewright_controlplane::{ClusterError, TestCluster, programs};
 
-const USAGE: &str = "usage: kubewright-cluster build|run
+const PROGRAM_USAGE: &str = "usage: kubewright-cluster build|run
   build   builds what is missing and prints the folders
   run     starts a cluster, prints its kubeconfig, and removes it at the end of its standard input
 ";
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Some("build") => build(),
         Some("run") => run(),
         _ => {
-            eprint!("{USAGE}");
+            eprint!("{PROGRAM_USAGE}");
             return ExitCode::from(2);
         }
     };

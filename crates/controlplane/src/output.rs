@@ -81,16 +81,16 @@ impl std::fmt::Display for CommandOutput {
 }
 
 /// Runs `command` with `stdin`, and kills it when `limit` has passed.
-pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> CommandOutput {
-    let words = words(&command);
+pub(crate) fn run_command(mut command: Command, stdin: &[u8], limit: Duration) -> CommandOutput {
+    let words = command_line(&command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return CommandOutput::not_run(words, &error),
     };
-    feed(&mut child, stdin.to_vec());
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
+    feed_stdin(&mut child, stdin.to_vec());
+    let stdout = collect_pipe(child.stdout.take());
+    let stderr = collect_pipe(child.stderr.take());
 
     // Both pipes close when the program ends, so there is nothing to poll.
     let deadline = Instant::now() + limit;
@@ -98,17 +98,17 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Comman
     let (out, err) = (stdout.recv_timeout(left()), stderr.recv_timeout(left()));
     if let (Ok(out), Ok(err)) = (&out, &err) {
         let code = child.wait().ok().and_then(|status| status.code());
-        return CommandOutput { command: words, code, stdout: text(out), stderr: text(err) };
+        return CommandOutput { command: words, code, stdout: lossy_text(out), stderr: lossy_text(err) };
     }
     let _ = child.kill();
     let _ = child.wait();
     let out = out.or_else(|_| stdout.recv()).unwrap_or_default();
     let err = err.or_else(|_| stderr.recv()).unwrap_or_default();
-    let stderr = format!("{}killed after {} s\n", text(&err), limit.as_secs());
-    CommandOutput { command: words, code: None, stdout: text(&out), stderr }
+    let stderr = format!("{}killed after {} s\n", lossy_text(&err), limit.as_secs());
+    CommandOutput { command: words, code: None, stdout: lossy_text(&out), stderr }
 }
 
-fn feed(child: &mut Child, bytes: Vec<u8>) {
+fn feed_stdin(child: &mut Child, bytes: Vec<u8>) {
     if let Some(mut pipe) = child.stdin.take() {
         // A program that ends without reading closes the pipe; what it thought of that is in its exit code.
         thread::spawn(move || {
@@ -117,7 +117,7 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
     }
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn collect_pipe(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -129,12 +129,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-fn words(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));
     words.join(" ")
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::ClusterError;
 
-const RANGE: std::ops::Range<u16> = 26_000..30_000;
+const PORT_RANGE: std::ops::Range<u16> = 26_000..30_000;
 
 /// A port of the loopback interface that belongs to this process.
 pub(crate) struct LoopbackPort {
@@ -21,10 +21,10 @@ impl LoopbackPort {
     /// Takes the first free port; `locks` is the folder that all processes share.
     pub(crate) fn take(locks: &Path) -> Result<Self, ClusterError> {
         fs::create_dir_all(locks).map_err(ClusterError::at("make", locks))?;
-        RANGE
+        PORT_RANGE
             .into_iter()
             .find_map(|number| LoopbackPort::lock(locks, number))
-            .ok_or_else(|| ClusterError::failed(format!("no port of {RANGE:?} is free")))
+            .ok_or_else(|| ClusterError::failed(format!("no port of {PORT_RANGE:?} is free")))
     }
 
     /// Whether somebody listens on it.

@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::{ClusterError, ControlPlaneComponent};
 
 /// How long a process may take to stop by itself.
-const GRACE: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How to start a component, the first time and again.
 pub(crate) struct ProcessPlan {
@@ -72,7 +72,7 @@ impl Process {
     /// Asks it to end, and kills it if it does not.
     pub(crate) fn stop(mut self, guard: &mut Guard) {
         signal("TERM", self.child.id());
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         while self.check().is_ok() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(20));
         }

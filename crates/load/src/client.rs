@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 /// How long a connection may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server, and how to be trusted by it.
 #[derive(Debug, Clone)]
@@ -120,7 +120,7 @@ impl LoadClient {
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<LoadAnswer, LoadError> {
-        let broken = |error: hyper::Error| LoadError::Broken(reasons(&error));
+        let broken = |error: hyper::Error| LoadError::Broken(error_chain(&error));
         let mut request = Request::builder()
             .method(method)
             .uri(format!("https://{}{path}", self.target.address))
@@ -146,8 +146,8 @@ impl LoadClient {
         if let Some(open) = place.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.clone());
         }
-        let made = timeout(PATIENCE, self.connect()).await;
-        let made = made.unwrap_or(Err(LoadError::Late(PATIENCE)))?;
+        let made = timeout(LOAD_CONNECT_TIMEOUT, self.connect()).await;
+        let made = made.unwrap_or(Err(LoadError::Late(LOAD_CONNECT_TIMEOUT)))?;
         Ok(place.insert(made).clone())
     }
 
@@ -172,7 +172,7 @@ impl LoadClient {
 }
 
 /// What hyper says is often only that something was wrong; what was is behind it.
-fn reasons(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -12,7 +12,7 @@ mod process;
 mod reviews;
 mod usage;
 
-pub use allow_all::{allow, serve_answers, serve_nothing};
+pub use allow_all::{allow_review, serve_allow_all, serve_answers};
 pub use client::{LoadAnswer, LoadClient, LoadError, LoadTarget};
 pub use latencies::Latencies;
 pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};

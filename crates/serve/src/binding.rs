@@ -12,13 +12,13 @@ use kubewright_value::{Map, Value};
 use crate::Snapshot;
 
 /// How often a write is tried.
-const TRIES: u32 = 5;
+const MAX_WRITE_TRIES: u32 = 5;
 
 /// The pause after the first try; each further one is twice as long.
-const PAUSE: Duration = Duration::from_millis(50);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// How long writing may go on after the binding was answered.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_WRITE_TIME: Duration = Duration::from_secs(20);
 
 /// What became of a binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum PodBindingResult {
 
 /// Answers `request`, the request of an AdmissionReview about `pods/binding`, with the response of that review and
 /// what became of it. Not later than `deadline`; the writing then goes on alone.
-pub async fn review(
+pub async fn review_binding(
     snapshot: &Snapshot,
     client: Option<&Client>,
     request: &Value,
@@ -43,7 +43,7 @@ pub async fn review(
 ) -> (Value, PodBindingResult) {
     let bound = match client {
         Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
-            tell(snapshot, client, request, deadline).await
+            annotate_pod(snapshot, client, request, deadline).await
         }
         _ => PodBindingResult::Nothing,
     };
@@ -51,7 +51,12 @@ pub async fn review(
     (Map::from([("uid", uid), ("allowed", true.into())]).into(), bound)
 }
 
-async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: Instant) -> PodBindingResult {
+async fn annotate_pod(
+    snapshot: &Snapshot,
+    client: &Client,
+    request: &Value,
+    deadline: Instant,
+) -> PodBindingResult {
     if request.get("dryRun").and_then(Value::as_bool) == Some(true) {
         return PodBindingResult::Nothing;
     }
@@ -73,13 +78,13 @@ async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: I
     }
     let mut change = Value::Null;
     for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
-        merge(&mut change, &wanted);
+        merge_patch(&mut change, &wanted);
     }
     if change.is_null() {
         return PodBindingResult::Nothing;
     }
-    let client = in_time(LONGEST);
-    let writing = tokio::spawn(async move { write(&client, &path, &change).await });
+    let client = in_time(MAX_WRITE_TIME);
+    let writing = tokio::spawn(async move { patch_pod(&client, &path, &change).await });
     match tokio::time::timeout_at(deadline.into(), writing).await {
         Err(_) => PodBindingResult::Late,
         Ok(Ok(Ok(()))) => PodBindingResult::Told,
@@ -107,13 +112,13 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
 }
 
 /// Writes into a pod that somebody else may be writing too.
-async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
-    let mut pause = PAUSE;
+async fn patch_pod(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
+    let mut pause = FIRST_RETRY_DELAY;
     let mut tries = 1;
     loop {
         match client.patch(path, PatchType::Merge, change).await {
             Ok(_) => return Ok(()),
-            Err(error) if tries >= TRIES || !may_pass(&error) => return Err(error),
+            Err(error) if tries >= MAX_WRITE_TRIES || !is_write_retryable(&error) => return Err(error),
             Err(_) => tokio::time::sleep(pause).await,
         }
         pause *= 2;
@@ -122,7 +127,7 @@ async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Valu
 }
 
 /// Returns whether the same write may succeed later.
-fn may_pass(error: &Error) -> bool {
+fn is_write_retryable(error: &Error) -> bool {
     match error.code() {
         Some(code) => matches!(code, 404 | 409 | 429) || code >= 500,
         None => !matches!(error, Error::Config(_)),
@@ -130,7 +135,7 @@ fn may_pass(error: &Error) -> bool {
 }
 
 /// Puts what `from` has into `into`; of two values the later one stays.
-fn merge(into: &mut Value, from: &Value) {
+fn merge_patch(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(_), Value::Object(from)) if from.is_empty() => {}
         (into @ Value::Object(_), Value::Object(from)) => {
@@ -138,7 +143,7 @@ fn merge(into: &mut Value, from: &Value) {
                 let Some(place) = into.as_object_mut().and_then(|map| map.get_or_insert(key)) else {
                     continue;
                 };
-                merge(place, value);
+                merge_patch(place, value);
             }
         }
         (into, from) => *into = from.clone(),

@@ -10,13 +10,13 @@ use crate::log::LogLevel;
 use crate::{ServerState, Stores};
 
 /// How often is looked.
-const PERIOD: Duration = Duration::from_secs(1);
+const MONITOR_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a watch may be broken before it is worth a word: connections come and go.
-const PATIENCE: u32 = 3;
+const MAX_FAILED_CHECKS: u32 = 3;
 
 /// Keeps the metrics and the log up to date as long as the server lives.
-pub async fn watch_over(state: Arc<ServerState>, stores: Arc<Stores>) {
+pub async fn monitor_caches(state: Arc<ServerState>, stores: Arc<Stores>) {
     let mut known: BTreeMap<Arc<str>, (String, u32)> = BTreeMap::new();
     loop {
         if let Some(age) = stores.age() {
@@ -28,7 +28,7 @@ pub async fn watch_over(state: Arc<ServerState>, stores: Arc<Stores>) {
         let problems: BTreeMap<Arc<str>, Error> = stores.problems().into_iter().collect();
         known.retain(|kind, (_, times)| {
             let is_over = !problems.contains_key(kind);
-            if is_over && *times >= PATIENCE {
+            if is_over && *times >= MAX_FAILED_CHECKS {
                 state.log.line(LogLevel::Info, "a watch is as it should be again").text("kind", kind).write();
             }
             !is_over
@@ -36,17 +36,21 @@ pub async fn watch_over(state: Arc<ServerState>, stores: Arc<Stores>) {
         for (kind, problem) in problems {
             let (text, times) = known.entry(Arc::clone(&kind)).or_default();
             let new = problem.to_string();
-            *times = if *text != new && *times > PATIENCE { PATIENCE } else { times.saturating_add(1) };
+            *times = if *text != new && *times > MAX_FAILED_CHECKS {
+                MAX_FAILED_CHECKS
+            } else {
+                times.saturating_add(1)
+            };
             *text = new;
-            if *times == PATIENCE {
-                tell(&state, &kind, &problem);
+            if *times == MAX_FAILED_CHECKS {
+                log_watch_problem(&state, &kind, &problem);
             }
         }
-        tokio::time::sleep(PERIOD).await;
+        tokio::time::sleep(MONITOR_INTERVAL).await;
     }
 }
 
-fn tell(state: &ServerState, kind: &str, problem: &Error) {
+fn log_watch_problem(state: &ServerState, kind: &str, problem: &Error) {
     let line = match problem.is_not_found() {
         true => {
             state.log.line(LogLevel::Info, "a kind is not defined in the cluster, so that it has no objects")

@@ -21,14 +21,14 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use folder::{follow, read};
-pub use issue::take;
+pub use folder::{follow_certificate_folder, read_certificate_folder};
+pub use issue::take_certificate_step;
 pub use keys::CertificateKeys;
-pub use reconcile::keep;
-pub use step::{CertificateStep, CertificateTerms, next};
+pub use reconcile::reconcile_certificates;
+pub use step::{CertificateStep, CertificateTerms, next_certificate_step};
 
 /// What is waited for before reviews are answered.
-pub(crate) const CERTIFICATE: &str = "certificate";
+pub(crate) const CERTIFICATE_CONDITION: &str = "certificate";
 
 /// What is served now, and what the API server should believe.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Certificates {
 }
 
 /// Returns the seconds since 1970.
-pub(crate) fn now() -> i64 {
+pub(crate) fn unix_seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

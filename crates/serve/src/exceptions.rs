@@ -14,7 +14,7 @@ pub struct AdmittedExceptions {
 
 /// Returns those of `documents` that count at `now`, in nanoseconds since 1970. Without a namespace none do; `*` is any.
 #[must_use]
-pub fn admitted(
+pub fn admitted_exceptions(
     documents: &[Document],
     namespaces: &[String],
     languages: &[&dyn InCluster],
@@ -52,7 +52,7 @@ mod tests {
         let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn InCluster> = snapshot.languages().collect();
-        let admitted = admitted(&documents, &namespaces, &languages, now);
+        let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
         let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }

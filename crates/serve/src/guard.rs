@@ -9,16 +9,16 @@ use kubewright_value::{Map, Value, json};
 use crate::Snapshot;
 
 /// Those who may do everything anyway.
-const ADMINISTRATORS: &str = "system:masters";
+const ADMINISTRATORS_GROUP: &str = "system:masters";
 
 /// Returns the CEL condition under which the API server asks: somebody who is not exempt gives a namespace one of
 /// `labels`, or another value of it. Nothing where there are no such labels.
-pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
-    let changes: Vec<String> = labels.iter().map(|(key, _)| change(&json::quote(key))).collect();
+pub(crate) fn guard_condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
+    let changes: Vec<String> = labels.iter().map(|(key, _)| label_changed(&json::quote(key))).collect();
     if changes.is_empty() {
         return None;
     }
-    let (mut groups, mut users) = (vec![json::quote(ADMINISTRATORS)], Vec::new());
+    let (mut groups, mut users) = (vec![json::quote(ADMINISTRATORS_GROUP)], Vec::new());
     for entry in exempt.iter().map(|entry| GuardExemption::of(entry)) {
         groups.extend(entry.group.map(json::quote));
         users.extend(entry.user.map(json::quote));
@@ -41,9 +41,9 @@ pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<St
 
 /// Answers `request`, the request of an AdmissionReview about a namespace, with the response of that review.
 #[must_use]
-pub fn review(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value {
+pub fn review_guarded_label(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value {
     let labels: Vec<_> = snapshot.languages().filter_map(|language| language.ignore_label()).collect();
-    let refusal = refusal(request, &labels, exempt);
+    let refusal = guard_refusal(request, &labels, exempt);
     let mut response = Map::from([
         ("uid", request.get("uid").cloned().unwrap_or_default()),
         ("allowed", refusal.is_none().into()),
@@ -57,7 +57,7 @@ pub fn review(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value 
 
 /// Returns why `request`, that of an AdmissionReview about a namespace, is refused; nothing if it is not.
 #[must_use]
-pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
+pub fn guard_refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
     let label_of = |object: &str, key: &str| {
         request.at(&[object, "metadata", "labels", key]).and_then(Value::as_str).map(str::to_owned)
     };
@@ -72,12 +72,12 @@ pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> O
         let entry = GuardExemption::of(entry);
         entry.user.is_some_and(|name| name == user) || entry.group.is_some_and(is_in)
     };
-    if is_in(ADMINISTRATORS) || exempt.iter().any(is_exempt) {
+    if is_in(ADMINISTRATORS_GROUP) || exempt.iter().any(is_exempt) {
         return None;
     }
     Some(format!(
         "the label `{key}` takes a namespace out of all rules, and `{user}` may not give it: only members of \
-         `{ADMINISTRATORS}` and those whom kubewright is told of by `--guard-exempt` may"
+         `{ADMINISTRATORS_GROUP}` and those whom kubewright is told of by `--guard-exempt` may"
     ))
 }
 
@@ -98,7 +98,7 @@ impl<'e> GuardExemption<'e> {
 }
 
 /// CEL for: the object has the label, and the old object, if there is one, has it not or with another value.
-fn change(key: &str) -> String {
+fn label_changed(key: &str) -> String {
     let has = |object: &str| format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels");
     format!(
         "({} && !(oldObject != null && {} && oldObject.metadata.labels[{key}] == object.metadata.labels[{key}]))",

@@ -96,15 +96,15 @@ impl Readiness {
 ///
 /// # Errors
 /// When the thread cannot be started.
-pub(crate) fn serve(state: Arc<ServerState>, listener: TcpListener) -> std::io::Result<()> {
+pub(crate) fn serve_health(state: Arc<ServerState>, listener: TcpListener) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("health".to_owned());
-    thread.spawn(move || runtime.block_on(accept(state, listener)))?;
+    thread.spawn(move || runtime.block_on(accept_health_connections(state, listener)))?;
     Ok(())
 }
 
-async fn accept(state: Arc<ServerState>, listener: TcpListener) {
+async fn accept_health_connections(state: Arc<ServerState>, listener: TcpListener) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let port = Arc::new(HealthPort::new(state));
     loop {

@@ -14,9 +14,9 @@ mod tls;
 pub(crate) use answer::ResponseBody;
 pub(crate) use bounds::{Bounds, RequestResources};
 pub(crate) use connections::{ConnectionTable, RequestGuard};
-pub(crate) use listener::{ListenerPhase, serve};
+pub(crate) use listener::{ListenerPhase, run_listener};
 pub(crate) use routes::WebhookCall;
-pub(crate) use tls::configuration;
+pub(crate) use tls::server_tls_config;
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -27,15 +27,15 @@ use kubewright_value::json;
 pub(crate) type HttpResponse = Response<Bytes>;
 
 /// Returns `body`, which is JSON.
-pub(crate) fn ok(body: String) -> HttpResponse {
+pub(crate) fn json_response(body: String) -> HttpResponse {
     let mut answer = Response::new(Bytes::from(body));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
 /// Returns that what was asked for cannot be done, and why.
-pub(crate) fn problem(status: StatusCode, message: &str) -> HttpResponse {
-    let mut answer = ok(format!("{{\"error\":{}}}\n", json::quote(message)));
+pub(crate) fn error_response(status: StatusCode, message: &str) -> HttpResponse {
+    let mut answer = json_response(format!("{{\"error\":{}}}\n", json::quote(message)));
     *answer.status_mut() = status;
     if status == StatusCode::TOO_MANY_REQUESTS {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

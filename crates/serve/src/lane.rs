@@ -62,7 +62,7 @@ impl Lane {
             let receiver = Arc::clone(&receiver);
             let thread = std::thread::Builder::new().name(self.name.to_owned());
             // Without a thread the places fill up, and what comes is refused.
-            let _ = thread.spawn(move || work(&receiver));
+            let _ = thread.spawn(move || run_lane_thread(&receiver));
         }
         sender
     }
@@ -77,7 +77,7 @@ pub(crate) enum LaneError {
     Deadline,
 }
 
-fn work(receiver: &Mutex<Receiver<LaneTask>>) {
+fn run_lane_thread(receiver: &Mutex<Receiver<LaneTask>>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(LaneTask { work, deadline }) = next else { return };

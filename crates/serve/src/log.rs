@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_value::{Value, json};
 
-use crate::shorten::shortened;
+use crate::shorten::shorten_text;
 
 /// How many lines may wait, and how many bytes they may have together.
 const MAX_WAITING_LINES: usize = 4096;
@@ -24,7 +24,7 @@ const MAX_WAITING_BYTES: usize = 4 << 20;
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// How long one text in a line may be; of a longer one the beginning is shown.
-const MAX_TEXT_BYTES: usize = 4 << 10;
+const MAX_LOG_TEXT_BYTES: usize = 4 << 10;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +95,7 @@ impl Log {
         let written = Arc::clone(&waiting_bytes);
         // Without the thread there is no log, and everything is counted as dropped.
         let thread = std::thread::Builder::new().name("log".to_owned());
-        let _ = thread.spawn(move || write_all(&waiting, &written));
+        let _ = thread.spawn(move || write_log_lines(&waiting, &written));
         Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }
     }
 
@@ -169,7 +169,7 @@ pub struct LogLine<'l> {
 impl LogLine<'_> {
     /// Adds a text; of a long one the beginning.
     pub fn text(self, key: &str, value: &str) -> Self {
-        self.field(key, |text| json::write(text, &Value::from(&*shortened(value, MAX_TEXT_BYTES))))
+        self.field(key, |text| json::write(text, &Value::from(&*shorten_text(value, MAX_LOG_TEXT_BYTES))))
     }
 
     /// Adds what can be shown.
@@ -215,7 +215,7 @@ impl LogLine<'_> {
     }
 }
 
-fn write_all(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) {
+fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) {
     while let Ok(sent) = waiting.recv() {
         let mut together = String::new();
         let mut waiters = Vec::new();

@@ -13,18 +13,18 @@ use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::registry::{Credentials, Registries};
-use crate::services::{LARGEST, Services};
+use crate::services::{MAX_SERVICE_ANSWER_BYTES, Services};
 use crate::shared::SharedEntries;
 use crate::{Looking, Lookup, ServeSettings, Stores};
 
 /// How long an answer is good.
-const GOOD: Duration = Duration::from_secs(1);
+const ANSWER_TTL: Duration = Duration::from_secs(1);
 
 /// How many answers are remembered.
-const REMEMBERED: usize = 1000;
+const MAX_REMEMBERED_ANSWERS: usize = 1000;
 
 /// API groups in which making an object asks a question and stores nothing.
-const REVIEWS: [&str; 2] = ["authorization.k8s.io", "authentication.k8s.io"];
+const REVIEW_GROUPS: [&str; 2] = ["authorization.k8s.io", "authentication.k8s.io"];
 
 /// Asks the cluster.
 pub struct ClusterLookup {
@@ -81,14 +81,14 @@ impl ClusterLookup {
 
     fn recent(&self, query: &Query) -> RecentAnswer {
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < GOOD) {
+        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < ANSWER_TTL) {
             return known.clone();
         }
-        if all.len() >= REMEMBERED {
-            all.retain(|_, known| known.since.elapsed() < GOOD);
+        if all.len() >= MAX_REMEMBERED_ANSWERS {
+            all.retain(|_, known| known.since.elapsed() < ANSWER_TTL);
         }
         let new = RecentAnswer { since: Instant::now(), answer: Arc::default() };
-        if all.len() < REMEMBERED {
+        if all.len() < MAX_REMEMBERED_ANSWERS {
             all.insert(query.clone(), new.clone());
         }
         new
@@ -155,7 +155,7 @@ impl ClusterLookup {
                     body.map(Some).map_err(|error| format!("the answer is not JSON: {error}"))
                 }
                 404 => Ok(None),
-                status => Err(format!("HTTP {status}: {}", start(&answered.body))),
+                status => Err(format!("HTTP {status}: {}", answer_start(&answered.body))),
             };
         }
         let Some(path) = &call.path else { return Err(ApiPath::parse(&call.url).err().unwrap_or_default()) };
@@ -168,25 +168,25 @@ impl ClusterLookup {
 
     async fn get(&self, path: &ApiPath, deadline: Instant) -> LookupResult {
         let answer = self.within(deadline).raw("GET", path, None).await;
-        read(answer)
+        parse_api_answer(answer)
     }
 
     /// A review must not leave anything behind.
     async fn post(&self, path: &ApiPath, call: &ApiCall, deadline: Instant) -> LookupResult {
         let is_dry = path.query.iter().any(|(key, value)| key == "dryRun" && value == "All");
-        if !is_dry && !REVIEWS.contains(&path.group.as_str()) {
+        if !is_dry && !REVIEW_GROUPS.contains(&path.group.as_str()) {
             return Err("a call may not store anything".to_owned());
         }
         let data = match call.data.as_str() {
             "" => Value::object(Map::new()),
             text => json::parse(text).map_err(|error| format!("what is sent is not JSON: {error}"))?,
         };
-        read(self.within(deadline).raw("POST", path, Some(&data)).await)
+        parse_api_answer(self.within(deadline).raw("POST", path, Some(&data)).await)
     }
 
     fn within(&self, deadline: Instant) -> Client {
         let time = deadline.saturating_duration_since(Instant::now());
-        self.client.limited(CallLimits { time, size: LARGEST })
+        self.client.limited(CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES })
     }
 }
 
@@ -202,7 +202,7 @@ impl std::fmt::Debug for ClusterLookup {
     }
 }
 
-fn read(answer: Result<String, kubewright_cluster::Error>) -> LookupResult {
+fn parse_api_answer(answer: Result<String, kubewright_cluster::Error>) -> LookupResult {
     match answer {
         Ok(text) => json::parse(&text).map(Some).map_err(|error| format!("the answer is not JSON: {error}")),
         Err(error) if error.is_not_found() => Ok(None),
@@ -210,6 +210,6 @@ fn read(answer: Result<String, kubewright_cluster::Error>) -> LookupResult {
     }
 }
 
-fn start(text: &str) -> String {
+fn answer_start(text: &str) -> String {
     text.chars().take(200).collect()
 }

@@ -1,6 +1,6 @@
 //! What the server counts, as Prometheus reads it.
 //!
-//! Counting is an addition to an atomic. What is counted by a name that comes from outside has at most [`SERIES`]
+//! Counting is an addition to an atomic. What is counted by a name that comes from outside has at most [`MAX_SERIES`]
 //! series together; what comes after them is counted under `other`.
 
 mod histogram;
@@ -22,7 +22,7 @@ use text::Exposition;
 use crate::ServerState;
 
 /// How many series there may be whose labels come from outside.
-const SERIES: usize = 10_000;
+const MAX_SERIES: usize = 10_000;
 
 /// Why a review was turned away unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Metrics {
     /// There are `count` objects of a kind, written `group/version/Kind`, in memory.
     pub fn objects_held(&self, kind: &str, count: u64) {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        if objects.len() < SERIES || objects.contains_key(kind) {
+        if objects.len() < MAX_SERIES || objects.contains_key(kind) {
             objects.insert(kind.to_owned(), count);
         }
     }
@@ -123,7 +123,7 @@ impl Metrics {
     /// Returns how many reviews failed because a rule made the program fail.
     #[must_use]
     pub fn panics(&self) -> u64 {
-        at(&self.troubles, UndecidedReason::Panic as usize)
+        counter_value(&self.troubles, UndecidedReason::Panic as usize)
     }
 
     /// Returns how many reviews are under way.
@@ -146,15 +146,15 @@ impl Metrics {
     }
 
     pub(crate) fn overloaded(&self, reason: OverloadReason) {
-        add(&self.overloads, reason as usize);
+        increment(&self.overloads, reason as usize);
     }
 
     pub(crate) fn troubled(&self, trouble: UndecidedReason) {
-        add(&self.troubles, trouble as usize);
+        increment(&self.troubles, trouble as usize);
     }
 
     pub(crate) fn rule_failed(&self, reason: RuleErrorReason) {
-        add(&self.rule_errors, reason as usize);
+        increment(&self.rule_errors, reason as usize);
     }
 
     pub(crate) fn refused_request(&self) {
@@ -194,13 +194,13 @@ impl Metrics {
     }
 }
 
-fn add(counters: &[AtomicU64], place: usize) {
+fn increment(counters: &[AtomicU64], place: usize) {
     if let Some(counter) = counters.get(place) {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn at(counters: &[AtomicU64], place: usize) -> u64 {
+fn counter_value(counters: &[AtomicU64], place: usize) -> u64 {
     counters.get(place).map_or(0, |counter| counter.load(Ordering::Relaxed))
 }
 
@@ -259,7 +259,7 @@ fn exposed_reasons(metrics: &Metrics, text: &mut Exposition) {
     let mut counted = |name: &str, help: &str, reasons: &[&str], counters: &[AtomicU64]| {
         text.family(name, "counter", help);
         for (place, reason) in reasons.iter().enumerate() {
-            text.sample(name, &format!("reason=\"{reason}\""), at(counters, place));
+            text.sample(name, &format!("reason=\"{reason}\""), counter_value(counters, place));
         }
     };
     let overloads = "Reviews and connections turned away because there were too many.";
@@ -291,7 +291,7 @@ fn exposed_snapshot(state: &ServerState, text: &mut Exposition) {
     text.family(name, "gauge", "Objects held in memory, by kind.");
     let objects = metrics.objects.lock().unwrap_or_else(PoisonError::into_inner);
     for (kind, count) in objects.iter() {
-        text.sample(name, &format!("gvk=\"{}\"", text::escaped(kind)), *count);
+        text.sample(name, &format!("gvk=\"{}\"", text::escape_label(kind)), *count);
     }
 }
 

@@ -93,7 +93,8 @@ impl Registries {
         };
         let config = session.config(&manifest.value).await?;
         let size = first.size + manifest.size + config.size;
-        let described = described(image, &reference, &first.digest, [index, manifest.value, config.value]);
+        let described =
+            image_description(image, &reference, &first.digest, [index, manifest.value, config.value]);
         self.cache.put(image, reference.digest.is_some(), &described, size);
         Ok(Some(described))
     }
@@ -144,7 +145,7 @@ impl RegistrySession<'_> {
     ) -> Result<Option<VerifiedDocument>, String> {
         let fetched = self.fetch(&format!("manifests/{identifier}"), MAX_MANIFEST_BYTES).await?;
         match fetched.status {
-            200 => checked(fetched, digest, "manifest").map(Some),
+            200 => verify_document(fetched, digest, "manifest").map(Some),
             404 => Ok(None),
             status => Err(format!("the registry answers HTTP {status}")),
         }
@@ -155,7 +156,7 @@ impl RegistrySession<'_> {
         let digest = reference::checked_digest(digest)?;
         let fetched = self.fetch(&format!("blobs/{digest}"), MAX_CONFIG_BYTES).await?;
         match fetched.status {
-            200 => checked(fetched, Some(&digest), "configuration"),
+            200 => verify_document(fetched, Some(&digest), "configuration"),
             status => Err(format!("the registry answers HTTP {status} for the configuration of the image")),
         }
     }
@@ -195,7 +196,7 @@ impl RegistrySession<'_> {
         if challenge.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic ")) {
             return login.ok_or_else(|| "the registry wants a name and password".to_owned());
         }
-        let (realm, service) = exchange::bearer(challenge)
+        let (realm, service) = exchange::bearer_challenge(challenge)
             .ok_or_else(|| "the registry wants to know who asks in a way that is not known".to_owned())?;
         let url = ServiceUrl::parse(&realm).map_err(|_| "the registry names no token service".to_owned())?;
         let is_listed =
@@ -209,14 +210,20 @@ impl RegistrySession<'_> {
             ));
         }
         let url = exchange::token_url(&url, &service, self.repository);
-        let fetched =
-            self.registries.get(&url, login.as_ref(), "application/json", exchange::MAX_TOKEN_BYTES).await?;
-        exchange::token(&fetched)
+        let fetched = self
+            .registries
+            .get(&url, login.as_ref(), "application/json", exchange::MAX_TOKEN_ANSWER_BYTES)
+            .await?;
+        exchange::bearer_token(&fetched)
     }
 }
 
 /// Returns the document that was read, if it is the one with `digest`.
-fn checked(fetched: RegistryAnswer, digest: Option<&str>, what: &str) -> Result<VerifiedDocument, String> {
+fn verify_document(
+    fetched: RegistryAnswer,
+    digest: Option<&str>,
+    what: &str,
+) -> Result<VerifiedDocument, String> {
     let hash = Sha256::digest(&fetched.body);
     let found = format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     if digest.is_some_and(|digest| digest != found) {
@@ -243,7 +250,7 @@ fn platform_digest(document: &Value) -> Result<Option<String>, String> {
 }
 
 /// Returns it in the words of context entries.
-fn described(
+fn image_description(
     image: &ImageLookup,
     reference: &ImageReference,
     digest: &str,

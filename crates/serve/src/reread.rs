@@ -7,7 +7,7 @@ use kubewright_engine::ApiPath;
 ///
 /// # Errors
 /// When the API server does not say.
-pub(crate) async fn reread(client: &Client, path: &ApiPath, store: &Store) -> Result<(), Error> {
+pub(crate) async fn refresh_object(client: &Client, path: &ApiPath, store: &Store) -> Result<(), Error> {
     match client.get(path).await {
         Ok(object) => {
             store.apply(WatchEvent::Set(object));

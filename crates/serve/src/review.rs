@@ -17,7 +17,7 @@ use hyper::StatusCode;
 use kubewright_engine::{Decision, Operation, Request};
 use kubewright_value::Text;
 
-use crate::http::{HttpResponse, WebhookCall, ok, problem};
+use crate::http::{HttpResponse, WebhookCall, error_response, json_response};
 use crate::metrics::{OverloadReason, UndecidedReason};
 use crate::{ServerState, Snapshot};
 pub(crate) use overruns::Overruns;
@@ -25,7 +25,7 @@ pub use read::{AdmissionReview, BadReview};
 pub use response::AdmissionResponse;
 
 /// How long is waited before it is looked again whether something is known.
-const MOMENT: Duration = Duration::from_millis(10);
+const ROLES_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why a review was not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,16 @@ enum UndecidedReview {
 }
 
 /// Answers the review of `call`.
-pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> HttpResponse {
+pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCall) -> HttpResponse {
     let begun = Instant::now();
     let deadline = call.deadline;
     if !state.readiness.is_loaded() {
-        return undecided(state, &call.hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Unsynced));
+        return undecided_response(
+            state,
+            &call.hook,
+            "",
+            UndecidedReview::UndecidedReason(UndecidedReason::Unsynced),
+        );
     }
     // The text is not needed while the rules are asked.
     let bytes = std::mem::take(&mut call.bytes);
@@ -47,7 +52,7 @@ pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> H
         Ok(review) => review,
         Err(BadReview(message)) => {
             state.metrics.refused_request();
-            return problem(StatusCode::BAD_REQUEST, &message);
+            return error_response(StatusCode::BAD_REQUEST, &message);
         }
     };
     drop(bytes);
@@ -55,7 +60,7 @@ pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> H
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
-            return undecided(
+            return undecided_response(
                 state,
                 hook,
                 &review.request.uid,
@@ -66,11 +71,11 @@ pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> H
     }
     let uid = review.request.uid.clone();
     let case = decide::PendingReview::new(state, &snapshot, &call, review);
-    match decide::decided(case, deadline).await {
+    match decide::decide_review(case, deadline).await {
         Ok((review, decision)) => {
             let said = || AdmissionResponse::of(&snapshot, &review, &decision);
             let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
-                return undecided(
+                return undecided_response(
                     state,
                     hook,
                     &uid,
@@ -83,15 +88,15 @@ pub(crate) async fn answer(state: &Arc<ServerState>, mut call: WebhookCall) -> H
             if state.traces.is_on() {
                 told.trace(&decision, call.parent, begun.elapsed());
             }
-            ok(body)
+            json_response(body)
         }
-        Err(reason) => undecided(state, hook, &uid, reason),
+        Err(reason) => undecided_response(state, hook, &uid, reason),
     }
 }
 
 /// Returns that a review for `hook` was not answered in time.
-pub(crate) fn late(state: &ServerState, hook: &str) -> HttpResponse {
-    undecided(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
+pub(crate) fn review_timed_out(state: &ServerState, hook: &str) -> HttpResponse {
+    undecided_response(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
 }
 
 /// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
@@ -103,13 +108,13 @@ async fn roles_of(
     let Request { user, namespace, .. } = &review.request;
     loop {
         match state.roles.of(user, namespace) {
-            None if Instant::now() < deadline => tokio::time::sleep(MOMENT).await,
+            None if Instant::now() < deadline => tokio::time::sleep(ROLES_POLL_INTERVAL).await,
             roles => return roles,
         }
     }
 }
 
-fn undecided(state: &ServerState, hook: &str, uid: &str, reason: UndecidedReview) -> HttpResponse {
+fn undecided_response(state: &ServerState, hook: &str, uid: &str, reason: UndecidedReview) -> HttpResponse {
     let (status, message) = match reason {
         UndecidedReview::OverloadReason => {
             state.metrics.overloaded(OverloadReason::SlowLane);
@@ -131,7 +136,7 @@ fn undecided(state: &ServerState, hook: &str, uid: &str, reason: UndecidedReview
     };
     let line = state.log.line(crate::log::LogLevel::Error, "a review could not be decided");
     line.text("uid", uid).text("webhook", hook).text("reason", message).write();
-    problem(status, message)
+    error_response(status, message)
 }
 
 /// Returns whether an answer may change the object.
@@ -146,10 +151,12 @@ fn may_patch(review: &AdmissionReview, decision: &Decision) -> bool {
 ///
 /// # Errors
 /// When it is no review.
-pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
+pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
     let review = AdmissionReview::read(bytes)?;
     let world = kubewright_engine::ClosedWorld::default();
-    let Some(decision) = decide::at_once(snapshot, hook, &review.request, &world) else { return Ok(None) };
+    let Some(decision) = decide::decide_without_lookups(snapshot, hook, &review.request, &world) else {
+        return Ok(None);
+    };
     let verdict = AdmissionResponse::of(snapshot, &review, &decision);
     Ok(Some(verdict.written(&review.request.uid)))
 }

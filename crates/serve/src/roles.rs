@@ -91,9 +91,9 @@ impl Roles for Arc<RoleIndex> {
 impl SubjectRoles {
     fn of_subjects(&mut self, binding: &Value, home: &str, bound: &BoundRole) {
         for subject in binding.get("subjects").and_then(Value::as_array).unwrap_or_default() {
-            let (name, given) = (text(subject, "name"), text(subject, "namespace"));
+            let (name, given) = (text_field(subject, "name"), text_field(subject, "namespace"));
             let namespace = if given.is_empty() { home } else { given };
-            let (all, name) = match text(subject, "kind") {
+            let (all, name) = match text_field(subject, "kind") {
                 "User" => (&mut self.users, Text::new(name)),
                 "Group" => (&mut self.groups, Text::new(name)),
                 "ServiceAccount" if !namespace.is_empty() => {
@@ -133,7 +133,7 @@ impl SubjectRoles {
     fn of_user<'i>(&'i self, user: &'i Value) -> impl Iterator<Item = &'i BoundRole> {
         let groups = user.get("groups").and_then(Value::as_array).unwrap_or_default();
         let groups = groups.iter().filter_map(Value::as_str).filter_map(|group| self.groups.get(group));
-        self.users.get(text(user, "username")).into_iter().chain(groups).flatten()
+        self.users.get(text_field(user, "username")).into_iter().chain(groups).flatten()
     }
 }
 
@@ -151,7 +151,7 @@ impl SubjectRoles {
     }
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+fn text_field<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -15,34 +15,34 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::admission_policies::GenerationProgress;
 use crate::log::LogLevel;
-use crate::{ServeSettings, ServerState, Snapshot, Stores, admitted};
+use crate::{ServeSettings, ServerState, Snapshot, Stores, admitted_exceptions};
 
 /// How long nothing must happen before rules are compiled.
-const QUIET: Duration = Duration::from_millis(30);
+const DEBOUNCE: Duration = Duration::from_millis(30);
 
 /// After how long they are compiled though it is not quiet.
-const LONGEST: Duration = Duration::from_millis(200);
+const MAX_DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// After how long rules are compiled though nothing has changed, where they know the time of that moment.
-const OLD: Duration = Duration::from_secs(10);
+const RECOMPILE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// After how long where they do not.
-const VERY_OLD: Duration = Duration::from_secs(3600);
+const IDLE_RECOMPILE_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// How much longer than compiling that must be.
-const SELDOM: u32 = 200;
+const RECOMPILE_COST_FACTOR: u32 = 200;
 
 /// How long new rules wait for what they need.
-const MOMENT: Duration = Duration::from_millis(500);
+const NEEDS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How often is looked whether what the first rules need is there.
-const LOOK: Duration = Duration::from_millis(20);
+const CACHES_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What is waited for before reviews are answered.
-const RULES: &str = "rules";
+const RULES_CONDITION: &str = "rules";
 
 /// What is waited for besides.
-const CACHES: &str = "caches";
+const CACHES_CONDITION: &str = "caches";
 
 /// Keeps the rules of `state` as the rule objects of `stores` are, on a thread of its own, as long as the process lives.
 /// Returns the number of the snapshot, to wait for the next one. The state is not ready before there are rules and what
@@ -50,12 +50,12 @@ const CACHES: &str = "caches";
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn keep_compiled(
+pub fn spawn_rule_compiler(
     state: &Arc<ServerState>,
     stores: &Arc<Stores>,
 ) -> std::io::Result<watch::Receiver<u64>> {
-    state.readiness.wait_for(RULES);
-    state.readiness.wait_for(CACHES);
+    state.readiness.wait_for(RULES_CONDITION);
+    state.readiness.wait_for(CACHES_CONDITION);
     let (sender, receiver) = watch::channel(0);
     let (state, stores) = (Arc::clone(state), Arc::clone(stores));
     let compiler = RuleCompiler {
@@ -63,7 +63,7 @@ pub fn keep_compiled(
         stores,
         known: None,
         is_ready: false,
-        fresh_until: Instant::now() + VERY_OLD,
+        fresh_until: Instant::now() + IDLE_RECOMPILE_INTERVAL,
         generations: sender,
     };
     // Its own, so that it does not mind when that of the server ends.
@@ -95,7 +95,7 @@ impl RuleCompiler {
             }
             is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
-                    settle(&mut changes).await;
+                    debounce(&mut changes).await;
                     true
                 }
                 Ok(Err(_)) => return,
@@ -115,7 +115,7 @@ impl RuleCompiler {
         let is_change = !is_same;
         let generation = *self.generations.borrow() + u64::from(is_change);
         let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state, generation)));
-        self.fresh_until = begun + OLD;
+        self.fresh_until = begun + RECOMPILE_INTERVAL;
         let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state
@@ -126,16 +126,20 @@ impl RuleCompiler {
         };
         let took = begun.elapsed();
         self.known = Some(objects);
-        let old = if snapshot.goes_stale { OLD.max(took * SELDOM) } else { VERY_OLD };
+        let old = if snapshot.goes_stale {
+            RECOMPILE_INTERVAL.max(took * RECOMPILE_COST_FACTOR)
+        } else {
+            IDLE_RECOMPILE_INTERVAL
+        };
         self.fresh_until = begun + old.min(until);
         self.stores.meet(&snapshot.needs);
         self.await_needs().await;
-        let (rules, wrong) = count(&snapshot);
+        let (rules, wrong) = count_rules(&snapshot);
         self.state.snapshot.store(Arc::new(snapshot));
         if !is_change {
             return;
         }
-        self.state.readiness.done(RULES);
+        self.state.readiness.done(RULES_CONDITION);
         self.generations.send_replace(generation);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let line = self.state.log.line(LogLevel::Info, "rules loaded").number("generation", generation);
@@ -144,7 +148,7 @@ impl RuleCompiler {
 
     /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
     async fn await_needs(&self) {
-        let deadline = Instant::now() + MOMENT;
+        let deadline = Instant::now() + NEEDS_TIMEOUT;
         while !self.stores.are_caches_synced() && Instant::now() < deadline {
             sleep(Duration::from_millis(2)).await;
         }
@@ -155,11 +159,11 @@ impl RuleCompiler {
         while !self.is_ready {
             if self.stores.are_caches_synced() {
                 self.is_ready = true;
-                self.state.readiness.done(CACHES);
+                self.state.readiness.done(CACHES_CONDITION);
             } else if changes.has_changed().unwrap_or(true) {
                 return;
             } else {
-                sleep(LOOK).await;
+                sleep(CACHES_POLL_INTERVAL).await;
             }
         }
     }
@@ -175,9 +179,9 @@ struct RuleObjects {
 }
 
 /// Waits until nothing happens for a moment.
-async fn settle(changes: &mut watch::Receiver<u64>) {
-    let deadline = Instant::now() + LONGEST;
-    while timeout(QUIET, timeout_at(deadline, changes.changed()))
+async fn debounce(changes: &mut watch::Receiver<u64>) {
+    let deadline = Instant::now() + MAX_DEBOUNCE;
+    while timeout(DEBOUNCE, timeout_at(deadline, changes.changed()))
         .await
         .is_ok_and(|change| matches!(change, Ok(Ok(()))))
     {}
@@ -198,14 +202,14 @@ impl RuleObjects {
         let ServeSettings { options, dialects, exception_namespaces, .. } = &state.settings;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
-        let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
+        let exceptions: Vec<Document> = self.exceptions.iter().map(rule_document).collect();
         let before = state.snapshot.load();
         let languages: Vec<&dyn InCluster> = before.languages().collect();
-        let admitted = admitted(&exceptions, exception_namespaces, &languages, now);
+        let admitted = admitted_exceptions(&exceptions, exception_namespaces, &languages, now);
         let mut options = Options { now: Some(now), ..options.clone() };
         options.keys = options.keys.map(|keys| KeySource { valid_from: now, ..keys });
         options.exceptions.extend(admitted.documents);
-        let documents: Vec<Document> = self.rules.iter().map(document).collect();
+        let documents: Vec<Document> = self.rules.iter().map(rule_document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
         let until = until.map_or(Duration::MAX, Duration::from_nanos);
         let snapshot = Snapshot::beside(&options, dialects, &documents, generation, &self.progress);
@@ -213,7 +217,7 @@ impl RuleObjects {
     }
 }
 
-fn document(object: &Value) -> Document {
+fn rule_document(object: &Value) -> Document {
     Document::written(object.clone(), ObjectName::of(object).to_string())
 }
 
@@ -228,7 +232,7 @@ fn without_status(mut object: Value) -> Value {
     object
 }
 
-fn count(snapshot: &Snapshot) -> (u64, u64) {
+fn count_rules(snapshot: &Snapshot) -> (u64, u64) {
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     let wrong = snapshot.states.iter().filter(|state| state.rules == 0).count();
     (rules as u64, wrong as u64)

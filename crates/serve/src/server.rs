@@ -16,7 +16,7 @@ use crate::{ServerState, health};
 
 /// How long what is under way may take when everything else is closed. With the longest drain that is useful, a
 /// server is gone 15 seconds after the signal.
-const IN_FLIGHT: Duration = Duration::from_secs(9);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
 
 /// Why the server cannot serve.
 #[derive(Debug, Error)]
@@ -58,7 +58,7 @@ impl WebhookServer {
         let reviews = listen(state.settings.address)?;
         let health = listen(state.settings.health_address)?;
         reviews.set_nonblocking(true)?;
-        health::serve(Arc::clone(&state), health.try_clone()?)?;
+        health::serve_health(Arc::clone(&state), health.try_clone()?)?;
         Ok(Self { state, reviews, health })
     }
 
@@ -96,12 +96,12 @@ impl WebhookServer {
     ) -> Result<(), ServeError> {
         let (address, health) = (self.address()?, self.health_address()?);
         let state = self.state;
-        let configuration = http::configuration(certificates, state.settings.allows_tls12)
+        let configuration = http::server_tls_config(certificates, state.settings.allows_tls12)
             .map_err(|error| ServeError::Certificate(error.to_string()))?;
         let listener = tokio::net::TcpListener::from_std(self.reviews)?;
         let (phase, phases) = watch::channel(ListenerPhase::Serving);
         let serving =
-            tokio::spawn(http::serve(Arc::clone(&state), listener, Arc::new(configuration), phases));
+            tokio::spawn(http::run_listener(Arc::clone(&state), listener, Arc::new(configuration), phases));
         let line = state.log.always(LogLevel::Info, "listening");
         line.shown("address", address).shown("healthAddress", health).write();
 
@@ -111,7 +111,7 @@ impl WebhookServer {
         line.number("drainMilliseconds", millis(state.settings.drain)).write();
         tokio::time::sleep(state.settings.drain).await;
         phase.send_replace(ListenerPhase::Closing);
-        let is_clean = tokio::time::timeout(IN_FLIGHT, serving).await.is_ok();
+        let is_clean = tokio::time::timeout(SHUTDOWN_TIMEOUT, serving).await.is_ok();
         state.log.line(LogLevel::Info, "stopped").value("clean", &is_clean.into()).write();
         state.log.flush();
         Ok(())

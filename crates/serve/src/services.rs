@@ -27,10 +27,10 @@ use tokio_rustls::TlsConnector;
 use self::url::ServiceUrl;
 
 /// How large an answer may be.
-pub(crate) const LARGEST: usize = 2 << 20;
+pub(crate) const MAX_SERVICE_ANSWER_BYTES: usize = 2 << 20;
 
 /// Headers that are ours to write, or that would make another request of it.
-const OURS: [&str; 8] = [
+const RESERVED_HEADERS: [&str; 8] = [
     "host",
     "content-length",
     "transfer-encoding",
@@ -42,7 +42,7 @@ const OURS: [&str; 8] = [
 ];
 
 /// Where systems keep the certificates that everybody believes.
-const SYSTEM: [&str; 4] = [
+const SYSTEM_CA_FILES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
@@ -98,16 +98,16 @@ impl Services {
         let tcp = TcpStream::connect(address).await.map_err(|error| unreachable(&error))?;
         let usual = ServiceCall::default();
         let service = call.service.as_deref().unwrap_or(&usual);
-        let request = request(call, &url, service)?;
+        let request = service_request(call, &url, service)?;
         let response = if url.is_tls {
-            let connector = TlsConnector::from(Arc::new(tls(&service.ca_bundle)?));
+            let connector = TlsConnector::from(Arc::new(client_tls_config(&service.ca_bundle)?));
             let name = ServerName::try_from(url.host.clone()).map_err(|error| unreachable(&error))?;
             let stream = connector.connect(name, tcp).await.map_err(|error| unreachable(&error))?;
-            send(stream, request).await
+            send_http1(stream, request).await
         } else {
-            send(tcp, request).await
+            send_http1(tcp, request).await
         };
-        read(response.map_err(|error| unreachable(&error))?).await
+        read_service_answer(response.map_err(|error| unreachable(&error))?).await
     }
 
     /// Returns the address of the host. Where one of several is forbidden, somebody plays a trick.
@@ -149,7 +149,11 @@ impl AllowedHost {
     }
 }
 
-fn request(call: &ApiCall, url: &ServiceUrl, service: &ServiceCall) -> Result<Request<Full<Bytes>>, String> {
+fn service_request(
+    call: &ApiCall,
+    url: &ServiceUrl,
+    service: &ServiceCall,
+) -> Result<Request<Full<Bytes>>, String> {
     let method = match call.method.as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
@@ -167,7 +171,7 @@ fn request(call: &ApiCall, url: &ServiceUrl, service: &ServiceCall) -> Result<Re
     let body = Full::new(Bytes::from(call.data.to_string()));
     let mut request = request.body(body).map_err(|error| format!("`{}`: {error}", call.url))?;
     for (key, value) in &service.headers {
-        if OURS.contains(&key.to_lowercase().as_str()) {
+        if RESERVED_HEADERS.contains(&key.to_lowercase().as_str()) {
             return Err(format!("the header `{key}` is not a rule's to write"));
         }
         let name = HeaderName::from_bytes(key.as_bytes()).map_err(|_| format!("`{key}` is no header"))?;
@@ -178,8 +182,9 @@ fn request(call: &ApiCall, url: &ServiceUrl, service: &ServiceCall) -> Result<Re
     Ok(request)
 }
 
-pub(crate) fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
-    let system = || SYSTEM.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+pub(crate) fn client_tls_config(ca_bundle: &str) -> Result<ClientConfig, String> {
+    let system =
+        || SYSTEM_CA_FILES.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let text = if ca_bundle.is_empty() { system() } else { ca_bundle.to_owned() };
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
@@ -194,7 +199,7 @@ pub(crate) fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-pub(crate) async fn send(
+pub(crate) async fn send_http1(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     request: Request<Full<Bytes>>,
 ) -> Result<Response<hyper::body::Incoming>, io::Error> {
@@ -204,15 +209,15 @@ pub(crate) async fn send(
     sender.send_request(request).await.map_err(io::Error::other)
 }
 
-async fn read(response: Response<hyper::body::Incoming>) -> Result<ServiceAnswer, String> {
+async fn read_service_answer(response: Response<hyper::body::Incoming>) -> Result<ServiceAnswer, String> {
     let status = response.status().as_u16();
     let mut body = response.into_body();
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| format!("the answer broke off: {error}"))?;
         let data = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
-        if bytes.len() + data.len() > LARGEST {
-            return Err(format!("the answer is larger than {LARGEST} bytes"));
+        if bytes.len() + data.len() > MAX_SERVICE_ANSWER_BYTES {
+            return Err(format!("the answer is larger than {MAX_SERVICE_ANSWER_BYTES} bytes"));
         }
         bytes.extend_from_slice(data);
     }

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use kubewright_cluster::{Client, Store, WatchPolicy, keep};
+use kubewright_cluster::{Client, Store, WatchPolicy, run_reflector};
 use kubewright_engine::{Dialect, InCluster, Shared, WatchRole};
 use kubewright_value::{Document, Text, Value};
 
 use crate::{ServeSettings, Stores};
 
 /// How many entries are kept at once.
-const MOST: usize = 1000;
+const MAX_SHARED_ENTRIES: usize = 1000;
 
 /// Entries that somebody has asked for.
 pub(crate) struct SharedEntries {
@@ -64,7 +64,7 @@ impl SharedEntries {
         let (language, entry) = self.entry(name)?;
         let root = match &entry.from {
             Shared::Objects(_) => {
-                synced(&entry.store, deadline).await?;
+                await_sync(&entry.store, deadline).await?;
                 Value::array(entry.store.all())
             }
             Shared::Call(asked, every) => {
@@ -111,7 +111,7 @@ impl SharedEntries {
         if let Some(entry) = kept.get(name).filter(|entry| entry.version == version) {
             return Ok(Arc::clone(entry));
         }
-        if kept.len() >= MOST && !kept.contains_key(name) {
+        if kept.len() >= MAX_SHARED_ENTRIES && !kept.contains_key(name) {
             return Err("there are too many global context entries".to_owned());
         }
         let document = Document::written(object, name.to_owned());
@@ -119,8 +119,12 @@ impl SharedEntries {
         let store = Arc::new(Store::default());
         let watching = match &from {
             Shared::Objects(path) => {
-                let keeping =
-                    keep(self.client.clone(), path.clone(), Arc::clone(&store), WatchPolicy::default());
+                let keeping = run_reflector(
+                    self.client.clone(),
+                    path.clone(),
+                    Arc::clone(&store),
+                    WatchPolicy::default(),
+                );
                 Some(tokio::spawn(keeping).abort_handle())
             }
             Shared::Call(..) => None,
@@ -137,7 +141,7 @@ impl SharedEntries {
 }
 
 /// Waits until `store` knows everything.
-async fn synced(store: &Store, deadline: Instant) -> Result<(), String> {
+async fn await_sync(store: &Store, deadline: Instant) -> Result<(), String> {
     let mut changes = store.changes();
     while !store.is_synced() {
         if tokio::time::timeout_at(deadline.into(), changes.changed()).await.is_err()

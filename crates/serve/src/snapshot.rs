@@ -105,7 +105,8 @@ impl Snapshot {
         let (mutate, validate) = (behind(Door::Mutate), behind(Door::Validate));
         let engines = rules.into_iter().map(|(_, rules)| Engine::sharing(rules));
         let hooks = hooks.into_iter().zip(engines);
-        let hooks = hooks.map(|(webhook, engine)| Hook { path: path(&webhook), webhook, engine }).collect();
+        let hooks =
+            hooks.map(|(webhook, engine)| Hook { path: webhook_path(&webhook), webhook, engine }).collect();
         Self { generation, states, hooks, needs, goes_stale, mutate, validate, dialects, documents }
     }
 
@@ -164,8 +165,8 @@ impl std::fmt::Debug for Snapshot {
 /// How many webhooks of their own rules may have, and how many bytes all conditions of these. The API server keeps all
 /// webhooks in one object of bounded size: without these bounds, whoever may make rules for one namespace could fill it,
 /// and no rule of anybody would be asked for any more.
-const MOST_OWN: usize = 64;
-const MOST_CONDITIONS: usize = 192 << 10;
+const MAX_DEDICATED_WEBHOOKS: usize = 64;
+const MAX_CONDITIONS_BYTES: usize = 192 << 10;
 
 /// A snapshot that is being made. `rules` and `hooks` run in parallel.
 #[derive(Default)]
@@ -272,12 +273,12 @@ impl Building {
             webhook.conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()
         };
         let own: Vec<&Webhook> = self.hooks.iter().filter(|hook| hook.own.is_some()).collect();
-        own.len() < MOST_OWN
-            && own.into_iter().map(size).sum::<usize>().saturating_add(size(webhook)) <= MOST_CONDITIONS
+        own.len() < MAX_DEDICATED_WEBHOOKS
+            && own.into_iter().map(size).sum::<usize>().saturating_add(size(webhook)) <= MAX_CONDITIONS_BYTES
     }
 }
 
-fn path(webhook: &Webhook) -> String {
+fn webhook_path(webhook: &Webhook) -> String {
     let door = match webhook.door {
         Door::Mutate => "mutate",
         Door::Validate => "validate",

@@ -17,26 +17,27 @@ use crate::statuses::{self, RecordedFailures};
 use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
 
 /// How often is looked what there is to write.
-const TICK: Duration = Duration::from_millis(500);
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a replica may wait before it writes a status, so that another may have written it before.
-const JITTER: Duration = Duration::from_millis(300);
+const STATUS_JITTER: Duration = Duration::from_millis(300);
 
 /// For how long the same change to a status is not sent again: what its definition does not have is not kept.
-const AGAIN: Duration = Duration::from_secs(60);
+const STATUS_RESEND_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long one call may take.
-const CALL: Duration = Duration::from_secs(5);
+const STATUS_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Writes Events and statuses as long as the server lives. `instance` is a name that no other replica has.
-pub async fn run(
+pub async fn run_status_writer(
     state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
     mut notices: Receiver<Notice>,
     instance: String,
 ) {
-    let client = client.limited(kubewright_cluster::CallLimits { time: CALL, ..Default::default() });
+    let client =
+        client.limited(kubewright_cluster::CallLimits { time: STATUS_CALL_TIMEOUT, ..Default::default() });
     let mut teller = StatusWriter {
         events: EventQueue::new(&instance, Instant::now()),
         failures: RecordedFailures::default(),
@@ -45,7 +46,7 @@ pub async fn run(
         stores,
         client,
     };
-    let mut tick = tokio::time::interval(TICK);
+    let mut tick = tokio::time::interval(WRITE_INTERVAL);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -92,7 +93,7 @@ impl StatusWriter {
             let rules: HashSet<&ObjectName> = snapshot.states.iter().map(|state| &state.name).collect();
             self.failures.keep(|rule| rules.contains(rule));
             self.sent.retain(|rule, _| rules.contains(rule));
-            tokio::time::sleep(jitter(JITTER)).await;
+            tokio::time::sleep(jitter(STATUS_JITTER)).await;
         }
         let mut is_whole = true;
         for state in &snapshot.states {
@@ -112,14 +113,15 @@ impl StatusWriter {
 
     async fn tell_events(&mut self) {
         let stores = Arc::clone(&self.stores);
-        let find = |rule: &ObjectName| regarding(&stores.object(rule).unwrap_or_default());
+        let find = |rule: &ObjectName| event_regarding(&stores.object(rule).unwrap_or_default());
         let mut is_away = false;
         for write in self.events.due(Instant::now(), find) {
             // An API server that does not answer is not asked for each of them.
-            let written = if is_away { Err(None) } else { put(&self.client, &write).await.map_err(Some) };
+            let written =
+                if is_away { Err(None) } else { write_event(&self.client, &write).await.map_err(Some) };
             is_away |= matches!(&written, Err(Some(error)) if error.code().is_none());
             // What is refused is lost, which is no reason to do anything else.
-            if written.is_err_and(|error| error.is_none_or(|error| may_pass(&error))) {
+            if written.is_err_and(|error| error.is_none_or(|error| is_event_retryable(&error))) {
                 self.events.again(&write);
             }
         }
@@ -129,20 +131,21 @@ impl StatusWriter {
     async fn write(&mut self, snapshot: &Snapshot, state: &crate::RuleState) -> Result<(), Error> {
         let Some(stored) = self.stores.object(&state.name) else { return Ok(()) };
         let Some(language) = snapshot.language(state.dialect) else { return Ok(()) };
-        let Some(path) = path(language.watched(), &state.name) else { return Ok(()) };
+        let Some(path) = status_path(language.watched(), &state.name) else { return Ok(()) };
         // A newer one is on its way into a snapshot.
         let generation = stored.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
         if generation != state.generation {
             return Ok(());
         }
         let report =
-            RuleReport { failure: self.failures.news(&state.name).cloned(), ..statuses::report(state) };
-        let change = statuses::change(&stored, report, SystemTime::now(), |report| language.status(report));
+            RuleReport { failure: self.failures.news(&state.name).cloned(), ..statuses::rule_report(state) };
+        let change =
+            statuses::status_patch(&stored, report, SystemTime::now(), |report| language.status(report));
         let now = Instant::now();
         let Some(change) = change else { return Ok(()) };
         if let Some((sent, at)) = self.sent.get(&state.name)
             && *sent == change
-            && now.saturating_duration_since(*at) < AGAIN
+            && now.saturating_duration_since(*at) < STATUS_RESEND_INTERVAL
         {
             return Ok(());
         }
@@ -163,11 +166,11 @@ impl StatusWriter {
 }
 
 /// Returns whether the same Event may be written later.
-fn may_pass(error: &Error) -> bool {
+fn is_event_retryable(error: &Error) -> bool {
     error.code().is_none_or(|code| matches!(code, 404 | 429) || code >= 500)
 }
 
-async fn put(client: &Client, write: &EventWrite) -> Result<Value, Error> {
+async fn write_event(client: &Client, write: &EventWrite) -> Result<Value, Error> {
     let events = GroupVersionResource::new("", "v1", "events");
     if write.is_new {
         return client.create(&events.within(&write.namespace), &write.object).await;
@@ -176,14 +179,14 @@ async fn put(client: &Client, write: &EventWrite) -> Result<Value, Error> {
 }
 
 /// Returns the address of the status of the rule object called `name`.
-fn path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
+fn status_path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
     let of = watched.iter().find(|of| of.group == name.group && of.kind == name.kind)?;
     let path =
         GroupVersionResource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
     Some(ApiPath { subresource: "status".into(), ..path })
 }
 
-fn regarding(object: &Value) -> Regarding {
+fn event_regarding(object: &Value) -> Regarding {
     let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).map(Text::new).unwrap_or_default();
     Regarding { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
 }

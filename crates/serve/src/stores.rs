@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use kubewright_cluster::{Client, Error, GroupVersionResource, Store, WatchPolicy, keep};
+use kubewright_cluster::{Client, Error, GroupVersionResource, Store, WatchPolicy, run_reflector};
 use kubewright_engine::{ApiPath, Needs, ObjectName, WatchRole, Watched};
 use kubewright_value::{Map, Text, Value};
 use tokio::runtime::Handle;
@@ -17,9 +17,9 @@ use tokio::task::AbortHandle;
 use crate::ServeSettings;
 
 /// How many ConfigMaps are watched; the others are looked up.
-const CONFIG_MAPS: usize = 64;
+const MAX_WATCHED_CONFIG_MAPS: usize = 64;
 
-const ROLES: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What is known of the cluster.
 #[derive(Debug)]
@@ -67,13 +67,16 @@ impl Stores {
     pub fn start(client: &Client, settings: &ServeSettings, pace: WatchPolicy) -> Arc<Self> {
         let runtime = Handle::current();
         let begin = |path, trim, name: String| WatchHandle::begin(&runtime, client, path, pace, trim, &name);
-        let languages = watched(settings).into_iter().map(|of| {
+        let languages = watched_kinds(settings).into_iter().map(|of| {
             let resource = GroupVersionResource::new(of.group, of.version, of.resource);
-            (of, begin(resource.all(), whole, format!("{}/{}/{}", of.group, of.version, of.kind)))
+            (of, begin(resource.all(), untrimmed, format!("{}/{}/{}", of.group, of.version, of.kind)))
         });
         let languages: Vec<(Watched, WatchHandle)> = languages.collect();
-        let namespaces =
-            begin(GroupVersionResource::new("", "v1", "namespaces").all(), whole, "v1/Namespace".to_owned());
+        let namespaces = begin(
+            GroupVersionResource::new("", "v1", "namespaces").all(),
+            untrimmed,
+            "v1/Namespace".to_owned(),
+        );
         let changes = watch::Sender::new(0);
         for (_, kept) in languages.iter().filter(|(of, _)| of.role != WatchRole::Shared) {
             let (mut seen, changes) = (kept.store.changes(), changes.clone());
@@ -154,7 +157,7 @@ impl Stores {
                 Some(begin(GroupVersionResource::new("", "v1", "nodes").all(), without_images, "v1/Node"));
         }
         if needs.bindings && needed.bindings.is_none() {
-            let of = |resource| GroupVersionResource::new(ROLES, "v1", resource).all();
+            let of = |resource| GroupVersionResource::new(RBAC_GROUP, "v1", resource).all();
             needed.bindings = Some([
                 begin(of("rolebindings"), only_binding, "rbac.authorization.k8s.io/v1/RoleBinding"),
                 begin(
@@ -165,9 +168,9 @@ impl Stores {
             ]);
         }
         needed.config_maps.retain(|key, _| needs.config_maps.contains(key));
-        for (namespace, name) in needs.config_maps.iter().take(CONFIG_MAPS) {
+        for (namespace, name) in needs.config_maps.iter().take(MAX_WATCHED_CONFIG_MAPS) {
             let maps = GroupVersionResource::new("", "v1", "configmaps");
-            let kept = || begin(maps.only(namespace, name), whole, "v1/ConfigMap");
+            let kept = || begin(maps.only(namespace, name), untrimmed, "v1/ConfigMap");
             needed.config_maps.entry((namespace.clone(), name.clone())).or_insert_with(kept);
         }
         self.needed.store(Arc::new(needed));
@@ -230,13 +233,13 @@ impl WatchHandle {
         name: &str,
     ) -> Self {
         let store = Arc::new(Store::new(trim));
-        let watch = runtime.spawn(keep(client.clone(), path, Arc::clone(&store), pace));
+        let watch = runtime.spawn(run_reflector(client.clone(), path, Arc::clone(&store), pace));
         Self { store, name: name.into(), _watch: Arc::new(AbortOnDrop(watch.abort_handle())) }
     }
 }
 
 /// What is watched for the languages that `settings` names.
-fn watched(settings: &ServeSettings) -> Vec<Watched> {
+fn watched_kinds(settings: &ServeSettings) -> Vec<Watched> {
     let mut all = Vec::new();
     for dialect in kubewright_dialects::all(&settings.options) {
         let is_wanted =
@@ -252,7 +255,7 @@ fn watched(settings: &ServeSettings) -> Vec<Watched> {
     all
 }
 
-fn whole(_: &mut Value) {}
+fn untrimmed(_: &mut Value) {}
 
 /// A node names every image it has, which is most of it.
 fn without_images(node: &mut Value) {
@@ -265,14 +268,17 @@ fn without_images(node: &mut Value) {
 
 /// Whose role it is, and which.
 fn only_binding(binding: &mut Value) {
-    let kept = ["apiVersion", "kind", "roleRef", "subjects"].into_iter().filter_map(|key| pair(binding, key));
+    let kept = ["apiVersion", "kind", "roleRef", "subjects"]
+        .into_iter()
+        .filter_map(|key| key_and_value(binding, key));
     let metadata = binding.get("metadata").cloned().unwrap_or_default();
-    let names = ["name", "namespace", "resourceVersion"].into_iter().filter_map(|key| pair(&metadata, key));
+    let names =
+        ["name", "namespace", "resourceVersion"].into_iter().filter_map(|key| key_and_value(&metadata, key));
     let mut all: Map = kept.collect();
     all.insert("metadata".into(), names.collect::<Map>().into());
     *binding = all.into();
 }
 
-fn pair(value: &Value, key: &str) -> Option<(Text, Value)> {
+fn key_and_value(value: &Value, key: &str) -> Option<(Text, Value)> {
     Some((key.into(), value.get(key)?.clone()))
 }

@@ -10,22 +10,22 @@ use kubewright_value::{Document, Map, Text, Value};
 use crate::Snapshot;
 
 /// How long a warning may be; the API server cuts what is longer.
-const MAX_WARNING: usize = 256;
+const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 
 /// Answers `request`, the request of an AdmissionReview about a rule object, with the response of that review.
 #[must_use]
-pub fn review(snapshot: &Snapshot, request: &Value) -> Value {
+pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> Value {
     let mut response = Map::from([("uid", request.get("uid").cloned().unwrap_or_default())]);
-    let (object, findings) = match findings(snapshot, request) {
+    let (object, findings) = match rule_object_findings(snapshot, request) {
         Some(found) => found,
         None => (Value::Null, RuleObjectFindings::default()),
     };
     response.insert("allowed".into(), findings.errors.is_empty().into());
     if !findings.errors.is_empty() {
-        response.insert("status".into(), status(&object, &findings.errors));
+        response.insert("status".into(), invalid_status(&object, &findings.errors));
     }
     if !findings.warnings.is_empty() {
-        let warnings = findings.warnings.iter().map(|warning| cut(&warning.to_string()).into());
+        let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()).into());
         response.insert("warnings".into(), Value::array(warnings.collect()));
     }
     response.into()
@@ -39,7 +39,7 @@ struct RuleObjectFindings {
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
-fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
+fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
     let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
@@ -49,11 +49,11 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFi
     if object.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null()) {
         return None;
     }
-    let object = named(object, text("namespace"), text("name"));
-    let mut findings = look(snapshot, &object)?;
+    let object = with_request_name(object, text("namespace"), text("name"));
+    let mut findings = compile_findings(snapshot, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
     if let Some(old) = old.filter(|old| !findings.errors.is_empty() && has_same_content(old, &object)) {
-        let was_broken = look(snapshot, old).is_some_and(|before| !before.errors.is_empty());
+        let was_broken = compile_findings(snapshot, old).is_some_and(|before| !before.errors.is_empty());
         if was_broken {
             findings.warnings.append(&mut findings.errors);
         }
@@ -62,7 +62,7 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFi
 }
 
 /// Returns what is wrong with `object`, or nothing if it is no rule.
-fn look(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
+fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
     let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
@@ -76,7 +76,7 @@ fn look(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
 }
 
 /// Returns `object` with the name and namespace that it will have.
-fn named(object: &Value, namespace: &str, name: &str) -> Value {
+fn with_request_name(object: &Value, namespace: &str, name: &str) -> Value {
     let mut object = object.clone();
     let Some(metadata) =
         object.as_object_mut().and_then(|root| root.get_mut("metadata")).and_then(Value::as_object_mut)
@@ -108,7 +108,7 @@ fn has_same_content(one: &Value, other: &Value) -> bool {
 }
 
 /// Returns the status of a refusal, in the form in which the API server says that an object is invalid.
-fn status(object: &Value, faults: &[Fault]) -> Value {
+fn invalid_status(object: &Value, faults: &[Fault]) -> Value {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let name = object.at(&["metadata", "name"]).cloned().unwrap_or_default();
     let cause = |fault: &Fault| {
@@ -130,8 +130,8 @@ fn status(object: &Value, faults: &[Fault]) -> Value {
     .into()
 }
 
-fn cut(warning: &str) -> String {
-    match warning.char_indices().nth(MAX_WARNING - 1) {
+fn shortened_warning(warning: &str) -> String {
+    match warning.char_indices().nth(MAX_RULE_WARNING_CHARACTERS - 1) {
         None => warning.to_owned(),
         Some((at, _)) => format!("{}…", warning.get(..at).unwrap_or_default()),
     }

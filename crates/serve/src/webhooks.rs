@@ -13,22 +13,22 @@ mod rewrites;
 mod targets;
 mod upstream;
 
-pub use desired::{OwnerRole, SELECTOR, WebhookAddress, WebhookInputs, desired};
-pub use installation::WEBHOOKS;
-pub use reconcile::keep;
+pub use desired::{CONFIGURATION_SELECTOR, OwnerRole, WebhookAddress, WebhookInputs, desired_configurations};
+pub use installation::WEBHOOKS_ANNOTATION;
+pub use reconcile::reconcile_webhooks;
 pub(crate) use rewrites::Rewrites;
-pub use upstream::originals;
+pub use upstream::installed_upstream_webhooks;
 
 use kubewright_cluster::GroupVersionResource;
 use kubewright_value::{Map, Value};
 
 /// Returns an object with these entries.
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+fn json_object<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Map::from(entries).into()
 }
 
 /// Returns the resources of webhook configurations: of those that change, then of those that judge.
-fn resources() -> [GroupVersionResource; 2] {
+fn webhook_resources() -> [GroupVersionResource; 2] {
     ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
         .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
 }

@@ -25,9 +25,9 @@ impl CachedWorld {
     fn object(&self, name: &ObjectName) -> Answer {
         match (name.group.as_str(), name.kind.as_str()) {
             // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.
-            ("", "Namespace") => found(answer(Some(self.0.namespaces()), name)),
-            ("", "Node") => answer(self.0.nodes().as_ref(), name),
-            ("", "ConfigMap") => answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
+            ("", "Namespace") => absent_as_unknown(store_answer(Some(self.0.namespaces()), name)),
+            ("", "Node") => store_answer(self.0.nodes().as_ref(), name),
+            ("", "ConfigMap") => store_answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
             _ => Answer::Unknown,
         }
     }
@@ -54,11 +54,11 @@ impl CachedWorld {
             name: name.clone(),
             ..ObjectName::default()
         };
-        found(self.object(&name))
+        absent_as_unknown(self.object(&name))
     }
 }
 
-fn found(answer: Answer) -> Answer {
+fn absent_as_unknown(answer: Answer) -> Answer {
     match answer {
         Answer::Absent => Answer::Unknown,
         answer => answer,
@@ -66,7 +66,7 @@ fn found(answer: Answer) -> Answer {
 }
 
 /// Only a store that has seen everything can say that something is not there.
-fn answer(store: Option<&Arc<Store>>, name: &ObjectName) -> Answer {
+fn store_answer(store: Option<&Arc<Store>>, name: &ObjectName) -> Answer {
     match store.map(|store| (store.get(&name.namespace, &name.name), store.is_synced())) {
         Some((Some(object), true)) => Answer::Found(object),
         Some((None, true)) => Answer::Absent,

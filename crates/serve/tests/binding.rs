@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Client, Config};
 use kubewright_dialects::Options;
 use kubewright_serve::Snapshot;
-use kubewright_serve::binding::{PodBindingResult, review};
+use kubewright_serve::binding::{PodBindingResult, review_binding};
 use kubewright_value::{Value, json};
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","annotations":{"ref.kubemod.io/inject-node-ref":"true"}}}"#;
@@ -75,7 +75,7 @@ fn bind(pod: &'static str, codes: &'static [u16], dry_run: bool) -> (PodBindingR
     let (response, bound) = runtime.block_on(async {
         let client = Client::new(Config::at(&address)).expect("a client");
         let snapshot = Snapshot::of(&Options::default(), &[], &[], 1);
-        review(&snapshot, Some(&client), &request, Instant::now() + Duration::from_secs(4)).await
+        review_binding(&snapshot, Some(&client), &request, Instant::now() + Duration::from_secs(4)).await
     });
     assert_eq!(response.get("allowed").and_then(Value::as_bool), Some(true), "a binding is never refused");
     (bound, sent.try_iter().collect())

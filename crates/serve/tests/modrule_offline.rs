@@ -41,7 +41,7 @@ fn ask(operation: &str, object: Value, old: Value) -> Value {
         ("object", object),
         ("oldObject", old),
     ]);
-    validate::review(&snapshot(), &request.into())
+    validate::validate_rule_object(&snapshot(), &request.into())
 }
 
 #[track_caller]
@@ -136,7 +136,7 @@ fn what_is_no_rule_is_nobodys_business() {
 /// Sends a dry run, written as YAML, and returns the status and the answer.
 fn try_out(request: &str) -> (u16, Value) {
     let request = yaml::parse(request).expect("a request");
-    let (status, body) = dry_run::answer(&snapshot(), json::to_string(&request).as_bytes(), None);
+    let (status, body) = dry_run::run_dry_run(&snapshot(), json::to_string(&request).as_bytes(), None);
     (status, json::parse(&body).expect("an answer"))
 }
 
@@ -210,7 +210,7 @@ fn a_dry_run_that_makes_no_sense_is_told_why() {
     check("{resourceManifest: {}, modRules: [], nodeManifest: 7}", "field `nodeManifest` is not a manifest");
     let bad = "{resourceManifest: {}, modRules: [{metadata: {name: r}, spec: {type: Fix, match: []}}]}";
     check(bad, "ModRule.api.kubemod.io \"r\" is invalid: [spec.type: unknown type `Fix`");
-    let (status, body) = dry_run::answer(&snapshot(), b"{", None);
+    let (status, body) = dry_run::run_dry_run(&snapshot(), b"{", None);
     assert_eq!(status, 400, "{body}");
     assert!(body.starts_with(r#"{"error":"the request is not JSON"#), "{body}");
 }

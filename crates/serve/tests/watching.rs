@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Client, Config, WatchPolicy};
 use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_engine::{Answer, ApiCall, Query, World};
-use kubewright_serve::{CachedWorld, ServeSettings, ServerState, Snapshot, Stores, keep_compiled, review};
+use kubewright_serve::{
+    CachedWorld, ServeSettings, ServerState, Snapshot, Stores, review, spawn_rule_compiler,
+};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -28,7 +30,7 @@ impl Serving {
         let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
         let state = Arc::new(ServerState::new(ServeSettings::default(), tokio::sync::mpsc::channel(10).0));
         let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
-        keep_compiled(&state, &stores).unwrap();
+        spawn_rule_compiler(&state, &stores).unwrap();
         let world = CachedWorld(Arc::clone(&stores));
         drop(_inside);
         Self { _runtime: runtime, state, stores, world }
@@ -55,7 +57,7 @@ impl Serving {
             "resource":{{"group":"","version":"v1","resource":"configmaps"}},
             "name":"a","namespace":"{namespace}","userInfo":{{"username":"me"}},"object":{object}}}}}"#
         );
-        let answer = review::answered(&self.snapshot(), "mutate", review.as_bytes()).unwrap().unwrap();
+        let answer = review::decide_offline(&self.snapshot(), "mutate", review.as_bytes()).unwrap().unwrap();
         let answer = json::parse(&answer).unwrap();
         let Some(patch) = answer.at(&["response", "patch"]).and_then(Value::as_str) else {
             return Vec::new();
@@ -227,7 +229,7 @@ fn a_server_that_waits_for_its_api_server_does_nothing_meanwhile() {
     let state = Arc::new(ServerState::new(ServeSettings::default(), tokio::sync::mpsc::channel(10).0));
     let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
     let before = busy();
-    keep_compiled(&state, &stores).unwrap();
+    spawn_rule_compiler(&state, &stores).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     let Some((before, after)) = before.zip(busy()) else { return };
     assert!(after - before < 25, "{} hundredths of a second of work", after - before);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_dialects::Options;
 use kubewright_lang::patch;
 use kubewright_serve::Snapshot;
-use kubewright_serve::review::{AdmissionReview, answered};
+use kubewright_serve::review::{AdmissionReview, decide_offline};
 use kubewright_value::{Budget, Source, Value, json, yaml};
 
 use super::Target;
@@ -86,11 +86,11 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
 
 fn run(data: &[u8]) {
     let Ok(review) = AdmissionReview::read(data) else {
-        assert!(answered(&SNAPSHOT, "mutate", data).is_err(), "what cannot be read is not answered");
+        assert!(decide_offline(&SNAPSHOT, "mutate", data).is_err(), "what cannot be read is not answered");
         return;
     };
     for hook in ["mutate", "validate"] {
-        let decide = || answered(&SNAPSHOT, hook, data).ok().flatten();
+        let decide = || decide_offline(&SNAPSHOT, hook, data).ok().flatten();
         let Some(answer) = decide() else { continue };
         assert_eq!(Some(&answer), decide().as_ref(), "decided twice");
         check(&review, &answer);

@@ -39,7 +39,7 @@ impl ApiServerAddress {
     pub(super) fn target(&self, path: &ApiPath) -> Result<String, Error> {
         let ApiPath { group, version, namespace, resource, name, subresource, query } = path;
         let parts = [group, version, namespace, resource, name, subresource];
-        if let Some(part) = parts.into_iter().find(|part| !is_plain(part)) {
+        if let Some(part) = parts.into_iter().find(|part| !is_safe_path_part(part)) {
             return Err(Error::Config(format!("`{part}` cannot be a part of an address")));
         }
         if let Some((key, _)) =
@@ -59,7 +59,7 @@ impl ApiServerAddress {
     }
 }
 
-fn is_plain(part: &str) -> bool {
+fn is_safe_path_part(part: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
     !matches!(part, "." | "..") && part.len() <= 253 && part.bytes().all(is_letter)
 }

@@ -20,16 +20,16 @@ use super::session::ApiSession;
 use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a connection that nobody uses is kept; the API server keeps them longer.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
 
 /// How many are kept.
-const KEPT: usize = 8;
+const MAX_IDLE_CONNECTIONS: usize = 8;
 
 /// How much of an answer that is no success is read.
-const MAX_REFUSAL: usize = 1 << 20;
+const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 
 /// A request, before it is known who sends it.
 #[derive(Debug)]
@@ -76,22 +76,22 @@ impl ConnectionPool {
                 Ok(response) => return Ok(ApiAnswer { response, connection }),
                 Err(mut failed) => {
                     if failed.take_message().is_none() && call.method != Method::GET {
-                        return Err(unreachable(&address.text, failed.error()));
+                        return Err(unreachable_error(&address.text, failed.error()));
                     }
                 }
             }
         }
-        let mut connection = open(address, session).await?;
+        let mut connection = open_connection(address, session).await?;
         let sent = connection.send_request(call.request(address, session)?).await;
-        let response = sent.map_err(|error| unreachable(&address.text, &error))?;
+        let response = sent.map_err(|error| unreachable_error(&address.text, &error))?;
         Ok(ApiAnswer { response, connection })
     }
 
     /// Keeps a connection whose last answer was read to its end.
     pub(super) fn keep(&self, connection: HttpConnection) {
         let mut idle = self.idle();
-        idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE);
-        if idle.len() < KEPT && !connection.is_closed() {
+        idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE_CONNECTION_TIME);
+        if idle.len() < MAX_IDLE_CONNECTIONS && !connection.is_closed() {
             idle.push((connection, Instant::now()));
         }
     }
@@ -105,7 +105,7 @@ impl ConnectionPool {
     fn take(&self) -> Option<HttpConnection> {
         let mut idle = self.idle();
         while let Some((connection, since)) = idle.pop() {
-            if !connection.is_closed() && since.elapsed() < IDLE {
+            if !connection.is_closed() && since.elapsed() < IDLE_CONNECTION_TIME {
                 return Some(connection);
             }
         }
@@ -152,7 +152,7 @@ impl ApiAnswer {
             return Ok(self);
         }
         let code = self.code();
-        let (text, _) = self.text(MAX_REFUSAL, server).await?;
+        let (text, _) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
         Err(ApiStatus::of_answer(code, &text).into())
     }
 
@@ -162,7 +162,7 @@ impl ApiAnswer {
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| unreachable(server, &error))?;
+            let frame = frame.map_err(|error| unreachable_error(server, &error))?;
             if let Some(data) = frame.data_ref() {
                 if bytes.len() + data.len() > limit {
                     return Err(Error::TooLarge(limit));
@@ -175,8 +175,8 @@ impl ApiAnswer {
     }
 }
 
-async fn open(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
-    let opened = tokio::time::timeout(CONNECT, async {
+async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
+    let opened = tokio::time::timeout(CONNECT_TIMEOUT, async {
         let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
         tcp.set_nodelay(true)?;
         if !address.is_tls {
@@ -188,11 +188,11 @@ async fn open(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpCo
         Ok::<_, std::io::Error>(Box::new(connector.connect(name, tcp).await?) as Box<dyn Stream>)
     });
     let stream = match opened.await {
-        Ok(stream) => stream.map_err(|error| unreachable(&address.text, &error))?,
-        Err(_) => return Err(Error::TimedOut(CONNECT)),
+        Ok(stream) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
+        Err(_) => return Err(Error::TimedOut(CONNECT_TIMEOUT)),
     };
     let handshake = http1::handshake(TokioIo::new(stream)).await;
-    let (connection, work) = handshake.map_err(|error| unreachable(&address.text, &error))?;
+    let (connection, work) = handshake.map_err(|error| unreachable_error(&address.text, &error))?;
     // It ends with the connection, which ends when nobody holds it.
     tokio::spawn(work);
     Ok(connection)
@@ -203,7 +203,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Errors of the network say the interesting part in their sources.
-pub(super) fn unreachable(server: &str, error: &dyn std::error::Error) -> Error {
+pub(super) fn unreachable_error(server: &str, error: &dyn std::error::Error) -> Error {
     let mut why = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

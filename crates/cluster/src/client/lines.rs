@@ -6,7 +6,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use kubewright_value::{Value, json};
 
-use super::connection::{ApiAnswer, HttpConnection, unreachable};
+use super::connection::{ApiAnswer, HttpConnection, unreachable_error};
 use crate::Error;
 
 /// The events of a watch.
@@ -66,7 +66,7 @@ impl WatchLines {
             };
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(unreachable(&self.server, &error)),
+                Some(Err(error)) => return Err(unreachable_error(&self.server, &error)),
                 Some(Ok(frame)) => self.bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
             }
         }

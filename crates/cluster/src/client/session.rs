@@ -12,7 +12,7 @@ use crate::config::LoginCredentials;
 use crate::{Config, Error, Login};
 
 /// How long what a program said is good, unless the API server refuses it before.
-const EXEC_LIFE: Duration = Duration::from_secs(600);
+const EXEC_CREDENTIALS_TTL: Duration = Duration::from_secs(600);
 
 /// What one call is sent with.
 pub(super) struct ApiSession {
@@ -45,7 +45,7 @@ impl SessionSource {
     pub(super) async fn current(&self) -> Result<Arc<ApiSession>, Error> {
         let mut current = self.current.lock().await;
         let life = match self.config.login {
-            Login::Exec(_) => EXEC_LIFE,
+            Login::Exec(_) => EXEC_CREDENTIALS_TTL,
             _ => self.config.read_again_after,
         };
         match &mut *current {
@@ -95,14 +95,14 @@ impl SessionSource {
         {
             return Ok(Arc::clone(old));
         }
-        let authorization = shown.token.as_deref().map(bearer).transpose()?;
+        let authorization = shown.token.as_deref().map(bearer_header).transpose()?;
         let tls = tls::config(authority.as_deref(), self.config.is_insecure, shown.certificate.as_ref())?;
         let server_name = self.config.server_name.clone();
         Ok(Arc::new(ApiSession { authorization, tls, server_name, shown, authority }))
     }
 }
 
-fn bearer(token: &str) -> Result<HeaderValue, Error> {
+fn bearer_header(token: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
         .map_err(|_| Error::Config("the token cannot be sent: it is no line of text".to_owned()))?;
     value.set_sensitive(true);

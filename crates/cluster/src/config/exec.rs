@@ -12,10 +12,10 @@ use super::login::LoginCredentials;
 use crate::Error;
 
 /// How long the program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How much it may write.
-const MAX_OUTPUT: u64 = 1 << 20;
+const MAX_EXEC_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// A program that says who asks.
 #[derive(Clone)]
@@ -54,10 +54,10 @@ impl Exec {
         let output = child.stdout.take().map(|stdout| {
             thread::spawn(move || {
                 let mut text = String::new();
-                stdout.take(MAX_OUTPUT).read_to_string(&mut text).map(|_| text)
+                stdout.take(MAX_EXEC_OUTPUT_BYTES).read_to_string(&mut text).map(|_| text)
             })
         });
-        wait(&mut child).map_err(failed)?;
+        await_exec(&mut child).map_err(failed)?;
         let Some(Ok(Ok(text))) = output.map(thread::JoinHandle::join) else {
             return Err(failed("what it wrote is no text".to_owned()));
         };
@@ -94,8 +94,8 @@ impl Exec {
     }
 }
 
-fn wait(child: &mut Child) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
+fn await_exec(child: &mut Child) -> Result<(), String> {
+    let deadline = Instant::now() + EXEC_TIMEOUT;
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
@@ -103,7 +103,7 @@ fn wait(child: &mut Child) -> Result<(), String> {
             Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 let _ = (child.kill(), child.wait());
-                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
+                return Err(format!("it did not end within {} s", EXEC_TIMEOUT.as_secs()));
             }
             Err(error) => return Err(error.to_string()),
         }

@@ -22,22 +22,22 @@ struct KubeconfigEntry<'f> {
     value: &'f Value,
 }
 
-pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, Error> {
+pub(super) fn read_kubeconfig(paths: &[PathBuf], context: Option<&str>) -> Result<Config, Error> {
     let mut files = Vec::new();
     for path in paths {
         // Of several files some may be missing, as kubectl has it.
         match fs::read_to_string(path) {
-            Ok(text) => files.push(parse(path, &text)?),
+            Ok(text) => files.push(parse_kubeconfig(path, &text)?),
             Err(_) if paths.len() > 1 => {}
-            Err(error) => return Err(wrong(path, &error.to_string())),
+            Err(error) => return Err(config_error(path, &error.to_string())),
         }
     }
     let current = files.iter().filter_map(|file| file.value.get("current-context")?.as_str());
     let context = match context.or_else(|| current.into_iter().find(|name| !name.is_empty())) {
-        Some(name) => find(&files, "contexts", "context", name)?,
+        Some(name) => find_entry(&files, "contexts", "context", name)?,
         None => return Err(Error::Config("the kubeconfig has no `current-context`".to_owned())),
     };
-    let cluster = find(&files, "clusters", "cluster", context.text("cluster").unwrap_or_default())?;
+    let cluster = find_entry(&files, "clusters", "cluster", context.text("cluster").unwrap_or_default())?;
     let server = cluster.text("server").unwrap_or_default();
     if !server.starts_with("https://") && !server.starts_with("http://") {
         return Err(Error::Config(format!(
@@ -50,7 +50,7 @@ pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, E
         ));
     }
     let login = match context.text("user") {
-        Some(name) => find(&files, "users", "user", name)?.login(&cluster)?,
+        Some(name) => find_entry(&files, "users", "user", name)?.login(&cluster)?,
         None => Login::Nobody,
     };
     Ok(Config {
@@ -67,13 +67,13 @@ pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, E
     })
 }
 
-fn parse(path: &Path, text: &str) -> Result<KubeconfigFile, Error> {
-    let value = yaml::parse(text).map_err(|error| wrong(path, &error.to_string()))?;
+fn parse_kubeconfig(path: &Path, text: &str) -> Result<KubeconfigFile, Error> {
+    let value = yaml::parse(text).map_err(|error| config_error(path, &error.to_string()))?;
     Ok(KubeconfigFile { folder: path.parent().map(Path::to_owned).unwrap_or_default(), value })
 }
 
 /// Returns the `part` of the entry of `list` that is called `name`.
-fn find<'f>(
+fn find_entry<'f>(
     files: &'f [KubeconfigFile],
     list: &str,
     part: &str,
@@ -157,6 +157,6 @@ impl KubeconfigEntry<'_> {
     }
 }
 
-fn wrong(path: &Path, why: &str) -> Error {
+fn config_error(path: &Path, why: &str) -> Error {
     Error::Config(format!("cannot read {}: {why}", path.display()))
 }

@@ -55,7 +55,7 @@ impl Login {
         match self {
             Self::Nobody => {}
             Self::Token(token) => shown.token = Some(token.clone()),
-            Self::TokenFile(path) => shown.token = Some(read(path)?.trim().to_owned()),
+            Self::TokenFile(path) => shown.token = Some(read_credential_file(path)?.trim().to_owned()),
             Self::Certificate(identity) => {
                 shown.certificate = Some((identity.certificate.read()?, identity.key.read()?));
             }
@@ -69,12 +69,12 @@ impl PemSource {
     pub(crate) fn read(&self) -> Result<String, Error> {
         match self {
             Self::Text(text) => Ok(text.clone()),
-            Self::File(path) => read(path),
+            Self::File(path) => read_credential_file(path),
         }
     }
 }
 
-fn read(path: &Path) -> Result<String, Error> {
+fn read_credential_file(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path)
         .map_err(|error| Error::Config(format!("cannot read {}: {error}", path.display())))
 }

@@ -40,7 +40,7 @@ fn check(events: &str, want: &str) {
         .map(|object| {
             assert_eq!(object.at(&["metadata", "managedFields"]), None);
             let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap();
-            format!("{name}{}", super::version_of(object))
+            format!("{name}{}", super::resource_version(object))
         })
         .collect();
     found.push(format!("@{}", store.version()));

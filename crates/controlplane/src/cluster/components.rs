@@ -1,6 +1,6 @@
 //! Starting, stopping and holding the parts of a cluster.
 
-use super::{PATIENCE, TestCluster, poll};
+use super::{CLUSTER_TIMEOUT, TestCluster, poll_until};
 use crate::process::{Process, resident, signal};
 use crate::{ClusterError, ControlPlaneComponent, folder, kubeconfig};
 
@@ -87,7 +87,7 @@ impl TestCluster {
         mut is_so: impl FnMut() -> bool,
     ) -> Result<(), ClusterError> {
         let mut ended = Ok(());
-        let came_true = poll(|| {
+        let came_true = poll_until(|| {
             ended = self.lock().processes.get_mut(&component).map_or(Ok(()), Process::check);
             ended.is_err() || is_so()
         });
@@ -95,14 +95,17 @@ impl TestCluster {
         if came_true {
             return Ok(());
         }
-        Err(ClusterError::failed(format!("{component} does not answer after {} s", PATIENCE.as_secs())))
+        Err(ClusterError::failed(format!(
+            "{component} does not answer after {} s",
+            CLUSTER_TIMEOUT.as_secs()
+        )))
     }
 
     /// The API server has made its certificate before it listens.
     fn write_kubeconfig(&self) -> Result<(), ClusterError> {
-        let chain = folder::read(&self.folder().join("certificates/apiserver.crt"))?;
+        let chain = folder::read_text_file(&self.folder().join("certificates/apiserver.crt"))?;
         let ca = kubeconfig::root_of(&chain);
-        folder::write(&self.ca(), ca)?;
-        folder::write(&self.kubeconfig(), &kubeconfig::kubeconfig(&self.server(), ca, &self.token))
+        folder::write_text_file(&self.ca(), ca)?;
+        folder::write_text_file(&self.kubeconfig(), &kubeconfig::kubeconfig(&self.server(), ca, &self.token))
     }
 }

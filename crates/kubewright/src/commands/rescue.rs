@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Error, GroupVersionResource};
-use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
+use kubewright_serve::webhooks::{CONFIGURATION_SELECTOR, WEBHOOKS_ANNOTATION};
 use kubewright_value::{Map, Value};
 
 use crate::arguments::Rescue;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
 /// Returns the configurations that are ours by their labels.
 fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, Error> {
     let mut found = Vec::new();
-    let mut labels = SELECTOR.to_owned();
+    let mut labels = CONFIGURATION_SELECTOR.to_owned();
     if let Some(name) = installation {
         labels.push_str(&format!(",app.kubernetes.io/instance={name}"));
     }
@@ -202,7 +202,7 @@ fn hold(live: &Live, name: &str) -> Result<(), Error> {
 fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
     let role = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
-    let body = inside("metadata", inside("annotations", inside(WEBHOOKS, value)));
+    let body = inside("metadata", inside("annotations", inside(WEBHOOKS_ANNOTATION, value)));
     live.merge(&role.named("", name), &body).map(|_| ())
 }
 

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
-use kubewright_serve::{ServeError, ServeSettings, Snapshot, offline};
+use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
@@ -44,7 +44,7 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
         settings.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.namespace.is_none();
-    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| failure(&error))?;
+    kubewright_serve::run_in_cluster(settings, config, makes_namespace).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -76,7 +76,7 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
         ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| load::register(&folder.join(name)));
     }
     ca.map_or(Ok(()), refuse_input)?;
-    offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
+    run_offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 

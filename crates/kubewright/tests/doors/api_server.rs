@@ -12,7 +12,7 @@ use base64::Engine as _;
 use bytes::Bytes;
 use hyper::Method;
 use kubewright_controlplane::TestCluster;
-use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, allow, serve_answers};
+use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, allow_review, serve_answers};
 use kubewright_value::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -263,7 +263,7 @@ impl Recorder {
         let review = json::parse(&String::from_utf8_lossy(&body)).unwrap_or_default();
         lock(&self.reviews).push((path.clone(), review));
         let webhook = lock(&self.webhook).clone();
-        let Some(webhook) = webhook else { return allow(&body) };
+        let Some(webhook) = webhook else { return allow_review(&body) };
         let answer = webhook.post(&path, body, PATIENCE).await;
         answer.unwrap_or_else(|error| LoadAnswer { status: 500, body: Bytes::from(error.to_string()) })
     }

@@ -10,7 +10,9 @@ use base64::Engine as _;
 use kubewright_engine::{
     Applies, Door, Effect, EvalError, Evaluation, KindScope, Occasions, Phase, Program, Rule, RuleId, Scope,
 };
-use kubewright_serve::certificates::{CertificateKeys, CertificateStep, CertificateTerms, take};
+use kubewright_serve::certificates::{
+    CertificateKeys, CertificateStep, CertificateTerms, take_certificate_step,
+};
 use kubewright_serve::{ServeSettings, ServerState, Snapshot, WebhookServer};
 use kubewright_value::{Location, Position, Source, Value};
 use tokio::runtime::Runtime;
@@ -100,7 +102,8 @@ impl Panicking {
         };
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_secs()).unwrap_or_default();
-        let keys = take(CertificateStep::Make, &CertificateKeys::default(), now, &terms).expect("keys");
+        let keys = take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now, &terms)
+            .expect("keys");
         state.certificates.serve(&keys).expect("a certificate");
         let server = WebhookServer::bind(Arc::clone(&state)).expect("a port");
         let (address, health) =

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use super::serve_nothing;
+use super::serve_allow_all;
 use crate::{LoadClient, LoadTarget, RequestOutcome, Reviews, at_rate};
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#;
@@ -15,7 +15,7 @@ fn started() -> (Runtime, Arc<LoadClient>) {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
     let address = listener.local_addr().expect("an address");
     let (sender, receiver) = channel();
-    runtime.spawn(serve_nothing(listener, move |certificate| {
+    runtime.spawn(serve_allow_all(listener, move |certificate| {
         sender.send(certificate.to_owned()).map_err(std::io::Error::other)
     }));
     let authorities = receiver.recv().expect("a certificate");

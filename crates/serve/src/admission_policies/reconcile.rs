@@ -14,33 +14,33 @@ use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::compare::completed;
-use super::step::{ExistingObjects, PolicyPart, PolicyStep, step};
-use super::write::{called, failed, unreachable};
-use super::{GenerationProgress, resources};
+use super::compare::with_api_defaults;
+use super::step::{ExistingObjects, PolicyPart, PolicyStep, next_policy_step};
+use super::write::{object_name, watch_problem, write_problem};
+use super::{GenerationProgress, admission_policy_resources};
 use crate::jitter::jitter;
 use crate::log::LogLevel;
 use crate::webhooks::Rewrites;
 use crate::{RuleState, ServerState, Snapshot, Stores};
 
 /// What is waited for before reviews are answered: whether a rule is in a webhook hangs on it.
-pub(crate) const ADMISSION_POLICIES: &str = "admission policies";
+pub(crate) const ADMISSION_POLICIES_CONDITION: &str = "admission policies";
 
 /// How long both objects must have been there before the webhook leaves the rule to them, and how long something is
 /// stale before it goes: every API server looks for new policies once a second.
-pub(super) const SETTLING: Duration = Duration::from_secs(3);
+pub(super) const POLICY_SETTLE_TIME: Duration = Duration::from_secs(3);
 
 /// How often everything is looked at without a reason.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(30);
+pub(super) const POLICY_RESYNC_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How often while something is waited for.
-pub(super) const LOOK_SOON: Duration = Duration::from_millis(500);
+pub(super) const POLICY_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The longest wait before a write.
-const APART: Duration = Duration::from_millis(150);
+const MAX_POLICY_WRITE_JITTER: Duration = Duration::from_millis(150);
 
 /// Keeps what the rule objects of `state` ask for, for ever. `snapshots` changes when the rules have.
-pub async fn keep(
+pub async fn reconcile_admission_policies(
     state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
@@ -101,10 +101,10 @@ pub(super) enum PolicyOutcome {
 
 impl AdmissionPolicyReconciler {
     fn start(state: Arc<ServerState>, client: Client, stores: Arc<Stores>) -> Self {
-        let kept = resources().map(|resource| {
+        let kept = admission_policy_resources().map(|resource| {
             let store = Arc::new(Store::default());
             let path = resource.all();
-            tokio::spawn(kubewright_cluster::keep(
+            tokio::spawn(kubewright_cluster::run_reflector(
                 client.clone(),
                 path,
                 Arc::clone(&store),
@@ -130,19 +130,19 @@ impl AdmissionPolicyReconciler {
     async fn look(&mut self) -> Duration {
         let snapshot = self.state.snapshot.load_full();
         if snapshot.generation == 0 {
-            return LOOK_SOON;
+            return POLICY_RETRY_INTERVAL;
         }
-        let wanted = wanted(&snapshot);
+        let wanted = wanted_policies(&snapshot);
         if !self.kept.iter().all(|(_, store)| store.is_synced()) {
             let Some(problem) = self.kept.iter().find_map(|(_, store)| store.problem()) else {
-                return LOOK_SOON;
+                return POLICY_RETRY_INTERVAL;
             };
-            let why = unreachable(&problem);
+            let why = watch_problem(&problem);
             let problems = wanted.into_keys().map(|name| (name, why.clone())).collect();
             self.publish(GenerationProgress { is_on: true, problems, ..GenerationProgress::default() });
-            return LOOK_SOON * 4;
+            return POLICY_RETRY_INTERVAL * 4;
         }
-        let mut pause = LOOK_AGAIN;
+        let mut pause = POLICY_RESYNC_INTERVAL;
         let mut progress = GenerationProgress { is_on: true, ..GenerationProgress::default() };
         for (name, policy) in &wanted {
             match self.bring(name, policy).await {
@@ -168,15 +168,15 @@ impl AdmissionPolicyReconciler {
         }
         let complete = AdmissionPolicy {
             rule: policy.rule.clone(),
-            policy: completed(&policy.policy),
-            binding: completed(&policy.binding),
+            policy: with_api_defaults(&policy.policy),
+            binding: with_api_defaults(&policy.binding),
         };
         let next = match self.next(&complete) {
             PolicyStep::Write(..) | PolicyStep::Unbind(_) => {
                 if let Some(wait) = self.wait_for_others(name, &complete) {
                     return PolicyOutcome::Again(wait, "somebody else keeps changing the objects".to_owned());
                 }
-                sleep(jitter(APART)).await;
+                sleep(jitter(MAX_POLICY_WRITE_JITTER)).await;
                 self.next(&complete)
             }
             next => next,
@@ -185,14 +185,14 @@ impl AdmissionPolicyReconciler {
             PolicyStep::SettledPolicy => self.settle(name, &complete),
             PolicyStep::Wait(why) => {
                 self.settled.remove(name);
-                PolicyOutcome::Again(LOOK_SOON * 4, why)
+                PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, why)
             }
             PolicyStep::Unbind(why) => {
                 self.settled.remove(name);
-                let binding = called(&complete.binding);
+                let binding = object_name(&complete.binding);
                 match self.delete(PolicyPart::Binding, &binding).await {
-                    Ok(()) => PolicyOutcome::Again(LOOK_SOON, why),
-                    Err(error) => PolicyOutcome::Again(LOOK_SOON * 4, failed(&error)),
+                    Ok(()) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL, why),
+                    Err(error) => PolicyOutcome::Again(POLICY_RETRY_INTERVAL * 4, write_problem(&error)),
                 }
             }
             PolicyStep::Write(part, object) => self.write(name, policy, &complete, part, object).await,
@@ -201,7 +201,7 @@ impl AdmissionPolicyReconciler {
 
     fn next(&self, wanted: &AdmissionPolicy) -> PolicyStep {
         let [(_, policies), (_, bindings)] = &self.kept;
-        let (policy_name, binding_name) = (called(&wanted.policy), called(&wanted.binding));
+        let (policy_name, binding_name) = (object_name(&wanted.policy), object_name(&wanted.binding));
         let (policy, binding) = (policies.get("", &policy_name), bindings.get("", &binding_name));
         let answered = |part: PolicyPart, object: &Value, name: &Text| {
             let (sent, made) = self.answered.get(&(part, name.clone()))?;
@@ -213,14 +213,14 @@ impl AdmissionPolicyReconciler {
             answered_policy: answered(PolicyPart::Policy, &wanted.policy, &policy_name),
             answered_binding: answered(PolicyPart::Binding, &wanted.binding, &binding_name),
         };
-        step(wanted, found)
+        next_policy_step(wanted, found)
     }
 
     /// Both objects are as they should be; the API server enforces them a moment later.
     fn settle(&mut self, name: &ObjectName, wanted: &AdmissionPolicy) -> PolicyOutcome {
         let [(_, policies), (_, bindings)] = &self.kept;
-        let policy = policies.get("", &called(&wanted.policy)).unwrap_or_default();
-        let binding = bindings.get("", &called(&wanted.binding)).unwrap_or_default();
+        let policy = policies.get("", &object_name(&wanted.policy)).unwrap_or_default();
+        let binding = bindings.get("", &object_name(&wanted.binding)).unwrap_or_default();
         let part = |object: &Value, key: &str| object.at(&["metadata", key]).cloned().unwrap_or_default();
         let versions = [
             part(&policy, "uid"),
@@ -230,7 +230,7 @@ impl AdmissionPolicyReconciler {
         ];
         let now = Instant::now();
         // What was there before this process has long been heard of.
-        let since = if self.has_looked { now } else { now.checked_sub(SETTLING).unwrap_or(now) };
+        let since = if self.has_looked { now } else { now.checked_sub(POLICY_SETTLE_TIME).unwrap_or(now) };
         let known = self.settled.entry(name.clone()).or_insert_with(|| SettledPolicy {
             policy: wanted.clone(),
             versions: versions.clone(),
@@ -240,7 +240,7 @@ impl AdmissionPolicyReconciler {
             *known = SettledPolicy { policy: wanted.clone(), versions, since: now };
         }
         let age = now.saturating_duration_since(known.since);
-        match SETTLING.checked_sub(age).filter(|left| !left.is_zero()) {
+        match POLICY_SETTLE_TIME.checked_sub(age).filter(|left| !left.is_zero()) {
             None => PolicyOutcome::InForce,
             Some(left) => {
                 PolicyOutcome::Again(left, "the API server takes the ValidatingAdmissionPolicy up".to_owned())
@@ -273,7 +273,7 @@ impl AdmissionPolicyReconciler {
             self.stores.touch();
         }
         if !std::mem::replace(&mut self.has_looked, true) {
-            self.state.readiness.done(ADMISSION_POLICIES);
+            self.state.readiness.done(ADMISSION_POLICIES_CONDITION);
         }
     }
 
@@ -282,8 +282,10 @@ impl AdmissionPolicyReconciler {
         self.refused.retain(|name, _| wanted.contains_key(name));
         self.settled.retain(|name, _| wanted.contains_key(name));
         self.rewrites.retain(|name, _| wanted.contains_key(name));
-        let names: Vec<Text> =
-            wanted.values().flat_map(|policy| [called(&policy.policy), called(&policy.binding)]).collect();
+        let names: Vec<Text> = wanted
+            .values()
+            .flat_map(|policy| [object_name(&policy.policy), object_name(&policy.binding)])
+            .collect();
         self.answered.retain(|(_, name), _| names.contains(name));
     }
 
@@ -303,7 +305,7 @@ impl AdmissionPolicyReconciler {
     }
 }
 
-fn wanted(snapshot: &Snapshot) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
+fn wanted_policies(snapshot: &Snapshot) -> BTreeMap<ObjectName, Arc<AdmissionPolicy>> {
     let of = |state: &RuleState| match &state.admission_policy {
         Some(Ok(policy)) => Some((state.name.clone(), Arc::clone(policy))),
         _ => None,

@@ -3,7 +3,7 @@
 use kubewright_engine::AdmissionPolicy;
 use kubewright_value::{Text, Value};
 
-use super::compare::{is_owned, repaired};
+use super::compare::{is_owned, repaired_policy};
 
 /// How much of a warning of the API server is told, in characters.
 const MAX_WARNING_CHARACTERS: usize = 300;
@@ -38,7 +38,7 @@ pub(super) struct ExistingObjects<'f> {
 }
 
 /// Returns what is to be done so that the API server enforces `wanted`, whose objects are complete.
-pub(super) fn step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> PolicyStep {
+pub(super) fn next_policy_step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> PolicyStep {
     for (actual, wanted) in [(found.policy, &wanted.policy), (found.binding, &wanted.binding)] {
         if let Some(actual) = actual.filter(|actual| !is_owned(actual, wanted)) {
             let text = |path: &[&str]| actual.at(path).and_then(Value::as_str).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> Poli
     }
     let policy = match found.policy {
         None => return PolicyStep::Write(PolicyPart::Policy, wanted.policy.clone()),
-        Some(actual) => match repaired(actual, &wanted.policy, found.answered_policy) {
+        Some(actual) => match repaired_policy(actual, &wanted.policy, found.answered_policy) {
             Some(new) => return PolicyStep::Write(PolicyPart::Policy, new),
             None => actual,
         },
@@ -60,13 +60,13 @@ pub(super) fn step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> Poli
             "the API server has not checked the ValidatingAdmissionPolicy yet".to_owned(),
         );
     }
-    if let Some(warning) = warning(policy) {
+    if let Some(warning) = type_check_warning(policy) {
         let why = format!("the type check of the API server warns: {warning}");
         return if found.binding.is_some() { PolicyStep::Unbind(why) } else { PolicyStep::Wait(why) };
     }
     match found.binding {
         None => PolicyStep::Write(PolicyPart::Binding, wanted.binding.clone()),
-        Some(actual) => match repaired(actual, &wanted.binding, found.answered_binding) {
+        Some(actual) => match repaired_policy(actual, &wanted.binding, found.answered_binding) {
             Some(new) => PolicyStep::Write(PolicyPart::Binding, new),
             None => PolicyStep::SettledPolicy,
         },
@@ -81,7 +81,7 @@ fn is_observed(policy: &Value) -> bool {
 }
 
 /// Returns the first thing that is wrong with the types of the policy, in one line.
-fn warning(policy: &Value) -> Option<String> {
+fn type_check_warning(policy: &Value) -> Option<String> {
     let warnings = policy.at(&["status", "typeChecking", "expressionWarnings"])?.as_array()?;
     let first = warnings.first()?;
     let text = |key: &str| first.get(key).and_then(Value::as_str).map(Text::new).unwrap_or_default();

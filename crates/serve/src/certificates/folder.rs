@@ -14,22 +14,22 @@ use super::CertificateKeys;
 use crate::ServerState;
 use crate::log::LogLevel;
 
-const EVERY: Duration = Duration::from_secs(1);
+const FOLDER_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How large a file may be, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_CERTIFICATE_FILE_BYTES: u64 = 1 << 20;
 
 /// Reads `tls.crt`, `tls.key` and, if it is there, `ca.crt`.
 ///
 /// # Errors
 /// When one of the first two cannot be read.
-pub fn read(folder: &Path) -> Result<CertificateKeys, String> {
+pub fn read_certificate_folder(folder: &Path) -> Result<CertificateKeys, String> {
     let file = |name: &str| {
         let path = folder.join(name);
         let wrong = |why: &dyn std::fmt::Display| format!("`{}`: {why}", path.display());
         let about = std::fs::metadata(&path).map_err(|error| wrong(&error))?;
         // What is no file may keep whoever reads it waiting for ever.
-        if !about.is_file() || about.len() > LARGEST {
+        if !about.is_file() || about.len() > MAX_CERTIFICATE_FILE_BYTES {
             return Err(wrong(&"this is no file, or too large for one of certificates"));
         }
         std::fs::read_to_string(&path).map_err(|error| wrong(&error))
@@ -45,22 +45,25 @@ pub fn read(folder: &Path) -> Result<CertificateKeys, String> {
 
 /// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
 /// it is whole. From the call on the state is not ready before there is a certificate.
-pub fn follow(state: Arc<ServerState>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
+pub fn follow_certificate_folder(
+    state: Arc<ServerState>,
+    folder: PathBuf,
+) -> impl Future<Output = Infallible> + Send {
     if !state.certificates.is_ready() {
-        state.readiness.wait_for(super::CERTIFICATE);
+        state.readiness.wait_for(super::CERTIFICATE_CONDITION);
     }
-    run(state, folder)
+    run_folder_watch(state, folder)
 }
 
-async fn run(state: Arc<ServerState>, folder: PathBuf) -> Infallible {
+async fn run_folder_watch(state: Arc<ServerState>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
-        match look(&state, &folder, &mut known) {
+        match serve_if_changed(&state, &folder, &mut known) {
             Ok(false) => {}
             Ok(true) => {
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
-                state.readiness.done(super::CERTIFICATE);
+                state.readiness.done(super::CERTIFICATE_CONDITION);
                 state
                     .log
                     .line(LogLevel::Info, "certificate served")
@@ -73,14 +76,18 @@ async fn run(state: Arc<ServerState>, folder: PathBuf) -> Infallible {
             }
             Err(_) => {}
         }
-        sleep(EVERY).await;
+        sleep(FOLDER_POLL_INTERVAL).await;
     }
 }
 
 /// Serves what lies in `folder` if it is not `known`, and returns whether it was new. The authority of before stays
 /// among those to believe: other replicas may have it for a while.
-fn look(state: &ServerState, folder: &Path, known: &mut Option<CertificateKeys>) -> Result<bool, String> {
-    let mut keys = read(folder)?;
+fn serve_if_changed(
+    state: &ServerState,
+    folder: &Path,
+    known: &mut Option<CertificateKeys>,
+) -> Result<bool, String> {
+    let mut keys = read_certificate_folder(folder)?;
     if let Some(known) = known {
         keys.old_authority = match keys.authority == known.authority {
             true => known.old_authority.clone(),

@@ -11,31 +11,42 @@ use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchP
 use kubewright_value::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::{CertificateKeys, CertificateStep, CertificateTerms, next, now, take};
+use super::{
+    CertificateKeys, CertificateStep, CertificateTerms, next_certificate_step, take_certificate_step,
+    unix_seconds,
+};
 use crate::jitter::jitter;
 use crate::log::LogLevel;
-use crate::reread::reread;
+use crate::reread::refresh_object;
 use crate::{ServerState, clock};
 
 /// The longest that nothing is looked at.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const SECRET_RESYNC_INTERVAL: Duration = Duration::from_secs(60);
 /// How long replicas wait at most before they write, so that mostly one of them does.
-const APART: Duration = Duration::from_millis(200);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_SECRET_WRITE_JITTER: Duration = Duration::from_millis(200);
+const MAX_SECRET_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
-pub fn keep(state: Arc<ServerState>, client: Client) -> impl Future<Output = Infallible> + Send {
-    state.readiness.wait_for(super::CERTIFICATE);
-    run(state, client)
+pub fn reconcile_certificates(
+    state: Arc<ServerState>,
+    client: Client,
+) -> impl Future<Output = Infallible> + Send {
+    state.readiness.wait_for(super::CERTIFICATE_CONDITION);
+    run_certificate_reconciler(state, client)
 }
 
-async fn run(state: Arc<ServerState>, client: Client) -> Infallible {
+async fn run_certificate_reconciler(state: Arc<ServerState>, client: Client) -> Infallible {
     let (name, terms) = (format!("{}-tls", state.settings.name), CertificateTerms::of(&state.settings));
     let resource = GroupVersionResource::new("", "v1", "secrets");
     let namespace = state.settings.namespace.clone();
     let store = Arc::new(Store::default());
     let path = resource.only(&namespace, &name);
-    tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), WatchPolicy::default()));
+    tokio::spawn(kubewright_cluster::run_reflector(
+        client.clone(),
+        path,
+        Arc::clone(&store),
+        WatchPolicy::default(),
+    ));
     let mut keeper =
         CertificateReconciler { state, client, store, resource, namespace, name, terms, known: None };
     let mut changes = keeper.store.changes();
@@ -53,7 +64,7 @@ async fn run(state: Arc<ServerState>, client: Client) -> Infallible {
                 let line =
                     keeper.state.log.line(LogLevel::Error, "cannot keep the Secret with the certificates");
                 line.text("secret", &keeper.name).shown("error", error).write();
-                wait = (wait * 2).min(LONGEST_WAIT);
+                wait = (wait * 2).min(MAX_SECRET_BACKOFF);
                 sleep(wait).await;
                 continue;
             }
@@ -84,7 +95,7 @@ impl CertificateReconciler {
     /// Serves what there is, takes a step if there is one, and returns how long nothing more is to be done.
     async fn look(&mut self) -> Result<Duration, String> {
         if !self.store.is_synced() {
-            return Ok(LOOK_AGAIN);
+            return Ok(SECRET_RESYNC_INTERVAL);
         }
         let secret = self.store.get(&self.namespace, &self.name);
         let keys = secret.as_ref().map(CertificateKeys::of);
@@ -97,11 +108,11 @@ impl CertificateReconciler {
             _ => Some(self.next(keys.as_ref())),
         };
         if let Some(CertificateStep::Wait(until)) = step {
-            let left = Duration::from_secs(u64::try_from(until - now()).unwrap_or_default());
-            return Ok(left.clamp(Duration::from_millis(250), LOOK_AGAIN));
+            let left = Duration::from_secs(u64::try_from(until - unix_seconds()).unwrap_or_default());
+            return Ok(left.clamp(Duration::from_millis(250), SECRET_RESYNC_INTERVAL));
         }
         let version = self.store.version();
-        sleep(jitter(APART)).await;
+        sleep(jitter(MAX_SECRET_WRITE_JITTER)).await;
         if self.store.version() != version && self.store.get(&self.namespace, &self.name) != secret {
             return Ok(Duration::ZERO);
         }
@@ -109,7 +120,7 @@ impl CertificateReconciler {
             (None, Some(known)) => known.clone(),
             (step, _) => {
                 let step = step.unwrap_or(CertificateStep::Make);
-                take(step, &keys.unwrap_or_default(), now(), &self.terms)
+                take_certificate_step(step, &keys.unwrap_or_default(), unix_seconds(), &self.terms)
                     .map_err(|error| error.to_string())?
             }
         };
@@ -120,7 +131,7 @@ impl CertificateReconciler {
     fn next(&self, keys: Option<&CertificateKeys>) -> CertificateStep {
         let bundle = keys.map(CertificateKeys::bundle);
         let adopted = self.state.certificates.adopted(bundle.as_deref().unwrap_or_default());
-        next(keys, now(), adopted, &self.terms)
+        next_certificate_step(keys, unix_seconds(), adopted, &self.terms)
     }
 
     fn serve(&mut self, keys: &CertificateKeys) {
@@ -131,11 +142,11 @@ impl CertificateReconciler {
         self.known = Some(keys.clone());
         let expiry = self.state.certificates.expiry();
         self.state.metrics.certificate_expires(expiry);
-        self.state.readiness.done(super::CERTIFICATE);
+        self.state.readiness.done(super::CERTIFICATE_CONDITION);
         if is_new {
             let line = self.state.log.line(LogLevel::Info, "certificate served");
             let expires = UNIX_EPOCH + Duration::from_secs(u64::try_from(expiry).unwrap_or_default());
-            line.text("expires", &clock::text(expires)).write();
+            line.text("expires", &clock::rfc3339_seconds(expires)).write();
         }
     }
 
@@ -148,10 +159,10 @@ impl CertificateReconciler {
         let written = match &secret {
             Some(secret) => {
                 let path = self.resource.named(&self.namespace, &self.name);
-                self.client.replace(&path, &with(secret, keys)).await
+                self.client.replace(&path, &secret_with_keys(secret, keys)).await
             }
             None => {
-                let made = with(&self.empty(), keys);
+                let made = secret_with_keys(&self.empty(), keys);
                 self.client.create(&self.resource.within(&self.namespace), &made).await
             }
         };
@@ -167,7 +178,7 @@ impl CertificateReconciler {
             // Nothing can be made in a namespace that is not there.
             Err(error) if error.is_conflict() || (error.is_not_found() && secret.is_some()) => {
                 let path = self.resource.named(&self.namespace, &self.name);
-                reread(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
+                refresh_object(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
         }
@@ -196,7 +207,7 @@ impl CertificateReconciler {
 }
 
 /// Returns `secret` with `keys` in it. What others have put there stays.
-fn with(secret: &Value, keys: &CertificateKeys) -> Value {
+fn secret_with_keys(secret: &Value, keys: &CertificateKeys) -> Value {
     let mut secret = secret.clone();
     let mut data = secret.get("data").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     data.remove("old-ca.crt");

@@ -12,17 +12,17 @@ use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, Error, RootCertStore};
 
-use super::issue::{SKEW, authority_name, is_key_of};
+use super::issue::{CLOCK_SKEW_SECONDS, authority_name, is_key_of};
 use super::keys::{CertificateKeys, first_certificate};
 use super::x509::{self, Certificate};
 use crate::ServeSettings;
 
 /// How long an old authority stays in the bundle; less where certificates live shorter.
-const RETIREMENT: i64 = 3600;
+const OLD_AUTHORITY_SECONDS: i64 = 3600;
 
 /// How old a certificate for other names must be before it is replaced: replicas that are called by different names would
 /// otherwise replace each other's without end.
-const RENAMING: i64 = 60;
+const MIN_RENAME_AGE_SECONDS: i64 = 60;
 
 /// How certificates are to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl CertificateTerms {
             format!("{service}.{namespace}.svc.cluster.local"),
             format!("{service}.{namespace}"),
         ];
-        names.extend(settings.url.as_deref().and_then(host));
+        names.extend(settings.url.as_deref().and_then(url_host));
         Self { names, life: settings.certificate_life, grace: settings.certificate_grace }
     }
 }
 
 /// Returns the host of an address, without the brackets of IPv6.
-fn host(url: &str) -> Option<String> {
+fn url_host(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split('/').next()?;
     let host = match authority.strip_prefix('[') {
@@ -81,7 +81,7 @@ pub enum CertificateStep {
 /// Returns what is to be done to a Secret that holds `keys`. `adopted` is how long the webhook configurations have
 /// had the bundle of `keys`; nothing when they do not.
 #[must_use]
-pub fn next(
+pub fn next_certificate_step(
     keys: Option<&CertificateKeys>,
     now: i64,
     adopted: Option<Duration>,
@@ -94,7 +94,7 @@ pub fn next(
         return CertificateStep::Make;
     }
     let can_sign = now >= authority.not_before
-        && x509::common_name(&authority_name(authority.not_before + SKEW)).as_deref()
+        && x509::common_name(&authority_name(authority.not_before + CLOCK_SKEW_SECONDS)).as_deref()
             == Some(authority.subject)
         && is_key_of(&keys.authority_key, authority.public_key);
     let old_der = first_certificate(&keys.old_authority);
@@ -104,30 +104,31 @@ pub fn next(
         return if can_sign { CertificateStep::Renew } else { CertificateStep::Make };
     };
 
-    let trust = trust(served_der, &served, &authority_der, terms);
+    let trust = certificate_trust(served_der, &served, &authority_der, terms);
     if trust != CertificateTrust::None {
         let old_ends = old_der.as_deref().and_then(x509::certificate).map(|old| old.not_after);
         let old_ends = (!keys.old_authority.is_empty()).then(|| old_ends.unwrap_or(i64::MIN));
         return SettledCertificate { served, authority, old_ends, trust, can_sign }.next(now, terms);
     }
-    let is_of_the_old =
-        old_der.is_some_and(|old| self::trust(served_der, &served, &old, terms) != CertificateTrust::None);
+    let is_of_the_old = old_der.is_some_and(|old| {
+        self::certificate_trust(served_der, &served, &old, terms) != CertificateTrust::None
+    });
     match (can_sign, is_of_the_old) {
         (false, _) => CertificateStep::Make,
         (true, false) => CertificateStep::Renew,
-        (true, true) => announced(&served, now, adopted, terms),
+        (true, true) => step_after_announcement(&served, now, adopted, terms),
     }
 }
 
 /// The certificate is of the old authority, and the new one is in the bundle.
-fn announced(
+fn step_after_announcement(
     served: &Certificate<'_>,
     now: i64,
     adopted: Option<Duration>,
     terms: &CertificateTerms,
 ) -> CertificateStep {
     let is_adopted = adopted.is_some_and(|adopted| adopted >= terms.grace);
-    let last_call = served.not_after - (served.not_after - issued(served)) / 6;
+    let last_call = served.not_after - (served.not_after - issue_time(served)) / 6;
     if is_adopted || now >= last_call || now < served.not_before {
         CertificateStep::Switch
     } else {
@@ -149,36 +150,37 @@ impl SettledCertificate<'_> {
     fn next(&self, now: i64, terms: &CertificateTerms) -> CertificateStep {
         let since = |time: i64| {
             let third = i64::try_from(terms.life.as_secs() / 3).unwrap_or(time);
-            issued(&self.served).saturating_add(time.min(third))
+            issue_time(&self.served).saturating_add(time.min(third))
         };
-        let retired = self.old_ends.map_or(i64::MAX, |ends| ends.min(since(RETIREMENT)));
-        let renamed = if self.trust == CertificateTrust::OtherNames { since(RENAMING) } else { i64::MAX };
+        let retired = self.old_ends.map_or(i64::MAX, |ends| ends.min(since(OLD_AUTHORITY_SECONDS)));
+        let renamed =
+            if self.trust == CertificateTrust::OtherNames { since(MIN_RENAME_AGE_SECONDS) } else { i64::MAX };
         if now >= retired {
             return CertificateStep::Retire;
         }
         match self.can_sign {
-            true if is_due(&self.served, now) || now >= renamed => CertificateStep::Renew,
-            true if !is_due(&self.authority, now) => {
-                CertificateStep::Wait(due(&self.served).min(due(&self.authority)).min(retired).min(renamed))
-            }
+            true if is_renewal_due(&self.served, now) || now >= renamed => CertificateStep::Renew,
+            true if !is_renewal_due(&self.authority, now) => CertificateStep::Wait(
+                renewal_time(&self.served).min(renewal_time(&self.authority)).min(retired).min(renamed),
+            ),
             // The one that we could sign with no more is still trusted, and has to be until it is replaced.
             _ => CertificateStep::Announce,
         }
     }
 }
 
-fn issued(certificate: &Certificate<'_>) -> i64 {
-    certificate.not_before.saturating_add(SKEW)
+fn issue_time(certificate: &Certificate<'_>) -> i64 {
+    certificate.not_before.saturating_add(CLOCK_SKEW_SECONDS)
 }
 
 /// When two thirds of its life are over.
-fn due(certificate: &Certificate<'_>) -> i64 {
-    issued(certificate) + certificate.not_after.saturating_sub(issued(certificate)).max(0) / 3 * 2
+fn renewal_time(certificate: &Certificate<'_>) -> i64 {
+    issue_time(certificate) + certificate.not_after.saturating_sub(issue_time(certificate)).max(0) / 3 * 2
 }
 
 /// One that is not valid yet, by more than clocks differ, was made by a clock that is wrong.
-fn is_due(certificate: &Certificate<'_>, now: i64) -> bool {
-    now >= due(certificate) || now < certificate.not_before
+fn is_renewal_due(certificate: &Certificate<'_>, now: i64) -> bool {
+    now >= renewal_time(certificate) || now < certificate.not_before
 }
 
 /// What whoever believes an authority thinks of a certificate.
@@ -191,7 +193,7 @@ enum CertificateTrust {
 }
 
 /// Returns what whoever believes `authority` thinks of the certificate, at a time when both count.
-fn trust(
+fn certificate_trust(
     der: &CertificateDer<'_>,
     served: &Certificate<'_>,
     authority: &CertificateDer<'_>,

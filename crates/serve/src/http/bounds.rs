@@ -10,35 +10,35 @@ use crate::ServerState;
 use crate::metrics::OverloadReason;
 
 /// How large a body may be; the API server sends no larger object.
-pub(crate) const MAX_BODY: usize = 7 << 20;
+pub(crate) const MAX_BODY_BYTES: usize = 7 << 20;
 
 /// How much memory bodies may take together, apart from the beginning of each.
-const MAX_BODIES: usize = 32 << 20;
+const MAX_BODIES_BYTES: usize = 32 << 20;
 
 /// How much the beginnings of bodies may take together. They have room of their own, so that whoever sends large bodies
 /// slowly leaves the others, who send small ones, theirs.
-const MAX_BEGINNINGS: usize = 16 << 20;
+const MAX_BODY_HEADS_BYTES: usize = 16 << 20;
 
 /// How much of a body is its beginning.
-const BEGINNING: usize = 64 << 10;
+const BODY_HEAD_BYTES: usize = 64 << 10;
 
 /// Up to here a body is small: it is read, decided and answered among the others. What is larger takes long enough to be
 /// felt by them, and enough memory to be weighed.
-pub(crate) const MAX_SMALL_BODY: usize = 32 << 10;
+pub(crate) const MAX_SMALL_BODY_BYTES: usize = 32 << 10;
 
 /// How many bodies may be read at once.
 const MAX_UNFINISHED_BODIES: usize = 1024;
 
 /// How many bytes of answers may wait for clients to take them, apart from short ones.
-const MAX_ANSWER_BYTES: usize = 32 << 20;
-const SHORT_ANSWER: usize = 4 << 10;
+const MAX_RESPONSES_BYTES: usize = 32 << 20;
+const SHORT_RESPONSE_BYTES: usize = 4 << 10;
 
 /// How much memory bodies that are not small may need together once they are read. One that alone needs more is read while
 /// no other is.
-const MAX_READ_MEMORY: usize = 128 << 20;
+const MAX_PARSED_BYTES: usize = 128 << 20;
 
 /// What a value needs in memory, with what rules usually make of it.
-const MEMORY_PER_VALUE: usize = 300;
+const BYTES_PER_VALUE: usize = 300;
 
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
@@ -171,13 +171,13 @@ impl BodyPermit {
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let bounds = &self.state.bounds;
-        let (begun, before) = parts(self.bytes);
+        let (begun, before) = split_body_bytes(self.bytes);
         self.bytes += bytes;
-        let (beginning, rest) = parts(self.bytes);
+        let (beginning, rest) = split_body_bytes(self.bytes);
         let (beginning, rest) = (beginning - begun, rest - before);
         let beginnings = bounds.beginnings.fetch_add(beginning, Ordering::Relaxed).saturating_add(beginning);
         let bodies = bounds.bodies.fetch_add(rest, Ordering::Relaxed).saturating_add(rest);
-        let fits = beginnings <= MAX_BEGINNINGS && (rest == 0 || bodies <= MAX_BODIES);
+        let fits = beginnings <= MAX_BODY_HEADS_BYTES && (rest == 0 || bodies <= MAX_BODIES_BYTES);
         if !fits {
             self.state.metrics.overloaded(OverloadReason::Memory);
         }
@@ -187,15 +187,15 @@ impl BodyPermit {
 
 impl Drop for BodyPermit {
     fn drop(&mut self) {
-        let (beginning, rest) = parts(self.bytes);
+        let (beginning, rest) = split_body_bytes(self.bytes);
         self.state.bounds.beginnings.fetch_sub(beginning, Ordering::Relaxed);
         self.state.bounds.bodies.fetch_sub(rest, Ordering::Relaxed);
     }
 }
 
 /// Returns how much of a body of `bytes` is its beginning, and how much the rest.
-fn parts(bytes: usize) -> (usize, usize) {
-    let beginning = bytes.min(BEGINNING);
+fn split_body_bytes(bytes: usize) -> (usize, usize) {
+    let beginning = bytes.min(BODY_HEAD_BYTES);
     (beginning, bytes - beginning)
 }
 
@@ -208,7 +208,7 @@ pub(crate) struct MemoryPermit {
 impl MemoryPermit {
     /// Takes what `body` needs, as soon as others have given back enough; nothing if that is not before `deadline`.
     pub(crate) async fn take(state: &Arc<ServerState>, body: &[u8], deadline: Instant) -> Option<Self> {
-        let bytes = needed(body).min(MAX_READ_MEMORY);
+        let bytes = estimate_memory(body).min(MAX_PARSED_BYTES);
         loop {
             let freed = state.bounds.memory_freed.notified();
             if state.bounds.try_take_memory(bytes) {
@@ -232,13 +232,13 @@ impl Drop for MemoryPermit {
 
 impl Bounds {
     fn try_take_memory(&self, bytes: usize) -> bool {
-        let more = |taken: usize| Some(taken + bytes).filter(|taken| *taken <= MAX_READ_MEMORY);
+        let more = |taken: usize| Some(taken + bytes).filter(|taken| *taken <= MAX_PARSED_BYTES);
         self.memory.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 }
 
 /// Returns what `body`, which is JSON, needs in memory when it is read: its texts, and its values.
-fn needed(body: &[u8]) -> usize {
+fn estimate_memory(body: &[u8]) -> usize {
     let (mut values, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in body {
         match (is_text, byte) {
@@ -249,7 +249,7 @@ fn needed(body: &[u8]) -> usize {
             _ => {}
         }
     }
-    body.len() * 2 + values * MEMORY_PER_VALUE
+    body.len() * 2 + values * BYTES_PER_VALUE
 }
 
 /// Bytes of an answer that waits to be taken, given back when it is dropped.
@@ -265,13 +265,13 @@ impl ResponsePermit {
     /// # Errors
     /// When there is none.
     pub(crate) fn take(state: &Arc<ServerState>, bytes: usize) -> Result<Option<Self>, ()> {
-        if bytes <= SHORT_ANSWER {
+        if bytes <= SHORT_RESPONSE_BYTES {
             return Ok(None);
         }
         let before = state.bounds.answers.fetch_add(bytes, Ordering::Relaxed);
         let room = Self { state: Arc::clone(state), bytes };
         // The first answer is given whatever its size.
-        if before > 0 && before.saturating_add(bytes) > MAX_ANSWER_BYTES {
+        if before > 0 && before.saturating_add(bytes) > MAX_RESPONSES_BYTES {
             state.metrics.overloaded(OverloadReason::Memory);
             // Whoever does not take an answer makes room for those who do.
             if !state.connections.evict_slowest_reader() {

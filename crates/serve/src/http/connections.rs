@@ -23,7 +23,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// How long a client must have kept us waiting to be given up for the sake of others.
 const MIN_STALE_TIME: Duration = Duration::from_secs(1);
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+static CONNECTIONS_EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// All connections of a port.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct ConnectionSlot<'c> {
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionUsage {
     has_asked: AtomicBool,
-    /// When something was asked or answered last, in milliseconds since [`START`].
+    /// When something was asked or answered last, in milliseconds since [`CONNECTIONS_EPOCH`].
     last: AtomicU64,
     /// The requests under way, each with what is waited for and since when.
     requests: Mutex<BTreeMap<u64, (WaitingFor, u64)>>,
@@ -84,11 +84,15 @@ impl ConnectionTable {
     /// Takes a place, which another connection may have to make; returns also whether one had to.
     pub(crate) fn open(&self) -> (ConnectionSlot<'_>, bool) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let usage = Arc::new(ConnectionUsage { last: AtomicU64::new(now()), ..ConnectionUsage::default() });
+        let usage = Arc::new(ConnectionUsage {
+            last: AtomicU64::new(milliseconds_since_start()),
+            ..ConnectionUsage::default()
+        });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_evicted = false;
         if open.len() >= self.max
-            && let Some(stalest) = stalest(&open, |usage| Some(usage.staleness(now())))
+            && let Some(stalest) =
+                stalest_connection(&open, |usage| Some(usage.staleness(milliseconds_since_start())))
             && let Some(usage) = open.remove(&stalest)
         {
             // Those that may still finish take a place too; there must not be many.
@@ -116,11 +120,13 @@ impl ConnectionTable {
 
     fn evict_slowest(&self, what: WaitingFor) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = now();
+        let now = milliseconds_since_start();
         let age = |usage: &ConnectionUsage| usage.oldest(what).map(|since| now.saturating_sub(since));
         let stale =
             |usage: &ConnectionUsage| age(usage).filter(|age| u128::from(*age) >= MIN_STALE_TIME.as_millis());
-        let Some(usage) = stalest(&open, stale).and_then(|id| open.remove(&id)) else { return false };
+        let Some(usage) = stalest_connection(&open, stale).and_then(|id| open.remove(&id)) else {
+            return false;
+        };
         usage.end(ConnectionEnding::Abrupt);
         true
     }
@@ -132,7 +138,7 @@ impl ConnectionTable {
     }
 }
 
-fn stalest(
+fn stalest_connection(
     open: &HashMap<u64, Arc<ConnectionUsage>>,
     staleness: impl Fn(&ConnectionUsage) -> Option<u64>,
 ) -> Option<u64> {
@@ -173,7 +179,7 @@ impl ConnectionUsage {
             if let Some(ending) = *self.ending.lock().unwrap_or_else(PoisonError::into_inner) {
                 return ending;
             }
-            if look.is_err() && self.is_over(now()) {
+            if look.is_err() && self.is_over(milliseconds_since_start()) {
                 return ConnectionEnding::Abrupt;
             }
         }
@@ -237,7 +243,7 @@ impl RequestGuard {
     }
 
     fn waits_for(&self, waiting: WaitingFor) {
-        let now = now();
+        let now = milliseconds_since_start();
         self.usage.last.store(now, Ordering::Relaxed);
         let mut requests = self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.insert(self.id, (waiting, now));
@@ -246,13 +252,13 @@ impl RequestGuard {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.usage.last.store(now(), Ordering::Relaxed);
+        self.usage.last.store(milliseconds_since_start(), Ordering::Relaxed);
         self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
-fn now() -> u64 {
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn milliseconds_since_start() -> u64 {
+    u64::try_from(CONNECTIONS_EPOCH.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use hyper::StatusCode;
 use kubewright_value::{Map, Value, json};
 
-use super::{HttpResponse, WebhookCall, ok, problem};
+use super::{HttpResponse, WebhookCall, error_response, json_response};
 use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
@@ -17,63 +17,65 @@ use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
 /// may have it twice.
-const MAX_RULES_BYTES: usize = 4 << 20;
+const MAX_RULE_REVIEW_BYTES: usize = 4 << 20;
 const MAX_DRY_RUN_BYTES: usize = 2 << 20;
 
 /// Answers a review about a rule object. It is compiled in the lane beside, because that may take long.
-pub(super) async fn rules(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
-    if call.bytes.len() > MAX_RULES_BYTES {
+pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
+    if call.bytes.len() > MAX_RULE_REVIEW_BYTES {
         state.metrics.refused_request();
-        return problem(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
     }
     let there = Arc::clone(state);
     let deadline = call.deadline;
-    let checked = state.side.run(move || checked(&there, &call), deadline).await;
-    checked.unwrap_or_else(|error| not_done(state, error))
+    let checked = state.side.run(move || checked_rule_object(&there, &call), deadline).await;
+    checked.unwrap_or_else(|error| lane_unavailable(state, error))
 }
 
-fn checked(state: &ServerState, call: &WebhookCall) -> HttpResponse {
+fn checked_rule_object(state: &ServerState, call: &WebhookCall) -> HttpResponse {
     let review = match AdmissionReview::read(&call.bytes) {
         Ok(review) => review,
-        Err(bad) => return unread(state, &bad),
+        Err(bad) => return unreadable_review(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
-    let checked = catch_unwind(AssertUnwindSafe(|| validate::review(&snapshot, &review.raw)));
-    let Ok(response) = checked else { return failed(state) };
+    let checked = catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &review.raw)));
+    let Ok(response) = checked else { return panicked(state) };
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
         let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
         let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
         line.text("object", &review.request.subject()).text("reason", told).write();
     }
-    answered(response)
+    review_response(response)
 }
 
 /// Answers a review about a namespace that is given a label that takes it out of all rules.
-pub(super) fn guard(state: &ServerState, bytes: &[u8]) -> HttpResponse {
+pub(super) fn review_namespace_label(state: &ServerState, bytes: &[u8]) -> HttpResponse {
     let review = match AdmissionReview::read(bytes) {
         Ok(review) => review,
-        Err(bad) => return unread(state, &bad),
+        Err(bad) => return unreadable_review(state, &bad),
     };
-    let response = guard::review(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
+    let response =
+        guard::review_guarded_label(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
         let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
         let line =
             state.log.line(LogLevel::Warn, "label of a namespace refused").text("uid", &review.request.uid);
         line.text("namespace", &review.request.name).text("reason", told).write();
     }
-    answered(response)
+    review_response(response)
 }
 
 /// Answers a review about the binding of a pod.
-pub(super) async fn binding(state: &ServerState, bytes: &[u8], deadline: Instant) -> HttpResponse {
+pub(super) async fn review_pod_binding(state: &ServerState, bytes: &[u8], deadline: Instant) -> HttpResponse {
     let review = match AdmissionReview::read(bytes) {
         Ok(review) => review,
-        Err(bad) => return unread(state, &bad),
+        Err(bad) => return unreadable_review(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
-    let (response, bound) = binding::review(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
+    let (response, bound) =
+        binding::review_binding(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
     let reason = match bound {
-        PodBindingResult::Nothing | PodBindingResult::Told => return answered(response),
+        PodBindingResult::Nothing | PodBindingResult::Told => return review_response(response),
         PodBindingResult::Late => "the API server takes long, it is still being tried".to_owned(),
         PodBindingResult::Failed(why) => why,
     };
@@ -83,68 +85,68 @@ pub(super) async fn binding(state: &ServerState, bytes: &[u8], deadline: Instant
         .text("name", &review.request.name)
         .text("reason", &reason)
         .write();
-    answered(response)
+    review_response(response)
 }
 
 /// Answers what would happen, in the lane beside, where the work ends at the deadline.
-pub(super) async fn dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
+pub(super) async fn answer_dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_DRY_RUN_BYTES {
         state.metrics.refused_request();
-        return problem(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
     }
     let deadline = call.deadline;
     let Ok(_waiting) = state.waiting_dry_runs.try_acquire() else {
-        return not_done(state, LaneError::Full);
+        return lane_unavailable(state, LaneError::Full);
     };
     let turn = Arc::clone(&state.dry_runs).acquire_owned();
     let Ok(Ok(turn)) = tokio::time::timeout_at(deadline.into(), turn).await else {
-        return not_done(state, LaneError::Full);
+        return lane_unavailable(state, LaneError::Full);
     };
     let snapshot = state.snapshot.load_full();
     let tried = move || {
         let _turn = turn;
         catch_unwind(AssertUnwindSafe(|| {
-            dry_run::answer(&snapshot, &call.bytes, Some(clock::deadline(call.deadline)))
+            dry_run::run_dry_run(&snapshot, &call.bytes, Some(clock::engine_deadline(call.deadline)))
         }))
         .ok()
     };
     match state.side.run(tried, deadline).await {
         Ok(Some((status, body))) => {
-            let mut answer = ok(body);
+            let mut answer = json_response(body);
             *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             answer
         }
-        Ok(None) => failed(state),
-        Err(error) => not_done(state, error),
+        Ok(None) => panicked(state),
+        Err(error) => lane_unavailable(state, error),
     }
 }
 
 /// Returns that the lane beside could not do what was asked.
-fn not_done(state: &ServerState, error: LaneError) -> HttpResponse {
+fn lane_unavailable(state: &ServerState, error: LaneError) -> HttpResponse {
     match error {
         LaneError::Full => {
             state.metrics.overloaded(OverloadReason::SlowLane);
-            problem(StatusCode::TOO_MANY_REQUESTS, "too many slow requests are under way")
+            error_response(StatusCode::TOO_MANY_REQUESTS, "too many slow requests are under way")
         }
-        LaneError::Deadline => problem(StatusCode::GATEWAY_TIMEOUT, "the rules took too long"),
+        LaneError::Deadline => error_response(StatusCode::GATEWAY_TIMEOUT, "the rules took too long"),
     }
 }
 
-fn unread(state: &ServerState, BadReview(message): &BadReview) -> HttpResponse {
+fn unreadable_review(state: &ServerState, BadReview(message): &BadReview) -> HttpResponse {
     state.metrics.refused_request();
-    problem(StatusCode::BAD_REQUEST, message)
+    error_response(StatusCode::BAD_REQUEST, message)
 }
 
-fn answered(response: Value) -> HttpResponse {
+fn review_response(response: Value) -> HttpResponse {
     let review = Map::from([
         ("apiVersion", "admission.k8s.io/v1".into()),
         ("kind", "AdmissionReview".into()),
         ("response", response),
     ]);
-    ok(json::to_string(&review.into()))
+    json_response(json::to_string(&review.into()))
 }
 
-pub(super) fn failed(state: &ServerState) -> HttpResponse {
+pub(super) fn panicked(state: &ServerState) -> HttpResponse {
     state.metrics.troubled(UndecidedReason::Panic);
-    problem(StatusCode::INTERNAL_SERVER_ERROR, "the program failed")
+    error_response(StatusCode::INTERNAL_SERVER_ERROR, "the program failed")
 }

@@ -24,13 +24,13 @@ use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
 use crate::ServerState;
 
-const HANDSHAKE: Duration = Duration::from_secs(5);
-const HEADERS: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection that makes room may take to end.
-const ENDING: Duration = Duration::from_secs(1);
-const PING: Duration = Duration::from_secs(30);
-const PONG: Duration = Duration::from_secs(10);
-const STREAMS: u32 = 100;
+const EVICTION_GRACE: Duration = Duration::from_secs(1);
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PONG_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_STREAMS: u32 = 100;
 
 /// What connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) enum ListenerPhase {
 }
 
 /// Serves until `phase` says that connections are to be closed, and returns when all are.
-pub(crate) async fn serve(
+pub(crate) async fn run_listener(
     state: Arc<ServerState>,
     listener: TcpListener,
     configuration: Arc<ServerConfig>,
@@ -53,7 +53,7 @@ pub(crate) async fn serve(
     let (open, mut closed) = tokio::sync::mpsc::channel::<Infallible>(1);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener) => accepted,
+            accepted = accept_connection(&listener) => accepted,
             _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => break,
         };
         let Some(stream) = accepted else { continue };
@@ -61,14 +61,14 @@ pub(crate) async fn serve(
         let open = open.clone();
         tokio::spawn(async move {
             let _open = open;
-            connected(&state, stream, &acceptor, phase).await;
+            serve_stream(&state, stream, &acceptor, phase).await;
         });
     }
     drop((listener, open));
     let _ = closed.recv().await;
 }
 
-async fn accept(listener: &TcpListener) -> Option<TcpStream> {
+async fn accept_connection(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
         Ok((stream, _)) => Some(stream),
         Err(_) => {
@@ -80,7 +80,7 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 }
 
 /// Serves one connection to its end, for which another may have to make room.
-async fn connected(
+async fn serve_stream(
     state: &Arc<ServerState>,
     stream: TcpStream,
     acceptor: &TlsAcceptor,
@@ -92,7 +92,7 @@ async fn connected(
     }
     let _ = stream.set_nodelay(true);
     let handshake = tokio::select! {
-        handshake = timeout(HANDSHAKE, acceptor.accept(stream)) => handshake.ok().and_then(Result::ok),
+        handshake = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)) => handshake.ok().and_then(Result::ok),
         _ = place.usage.ending() => None,
     };
     let Some(stream) = handshake else {
@@ -100,11 +100,11 @@ async fn connected(
         return;
     };
     state.metrics.connected();
-    connection(state, stream, &place.usage, phase).await;
+    serve_http(state, stream, &place.usage, phase).await;
     state.metrics.disconnected();
 }
 
-async fn connection(
+async fn serve_http(
     state: &Arc<ServerState>,
     stream: TlsStream<TcpStream>,
     usage: &Arc<ConnectionUsage>,
@@ -118,9 +118,9 @@ async fn connection(
             async move {
                 let answer = match waiting.end() {
                     true => too_many(),
-                    false => routes::answer(&state, request, &under_way).await,
+                    false => routes::route_request(&state, request, &under_way).await,
                 };
-                Ok::<_, Infallible>(sent(&state, answer, under_way))
+                Ok::<_, Infallible>(response_to_send(&state, answer, under_way))
             }
         })
     };
@@ -130,14 +130,14 @@ async fn connection(
         let mut server = http2::Builder::new(TokioExecutor::new());
         server
             .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS)
+            .max_concurrent_streams(MAX_STREAMS)
             .max_header_list_size(16 << 10)
             .initial_stream_window_size(256 << 10)
             .initial_connection_window_size(1 << 20)
             .max_pending_accept_reset_streams(20)
             .max_local_error_reset_streams(200)
-            .keep_alive_interval(PING)
-            .keep_alive_timeout(PONG);
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PONG_TIMEOUT);
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
@@ -145,7 +145,11 @@ async fn connection(
         .await;
     } else {
         let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10).max_headers(64);
+        server
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS_TIMEOUT)
+            .max_buf_size(64 << 10)
+            .max_headers(64);
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
@@ -155,7 +159,7 @@ async fn connection(
 }
 
 /// Returns `answer` as it goes to the client, or that there is no room for it.
-fn sent(
+fn response_to_send(
     state: &Arc<ServerState>,
     answer: HttpResponse,
     under_way: RequestGuard,
@@ -185,7 +189,7 @@ async fn until_closed<C: Future>(
     close(connection.as_mut());
     if makes_room {
         let _closing = state.connections.closing();
-        let _ = timeout(ENDING, connection).await;
+        let _ = timeout(EVICTION_GRACE, connection).await;
     } else {
         let _ = connection.await;
     }

@@ -66,7 +66,7 @@ fn a_line_has_a_bounded_length_whatever_comes_from_outside() {
 #[test]
 fn lines_that_wait_have_bounded_bytes_together() {
     let (log, lines) = Log::captured(LogLevel::Info);
-    let long = "a".repeat(MAX_TEXT_BYTES);
+    let long = "a".repeat(MAX_LOG_TEXT_BYTES);
     for _ in 0..MAX_WAITING_LINES {
         log.line(LogLevel::Info, "x").text("a", &long).text("b", &long).write();
     }

@@ -24,7 +24,7 @@ fn times_fall_into_the_first_bucket_that_holds_them() {
 #[test]
 fn kinds_beyond_the_cap_are_counted_together() {
     let requests = Requests::default();
-    for number in 0..SERIES {
+    for number in 0..MAX_SERIES {
         requests.count(RequestKey {
             is_allowed: true,
             webhook: "validate".into(),
@@ -35,14 +35,14 @@ fn kinds_beyond_the_cap_are_counted_together() {
     let mut text = Exposition::default();
     requests.expose(&mut text);
     let text = text.finish();
-    assert!(text.lines().count() < SERIES / 4, "{}", text.lines().count());
+    assert!(text.lines().count() < MAX_SERIES / 4, "{}", text.lines().count());
     let other = "kubewright_admission_requests_total{allowed=\"true\",webhook=\"other\",kind=\"other\",operation=\"CREATE\"} 8000";
     assert!(text.lines().any(|line| line == other), "{}", text.lines().last().unwrap_or_default());
 }
 
 #[test]
 fn what_comes_from_outside_cannot_break_out_of_a_label() {
-    assert_eq!(text::escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
+    assert_eq!(text::escape_label("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use crate::shorten::shortened;
+use crate::shorten::shorten_text;
 
 /// A text that is being made.
 #[derive(Debug, Default)]
@@ -39,6 +39,6 @@ impl Exposition {
 pub(super) const MAX_LABEL_BYTES: usize = 253;
 
 /// Returns `value` as it is written between the quotes of a label.
-pub(super) fn escaped(value: &str) -> String {
-    shortened(value, MAX_LABEL_BYTES).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+pub(super) fn escape_label(value: &str) -> String {
+    shorten_text(value, MAX_LABEL_BYTES).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -17,7 +17,7 @@ const DIGEST_LIFE: Duration = Duration::from_secs(600);
 const MAX_IMAGES: usize = 256;
 
 /// How many bytes all of them were as they were read.
-const MAX_BYTES: usize = 8 << 20;
+const MAX_CACHED_IMAGE_BYTES: usize = 8 << 20;
 
 /// By what was asked, credentials included: nobody sees what another one's pull secret opened.
 #[derive(Debug, Default)]
@@ -46,12 +46,12 @@ impl ImageCache {
         let life = if is_by_digest { DIGEST_LIFE } else { TAG_LIFE };
         let new = CachedImage { value: value.clone(), size, until: Instant::now() + life };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_BYTES {
+        if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_CACHED_IMAGE_BYTES {
             let now = Instant::now();
             kept.images.retain(|_, known| known.until > now);
             kept.bytes = kept.images.values().map(|known| known.size).sum();
         }
-        if kept.images.len() < MAX_IMAGES && kept.bytes + size <= MAX_BYTES {
+        if kept.images.len() < MAX_IMAGES && kept.bytes + size <= MAX_CACHED_IMAGE_BYTES {
             let before = kept.images.insert(image.clone(), new).map_or(0, |known| known.size);
             kept.bytes = (kept.bytes + size).saturating_sub(before);
         }

@@ -31,13 +31,13 @@ const MEDIUM_STEPS: u64 = 4_000_000;
 const MEDIUM_TIME: Duration = Duration::from_millis(200);
 
 /// How many steps are taken at all.
-const MAX_STEPS: u64 = 40_000_000;
+const MAX_REVIEW_STEPS: u64 = 40_000_000;
 
 /// How often it is decided anew because something was looked up.
-const ROUNDS: usize = 8;
+const MAX_LOOKUP_ROUNDS: usize = 8;
 
 /// How much is looked up for one review.
-const QUERIES: usize = 32;
+const MAX_LOOKUPS_PER_REVIEW: usize = 32;
 
 /// A review, and everything that its decision needs: it may move to another thread.
 pub(super) struct PendingReview {
@@ -75,8 +75,14 @@ impl PendingReview {
     fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, UndecidedReview> {
         let learnt = (self.asked > 0).then_some(&self.answers);
         let world = ReviewWorld { known: &*self.state.world, learnt };
-        decide(&self.snapshot, &self.hook, &self.review.request, &world, (total, Some(deadline)))
-            .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
+        decide_within_budget(
+            &self.snapshot,
+            &self.hook,
+            &self.review.request,
+            &world,
+            (total, Some(deadline)),
+        )
+        .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
     }
 
     /// Decides for at most `time`, and remembers where that was not kept.
@@ -101,7 +107,7 @@ impl PendingReview {
 }
 
 /// Decides `case` before `deadline`.
-pub(super) async fn decided(
+pub(super) async fn decide_review(
     mut case: PendingReview,
     deadline: Instant,
 ) -> Result<(AdmissionReview, Decision), UndecidedReview> {
@@ -116,21 +122,21 @@ pub(super) async fn decided(
             Some(decision) => decision,
             None => {
                 let decision;
-                (case, decision) = apart(case, deadline).await?;
+                (case, decision) = decide_in_lanes(case, deadline).await?;
                 decision
             }
         };
         round += 1;
         // A rule that asks on where nobody answers any more has its error.
         let is_open = !decision.queries.is_empty() && case.state.lookup.is_there();
-        if !is_open || round > ROUNDS + 2 {
+        if !is_open || round > MAX_LOOKUP_ROUNDS + 2 {
             return Ok((case.review, decision));
         }
         for query in decision.queries {
-            let found = if round >= ROUNDS || case.asked >= QUERIES {
+            let found = if round >= MAX_LOOKUP_ROUNDS || case.asked >= MAX_LOOKUPS_PER_REVIEW {
                 Err("the rules ask for too much".to_owned())
             } else {
-                look_up(&case, &query, deadline).await
+                look_up_query(&case, &query, deadline).await
             };
             case.asked += 1;
             match found {
@@ -142,17 +148,18 @@ pub(super) async fn decided(
 }
 
 /// Decides without anybody to ask.
-pub(super) fn at_once(
+pub(super) fn decide_without_lookups(
     snapshot: &Snapshot,
     hook: &str,
     request: &Request,
     world: &dyn World,
 ) -> Option<Decision> {
-    decide(snapshot, hook, request, world, (MAX_STEPS, None)).filter(|decision| !decision.is_unfinished)
+    decide_within_budget(snapshot, hook, request, world, (MAX_REVIEW_STEPS, None))
+        .filter(|decision| !decision.is_unfinished)
 }
 
 /// Decides apart from the other reviews: for a while with those that are not quick, then with those that are slow.
-async fn apart(
+async fn decide_in_lanes(
     mut case: PendingReview,
     deadline: Instant,
 ) -> Result<(PendingReview, Decision), UndecidedReview> {
@@ -160,12 +167,12 @@ async fn apart(
     state.metrics.went_slow();
     if !case.is_marked() {
         let decision;
-        (case, decision) = in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
+        (case, decision) = decide_in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
         if !decision.is_unfinished {
             return Ok((case, decision));
         }
     }
-    let (case, decision) = in_lane(&state.slow, case, None, deadline).await?;
+    let (case, decision) = decide_in_lane(&state.slow, case, None, deadline).await?;
     match decision.is_unfinished {
         false => Ok((case, decision)),
         true if Instant::now() >= deadline => {
@@ -176,7 +183,7 @@ async fn apart(
 }
 
 /// Decides in `lane`, for as long as `slice` says or until `deadline`.
-async fn in_lane(
+async fn decide_in_lane(
     lane: &Lane,
     case: PendingReview,
     slice: Option<Duration>,
@@ -185,7 +192,7 @@ async fn in_lane(
     let work = move || {
         let decision = match slice {
             Some(slice) => case.decide_within(MEDIUM_STEPS, slice, deadline),
-            None => case.decide(MAX_STEPS, deadline),
+            None => case.decide(MAX_REVIEW_STEPS, deadline),
         };
         decision.map(|decision| (case, decision))
     };
@@ -196,7 +203,11 @@ async fn in_lane(
     }
 }
 
-async fn look_up(case: &PendingReview, query: &Query, deadline: Instant) -> Result<Option<Value>, String> {
+async fn look_up_query(
+    case: &PendingReview,
+    query: &Query,
+    deadline: Instant,
+) -> Result<Option<Value>, String> {
     let (state, query) = (Arc::clone(&case.state), query.clone());
     let looking = async move {
         state.metrics.looked_up();
@@ -212,7 +223,7 @@ async fn look_up(case: &PendingReview, query: &Query, deadline: Instant) -> Resu
 }
 
 /// Nothing a rule contains should panic; where it does, it is the error of this review and of no other.
-fn decide(
+fn decide_within_budget(
     snapshot: &Snapshot,
     hook: &str,
     request: &Request,
@@ -222,7 +233,7 @@ fn decide(
     let settings = Settings {
         occasion: Some(Occasion::Admission),
         total: Some(total),
-        deadline: deadline.map(clock::deadline),
+        deadline: deadline.map(clock::engine_deadline),
         keeps_identity: true,
         abridges_patches: true,
         ..Settings::default()

@@ -8,20 +8,20 @@ use kubewright_lang::patch;
 use kubewright_value::{Map, Value};
 
 use super::{AdmissionResponse, AdmissionReview};
-use crate::events::cut;
+use crate::events::truncated;
 use crate::log::LogLevel;
 use crate::metrics::{RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
 use crate::{Notice, NoticeKind, ServerState, Snapshot};
 
 /// How long a patch in the log may be, in bytes and in operations.
-const MAX_PATCH_BYTES: usize = 16 << 10;
-const MAX_PATCH_OPERATIONS: usize = 200;
+const MAX_LOGGED_PATCH_BYTES: usize = 16 << 10;
+const MAX_LOGGED_PATCH_OPERATIONS: usize = 200;
 
 /// How many rules are in one line of the log, how long what each says may be, and what all say together.
-const MAX_RULES: usize = 50;
-const MAX_MESSAGE_BYTES: usize = 2 << 10;
-const MAX_RULES_BYTES: usize = 32 << 10;
+const MAX_LOGGED_RULES: usize = 50;
+const MAX_LOGGED_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_LOGGED_RULES_BYTES: usize = 32 << 10;
 
 /// How long the name of an object may be of which others hear: no Event can be about a longer one.
 const MAX_NAME_BYTES: usize = 253;
@@ -97,7 +97,7 @@ impl ReviewObserver<'_> {
     /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
     fn log(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
         let is_quiet =
-            verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_remarkable);
+            verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_worth_logging);
         let level = if is_quiet { LogLevel::Debug } else { LogLevel::Info };
         let log = &self.state.log;
         if !log.is_on(level) {
@@ -130,12 +130,12 @@ impl ReviewObserver<'_> {
         if more > 0 {
             line = line.number("moreRules", more as u64);
         }
-        if verdict.patch.len() > MAX_PATCH_OPERATIONS {
+        if verdict.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
             line = line.number("patchOperations", verdict.patch.len() as u64);
         } else if !verdict.patch.is_empty() {
             let patch = shown_patch(&verdict.patch, request);
             let text = kubewright_value::json::to_string(&patch);
-            line = match text.len() <= MAX_PATCH_BYTES {
+            line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
                 true => line.value("patch", &patch),
                 false => line.number("patchBytes", text.len() as u64),
             };
@@ -145,13 +145,13 @@ impl ReviewObserver<'_> {
 
     /// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
     fn shown_rules(&self, decision: &Decision) -> (Vec<Value>, usize) {
-        let mut rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
+        let mut rules = decision.outcomes.iter().filter(|outcome| is_worth_logging(outcome));
         let (mut shown, mut bytes) = (Vec::new(), 0);
-        while shown.len() < MAX_RULES
-            && bytes < MAX_RULES_BYTES
+        while shown.len() < MAX_LOGGED_RULES
+            && bytes < MAX_LOGGED_RULES_BYTES
             && let Some(outcome) = rules.next()
         {
-            bytes += outcome.message.len().min(MAX_MESSAGE_BYTES);
+            bytes += outcome.message.len().min(MAX_LOGGED_MESSAGE_BYTES);
             shown.push(self.shown(outcome));
         }
         (shown, rules.count())
@@ -162,7 +162,7 @@ impl ReviewObserver<'_> {
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
         if !outcome.message.is_empty() {
-            let message = cut(outcome.message.to_string(), MAX_MESSAGE_BYTES);
+            let message = truncated(outcome.message.to_string(), MAX_LOGGED_MESSAGE_BYTES);
             shown.insert("message".into(), message.into());
         }
         if outcome.is_refusal {
@@ -192,7 +192,7 @@ impl ReviewObserver<'_> {
                 name: request.name.clone(),
             },
             kind,
-            message: cut(outcome.message.to_string(), MAX_NOTICE_BYTES),
+            message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
         };
         if self.state.notices.try_send(notice).is_err() {
             self.state.metrics.notice_dropped();
@@ -223,6 +223,6 @@ fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {
     }
 }
 
-fn is_remarkable(outcome: &Outcome) -> bool {
+fn is_worth_logging(outcome: &Outcome) -> bool {
     notice_kind(outcome).is_some() || !outcome.patch.is_empty()
 }

@@ -5,7 +5,7 @@ use kubewright_value::{Map, Text, Value, json};
 use thiserror::Error;
 
 /// How many values an AdmissionReview may consist of.
-const MAX_NODES: usize = 1_000_000;
+const MAX_REVIEW_NODES: usize = 1_000_000;
 
 /// How long a `uid` may be; the API server's have 36 bytes.
 const MAX_UID_BYTES: usize = 128;
@@ -38,7 +38,7 @@ impl AdmissionReview {
     pub fn read(bytes: &[u8]) -> Result<Self, BadReview> {
         let wrong = |message: &str| BadReview(message.to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("the body is not UTF-8"))?;
-        let mut review = json::parse_within(text, MAX_NODES)
+        let mut review = json::parse_within(text, MAX_REVIEW_NODES)
             .map_err(|error| BadReview(format!("the body is not JSON: {error}")))?;
         if review.get("kind").and_then(Value::as_str) != Some("AdmissionReview") {
             return Err(wrong("the body is no AdmissionReview"));

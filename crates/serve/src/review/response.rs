@@ -10,11 +10,11 @@ use super::{AdmissionReview, may_patch};
 use crate::Snapshot;
 
 /// How long a warning may be; the API server cuts longer ones, or drops them all.
-const WARNING: usize = 256;
+const MAX_WARNING_CHARACTERS: usize = 256;
 /// How long all warnings together may be.
-const WARNINGS: usize = 4096;
+const MAX_WARNINGS_BYTES: usize = 4096;
 /// How long a message may be.
-const MESSAGE: usize = 32 << 10;
+const MAX_RESPONSE_MESSAGE_BYTES: usize = 32 << 10;
 
 /// What the API server is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl AdmissionResponse {
             let message = refusal.map(|outcome| format!("{}: {}", outcome.rule.short(), outcome.message));
             verdict.message = message.unwrap_or_default();
         }
-        cut(&mut verdict.message, MESSAGE);
-        cut(&mut verdict.reason, MESSAGE);
+        truncate_bytes(&mut verdict.message, MAX_RESPONSE_MESSAGE_BYTES);
+        truncate_bytes(&mut verdict.reason, MAX_RESPONSE_MESSAGE_BYTES);
         verdict.bound_warnings();
         if may_patch(review, decision) && !decision.object.is_same(&review.request.object) {
             verdict.patch = decision.patch(&review.request.object);
@@ -84,14 +84,14 @@ impl AdmissionResponse {
         text.push_str(
             "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":",
         );
-        quote(&mut text, uid);
+        write_json_text(&mut text, uid);
         text.push_str(if self.is_allowed { ",\"allowed\":true" } else { ",\"allowed\":false" });
         if !self.is_allowed || !self.message.is_empty() {
             self.write_status(&mut text);
         }
         if !self.patch.is_empty() {
             text.push_str(",\"patchType\":\"JSONPatch\",\"patch\":\"");
-            STANDARD.encode_string(written_patch(&self.patch), &mut text);
+            STANDARD.encode_string(patch_json(&self.patch), &mut text);
             text.push('"');
         }
         if !self.warnings.is_empty() {
@@ -117,7 +117,7 @@ impl AdmissionResponse {
         text.push_str(&code.to_string());
         if !self.message.is_empty() {
             text.push_str(",\"message\":");
-            quote(text, &self.message);
+            write_json_text(text, &self.message);
         }
         let reason = match self.reason.as_str() {
             "" if !self.is_allowed && code == 403 => "Forbidden",
@@ -125,7 +125,7 @@ impl AdmissionResponse {
         };
         if !reason.is_empty() {
             text.push_str(",\"reason\":");
-            quote(text, reason);
+            write_json_text(text, reason);
         }
         text.push('}');
     }
@@ -152,13 +152,13 @@ impl AdmissionResponse {
     }
 
     fn bound_warnings(&mut self) {
-        let mut left = WARNINGS;
+        let mut left = MAX_WARNINGS_BYTES;
         for warning in &mut self.warnings {
             // A warning is one line of a header.
             if warning.contains(|c: char| c.is_control()) {
                 *warning = warning.replace(|c: char| c.is_control(), " ");
             }
-            cut_characters(warning, WARNING);
+            truncate_characters(warning, MAX_WARNING_CHARACTERS);
         }
         self.warnings.retain(|warning| {
             let fits = !warning.is_empty() && warning.len() <= left;
@@ -169,7 +169,7 @@ impl AdmissionResponse {
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
-fn written_patch(patch: &[patch::Operation]) -> String {
+fn patch_json(patch: &[patch::Operation]) -> String {
     let mut text = String::from("[");
     for operation in patch {
         if text.len() > 1 {
@@ -181,13 +181,13 @@ fn written_patch(patch: &[patch::Operation]) -> String {
     text
 }
 
-fn quote(text: &mut String, value: &str) {
+fn write_json_text(text: &mut String, value: &str) {
     // The writer takes values; short texts are not copied to the heap.
     json::write(text, &Value::from(value));
 }
 
 /// Shortens `text` to `most` bytes.
-fn cut(text: &mut String, most: usize) {
+fn truncate_bytes(text: &mut String, most: usize) {
     if text.len() > most {
         let mut end = most.saturating_sub(3);
         while !text.is_char_boundary(end) {
@@ -199,7 +199,7 @@ fn cut(text: &mut String, most: usize) {
 }
 
 /// Shortens `text` to `most` characters.
-fn cut_characters(text: &mut String, most: usize) {
+fn truncate_characters(text: &mut String, most: usize) {
     if text.len() > most
         && let Some((end, _)) = text.char_indices().nth(most.saturating_sub(1))
         && text.chars().nth(most).is_some()

@@ -171,8 +171,11 @@ fn some_headers_are_not_a_rules_to_write() {
 
 #[test]
 fn an_answer_is_read_up_to_a_limit() {
-    let answer =
-        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", LARGEST + 1, "a".repeat(LARGEST + 1));
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}",
+        MAX_SERVICE_ANSWER_BYTES + 1,
+        "a".repeat(MAX_SERVICE_ANSWER_BYTES + 1)
+    );
     let (port, _asked) = serve(Box::leak(answer.into_boxed_str()));
     let error = run(here().call(&get(&format!("http://127.0.0.1:{port}/")))).expect_err("too large");
     assert!(error.contains("larger than"), "{error}");

@@ -1,7 +1,7 @@
 //! The address of a service, read once.
 
 /// Names under which clouds tell their machines about themselves.
-const METADATA: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.goog", "instance-data"];
+const METADATA_HOSTS: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.goog", "instance-data"];
 
 /// The address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ServiceUrl {
             return refused("has a fragment or a backslash");
         }
         let Some((host, port)) = host_and_port(authority) else { return refused("has no plain host") };
-        if METADATA.contains(&host.as_str()) {
+        if METADATA_HOSTS.contains(&host.as_str()) {
             return refused("is that of what a cloud tells its machines");
         }
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// How long sending may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The collector that takes traces.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl OtlpCollector {
 
     /// Sends `body`.
     pub(super) async fn send(&self, body: String) -> Result<(), ()> {
-        let sent = tokio::time::timeout(PATIENCE, self.try_to_send(body)).await;
+        let sent = tokio::time::timeout(COLLECTOR_TIMEOUT, self.try_to_send(body)).await;
         sent.map_err(|_| ())?
     }
 

@@ -67,9 +67,9 @@ impl SpanBatch {
         self.count += 1;
         let (trace, parent) = match &review.parent {
             Some(TraceParent { trace, span }) => (trace.clone(), span.as_str()),
-            None => (format!("{:016x}{:016x}", id(), id()), ""),
+            None => (format!("{:016x}{:016x}", random_span_id(), random_span_id()), ""),
         };
-        let own = format!("{:016x}", id());
+        let own = format!("{:016x}", random_span_id());
         let times = (review.begun, review.ended);
         let GroupVersionKind { group, version, kind } = &review.kind;
         let attributes = [
@@ -89,7 +89,7 @@ impl SpanBatch {
                 ("kubewright.rule", &rule.rule),
                 ("kubewright.result", result),
             ];
-            let id = format!("{:016x}", id());
+            let id = format!("{:016x}", random_span_id());
             self.span((&trace, &id, &own), ("rule", 1), times, &attributes);
         }
     }
@@ -124,22 +124,22 @@ impl SpanBatch {
         self.spans.push_str(&format!(
             "{{\"traceId\":\"{trace}\",\"spanId\":\"{own}\",\"parentSpanId\":\"{parent}\",\"name\":\"{name}\",\
              \"kind\":{kind},\"startTimeUnixNano\":\"{}\",\"endTimeUnixNano\":\"{}\",\"attributes\":[{}]}}",
-            nanoseconds(begun),
-            nanoseconds(ended),
+            unix_nanoseconds(begun),
+            unix_nanoseconds(ended),
             attributes.join(",")
         ));
     }
 }
 
-fn nanoseconds(time: SystemTime) -> u128 {
+fn unix_nanoseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
 /// Returns a number that no other span has, here or elsewhere.
-fn id() -> u64 {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
+fn random_span_id() -> u64 {
+    static SPAN_COUNT: AtomicU64 = AtomicU64::new(0);
     // The keys of the hasher are random.
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u64(COUNT.fetch_add(1, Ordering::Relaxed));
+    hasher.write_u64(SPAN_COUNT.fetch_add(1, Ordering::Relaxed));
     hasher.finish().max(1)
 }

@@ -7,18 +7,18 @@ use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent};
 use kubewright_value::Value;
 use tokio::time::Instant;
 
-use super::compare::repaired;
-use super::object;
+use super::compare::repaired_configuration;
+use super::json_object;
 use super::rewrites::Rewrites;
 use crate::jitter::jitter;
 use crate::log::LogLevel;
-use crate::reread::reread;
+use crate::reread::refresh_object;
 use crate::{ServeSettings, ServerState, clock};
 
 /// The longest wait before a write that our own rules want.
-const APART: Duration = Duration::from_millis(150);
+const MAX_WEBHOOK_WRITE_JITTER: Duration = Duration::from_millis(150);
 /// How long a change of somebody else stands, before the random part.
-const SETTLING: Duration = Duration::from_millis(500);
+const FOREIGN_CHANGE_DELAY: Duration = Duration::from_millis(500);
 
 /// The mutating configuration or the validating one.
 pub(super) struct WebhookConfiguration {
@@ -88,8 +88,8 @@ impl WebhookConfiguration {
         }
         // Everything is looked at once more when it is due: what is wanted may be something else by then.
         let due = *self.due.get_or_insert_with(|| match is_ours {
-            true => now + jitter(APART),
-            false => now + SETTLING + jitter(APART * 2),
+            true => now + jitter(MAX_WEBHOOK_WRITE_JITTER),
+            false => now + FOREIGN_CHANGE_DELAY + jitter(MAX_WEBHOOK_WRITE_JITTER * 2),
         });
         if now < due {
             return Ok(Some(due - now));
@@ -102,7 +102,7 @@ impl WebhookConfiguration {
     /// Returns what is to be written.
     fn differs(&self, settings: &ServeSettings, wanted: &Value) -> Option<Value> {
         match self.store.get("", &settings.name) {
-            Some(actual) => repaired(&actual, wanted, settings.tls_folder.is_some()),
+            Some(actual) => repaired_configuration(&actual, wanted, settings.tls_folder.is_some()),
             None => Some(wanted.clone()),
         }
     }
@@ -141,7 +141,7 @@ impl WebhookConfiguration {
                 Ok(())
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {
-                reread(client, &path, &self.store).await.map_err(|error| error.to_string())
+                refresh_object(client, &path, &self.store).await.map_err(|error| error.to_string())
             }
             Err(error) if error.is_invalid() => self.refuse(state, &new, &error.to_string()),
             Err(error) => Err(error.to_string()),
@@ -188,25 +188,25 @@ impl WebhookConfiguration {
         let Some(configuration) = self.store.get("", &state.settings.name) else { return };
         let events = GroupVersionResource::new("", "v1", "events").within("default");
         // It is in the log and counted already; who may not write Events misses nothing else.
-        let _ = client.create(&events, &event(&configuration, message)).await;
+        let _ = client.create(&events, &conflict_event(&configuration, message)).await;
     }
 }
 
 /// Returns an Event about a configuration. Those about what is in no namespace are in `default`.
-fn event(configuration: &Value, message: &str) -> Value {
+fn conflict_event(configuration: &Value, message: &str) -> Value {
     let text = |path: &[&str]| configuration.at(path).cloned().unwrap_or_default();
-    let (name, time) = (text(&["metadata", "name"]), clock::text(SystemTime::now()));
-    let involved = object([
+    let (name, time) = (text(&["metadata", "name"]), clock::rfc3339_seconds(SystemTime::now()));
+    let involved = json_object([
         ("apiVersion", text(&["apiVersion"])),
         ("kind", text(&["kind"])),
         ("name", name.clone()),
         ("uid", text(&["metadata", "uid"])),
     ]);
-    let metadata = object([
+    let metadata = json_object([
         ("generateName", format!("{}-", name.as_str().unwrap_or_default()).into()),
         ("namespace", "default".into()),
     ]);
-    object([
+    json_object([
         ("apiVersion", "v1".into()),
         ("kind", "Event".into()),
         ("metadata", metadata),
@@ -214,7 +214,7 @@ fn event(configuration: &Value, message: &str) -> Value {
         ("type", "Warning".into()),
         ("reason", "WebhookConfigurationFought".into()),
         ("message", message.into()),
-        ("source", object([("component", "kubewright".into())])),
+        ("source", json_object([("component", "kubewright".into())])),
         ("firstTimestamp", time.as_str().into()),
         ("lastTimestamp", time.into()),
         ("count", 1_u64.into()),

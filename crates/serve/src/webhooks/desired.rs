@@ -7,22 +7,23 @@ use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook
 use kubewright_value::{Map, Text, Value};
 
 use super::exempt::Exemptions;
-use super::object;
+use super::json_object;
 use super::targets::WebhookRules;
 use crate::guard;
 
 /// How long the API server waits for an answer unless a rule says otherwise, in seconds.
-const TIMEOUT: u8 = 5;
+const DEFAULT_WEBHOOK_TIMEOUT_SECONDS: u8 = 5;
 /// The longest that it waits.
 const LONGEST: u8 = 30;
 /// How many conditions a webhook may have.
-const MAX_CONDITIONS: usize = 64;
+const MAX_MATCH_CONDITIONS: usize = 64;
 
 /// The domain of the names of webhooks.
-const DOMAIN: &str = "kubewright.dev";
+const WEBHOOK_DOMAIN: &str = "kubewright.dev";
 
 /// By what our configurations are known: a selector of their labels.
-pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
+pub const CONFIGURATION_SELECTOR: &str =
+    "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
 
 /// What the configurations are made from.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ pub struct OwnerRole {
 
 /// Returns the configurations: that of the webhooks that change, then that of those that judge.
 #[must_use]
-pub fn desired(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
+pub fn desired_configurations(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
     let WebhookInputs { name, namespace, labels, kinds, .. } = wanted;
     let spared = Exemptions { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
@@ -87,16 +88,16 @@ pub fn desired(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [
             Door::Mutate => &mut mutating,
             Door::Validate => &mut validating,
         };
-        entries.extend(of_rules(wanted, path, webhook, discovery, &spared));
+        entries.extend(rule_webhooks(wanted, path, webhook, discovery, &spared));
     }
-    validating.extend(checking(wanted));
+    validating.extend(rule_object_webhook(wanted));
     if wanted.hears_bindings {
-        validating.push(binding(wanted, &spared));
+        validating.push(pod_binding_webhook(wanted, &spared));
     }
-    validating.extend(guarding(wanted, &spared));
+    validating.extend(guard_webhook(wanted, &spared));
     [
-        configuration(wanted, "MutatingWebhookConfiguration", mutating),
-        configuration(wanted, "ValidatingWebhookConfiguration", validating),
+        configuration_object(wanted, "MutatingWebhookConfiguration", mutating),
+        configuration_object(wanted, "ValidatingWebhookConfiguration", validating),
     ]
 }
 
@@ -115,7 +116,7 @@ struct WebhookEntry<'e> {
 }
 
 /// Returns the webhook of rules, and its twin for what must not be refused for want of an answer.
-fn of_rules(
+fn rule_webhooks(
     wanted: &WebhookInputs<'_>,
     path: &str,
     webhook: &Webhook,
@@ -127,12 +128,16 @@ fn of_rules(
         asked.extend(&kept_apart);
     }
     let entry = |rules: WebhookRules, fails: bool, is_twin: bool| WebhookEntry {
-        name: name_of(webhook, is_twin),
+        name: webhook_name(webhook, is_twin),
         path,
         rules,
         fails,
         door: webhook.door,
-        timeout: if webhook.timeout == 0 { TIMEOUT } else { webhook.timeout.min(LONGEST) },
+        timeout: if webhook.timeout == 0 {
+            DEFAULT_WEBHOOK_TIMEOUT_SECONDS
+        } else {
+            webhook.timeout.min(LONGEST)
+        },
         namespaces: spared.namespaces(&webhook.namespaces, fails),
         objects: webhook.objects.clone(),
         conditions: webhook
@@ -153,28 +158,29 @@ fn of_rules(
 
 /// Rule objects are checked before they are stored. Only kinds of ours are asked about, so nothing else can be held
 /// up, and no namespace is left out: a rule that does not work helps nobody anywhere.
-fn checking(wanted: &WebhookInputs<'_>) -> Option<Value> {
+fn rule_object_webhook(wanted: &WebhookInputs<'_>) -> Option<Value> {
     let mut rules = WebhookRules::default();
     let operations: Operations = [Operation::Create, Operation::Update].into_iter().collect();
     for kind in wanted.checked.iter().filter(|kind| kind.role != WatchRole::Shared) {
         rules.add(&kind.group.into(), &"*".into(), kind.resource, "", operations);
     }
-    let entry = WebhookEntry { fails: true, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
+    let entry =
+        WebhookEntry { fails: true, ..plain_entry(format!("rules.{WEBHOOK_DOMAIN}"), "rules", rules) };
     (!entry.rules.is_empty()).then(|| entry.value(wanted))
 }
 
-fn binding(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Value {
+fn pod_binding_webhook(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Value {
     let mut rules = WebhookRules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
-    let entry = plain(format!("binding.{DOMAIN}"), "binding", rules);
+    let entry = plain_entry(format!("binding.{WEBHOOK_DOMAIN}"), "binding", rules);
     let namespaces = spared.namespaces(&Value::Null, false);
     // What is written is written to the pod, and not when the binding is only tried.
     WebhookEntry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
 
 /// Whoever may label a namespace could take it out of everything, so that label is guarded.
-fn guarding(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Option<Value> {
-    let condition = guard::condition(&wanted.labels, wanted.exempt)?;
+fn guard_webhook(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Option<Value> {
+    let condition = guard::guard_condition(&wanted.labels, wanted.exempt)?;
     let mut rules = WebhookRules::default();
     let operations = [Operation::Create, Operation::Update].into_iter().collect();
     // Whoever writes a part writes the labels with it.
@@ -186,20 +192,20 @@ fn guarding(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Option<Value
         // Not by labels: a namespace is known by the labels that it is about to have.
         namespaces: spared.named_namespaces(),
         conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
-        ..plain(format!("guard.{DOMAIN}"), "guard", rules)
+        ..plain_entry(format!("guard.{WEBHOOK_DOMAIN}"), "guard", rules)
     };
     Some(entry.value(wanted))
 }
 
-fn plain(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_> {
+fn plain_entry(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_> {
     WebhookEntry {
         name,
         path,
         rules,
         fails: false,
         door: Door::Validate,
-        timeout: TIMEOUT,
-        namespaces: object([]),
+        timeout: DEFAULT_WEBHOOK_TIMEOUT_SECONDS,
+        namespaces: json_object([]),
         objects: Value::Null,
         conditions: Vec::new(),
         side_effects: "None",
@@ -208,11 +214,11 @@ fn plain(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_> {
 
 impl WebhookEntry<'_> {
     fn value(&self, wanted: &WebhookInputs<'_>) -> Value {
-        let objects = if self.objects.is_null() { object([]) } else { self.objects.clone() };
+        let objects = if self.objects.is_null() { json_object([]) } else { self.objects.clone() };
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
         put("name", self.name.as_str().into());
-        put("clientConfig", client(wanted, self.path));
+        put("clientConfig", client_config(wanted, self.path));
         put("rules", self.rules.value());
         put("failurePolicy", if self.fails { "Fail" } else { "Ignore" }.into());
         put("matchPolicy", "Equivalent".into());
@@ -225,35 +231,35 @@ impl WebhookEntry<'_> {
             put("reinvocationPolicy", "IfNeeded".into());
         }
         if !self.conditions.is_empty() {
-            put("matchConditions", conditions(&self.conditions));
+            put("matchConditions", match_conditions_value(&self.conditions));
         }
         map.into()
     }
 }
 
 /// The API server takes so many conditions and no more; what is over goes into the last one.
-fn conditions(all: &[(Text, Text)]) -> Value {
+fn match_conditions_value(all: &[(Text, Text)]) -> Value {
     let one = |(name, expression): &(Text, Text)| {
-        object([("name", name.clone().into()), ("expression", expression.clone().into())])
+        json_object([("name", name.clone().into()), ("expression", expression.clone().into())])
     };
-    if all.len() <= MAX_CONDITIONS {
+    if all.len() <= MAX_MATCH_CONDITIONS {
         return Value::array(all.iter().map(one).collect());
     }
-    let (first, last) = all.split_at(MAX_CONDITIONS - 1);
+    let (first, last) = all.split_at(MAX_MATCH_CONDITIONS - 1);
     let joined: Vec<String> = last.iter().map(|(_, expression)| format!("({expression})")).collect();
     let name = last.first().map(|(name, _)| name.clone()).unwrap_or_default();
     let last = one(&(name, joined.join(" && ").into()));
     Value::array(first.iter().map(one).chain([last]).collect())
 }
 
-fn client(wanted: &WebhookInputs<'_>, path: &str) -> Value {
+fn client_config(wanted: &WebhookInputs<'_>, path: &str) -> Value {
     let mut map = Map::new();
     match &wanted.address {
         WebhookAddress::Url(url) => {
             map.insert("url".into(), format!("{}/{path}", url.trim_end_matches('/')).into());
         }
         WebhookAddress::Service { namespace, name } => {
-            let service = object([
+            let service = json_object([
                 ("namespace", namespace.as_str().into()),
                 ("name", name.as_str().into()),
                 ("path", format!("/{path}").into()),
@@ -268,12 +274,12 @@ fn client(wanted: &WebhookInputs<'_>, path: &str) -> Value {
     map.into()
 }
 
-fn configuration(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
+fn configuration_object(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
     let mut metadata = Map::new();
     metadata.insert("name".into(), wanted.name.into());
     metadata.insert(
         "labels".into(),
-        object([
+        json_object([
             ("app.kubernetes.io/name", "kubewright".into()),
             ("app.kubernetes.io/instance", wanted.name.into()),
             ("app.kubernetes.io/component", "webhooks".into()),
@@ -281,11 +287,11 @@ fn configuration(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -
         ]),
     );
     if let Some(certificate) = wanted.injected_from {
-        let annotation = object([("cert-manager.io/inject-ca-from", certificate.into())]);
+        let annotation = json_object([("cert-manager.io/inject-ca-from", certificate.into())]);
         metadata.insert("annotations".into(), annotation);
     }
     if let Some(owner) = &wanted.owner {
-        let reference = object([
+        let reference = json_object([
             ("apiVersion", "rbac.authorization.k8s.io/v1".into()),
             ("kind", "ClusterRole".into()),
             ("name", owner.name.clone().into()),
@@ -293,7 +299,7 @@ fn configuration(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -
         ]);
         metadata.insert("ownerReferences".into(), Value::array(vec![reference]));
     }
-    object([
+    json_object([
         ("apiVersion", "admissionregistration.k8s.io/v1".into()),
         ("kind", kind.into()),
         ("metadata", metadata.into()),
@@ -301,22 +307,22 @@ fn configuration(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -
     ])
 }
 
-fn name_of(webhook: &Webhook, is_twin: bool) -> String {
+fn webhook_name(webhook: &Webhook, is_twin: bool) -> String {
     let door = match webhook.door {
         Door::Mutate => "patch",
         Door::Validate => "judge",
     };
     let twin = if is_twin { "-spared" } else { "" };
     match (&webhook.own, webhook.door, webhook.fails) {
-        (Some(own), _, _) => format!("{}.{door}{twin}.{DOMAIN}", label(own)),
-        (None, Door::Mutate, false) => format!("{door}.{DOMAIN}"),
-        (None, _, true) => format!("{door}-fail{twin}.{DOMAIN}"),
-        (None, Door::Validate, false) => format!("{door}-ignore.{DOMAIN}"),
+        (Some(own), _, _) => format!("{}.{door}{twin}.{WEBHOOK_DOMAIN}", dns_label(own)),
+        (None, Door::Mutate, false) => format!("{door}.{WEBHOOK_DOMAIN}"),
+        (None, _, true) => format!("{door}-fail{twin}.{WEBHOOK_DOMAIN}"),
+        (None, Door::Validate, false) => format!("{door}-ignore.{WEBHOOK_DOMAIN}"),
     }
 }
 
 /// Returns `name` as part of a domain: unchanged if it can be one, else told apart from others by a number.
-fn label(name: &str) -> String {
+fn dns_label(name: &str) -> String {
     const LONGEST: usize = 180;
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {

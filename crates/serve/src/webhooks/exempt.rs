@@ -8,13 +8,13 @@
 use kubewright_engine::Watched;
 use kubewright_value::{Map, Text, Value, json};
 
-use super::object;
+use super::json_object;
 
 /// The namespaces, besides our own.
-const NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
+const EXEMPT_NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
 
 /// The kinds, by group and resource; `*` is all of the group.
-const KINDS: [(&str, &str); 9] = [
+const EXEMPT_RESOURCES: [(&str, &str); 9] = [
     ("", "nodes"),
     ("", "events"),
     ("events.k8s.io", "events"),
@@ -41,7 +41,7 @@ impl Exemptions<'_> {
     /// Returns whether a rule for `group`, which may be `*`, and `resource`, which may not, is about a spared kind.
     pub(super) fn has(&self, group: &str, resource: &str) -> bool {
         let own = self.kinds.iter().map(|kind| (kind.group, kind.resource));
-        KINDS.into_iter().chain(own).any(|(spared, name)| match (group, name) {
+        EXEMPT_RESOURCES.into_iter().chain(own).any(|(spared, name)| match (group, name) {
             // Reviews are all that the groups have of which everything is spared.
             ("*", "*") => resource.ends_with("reviews"),
             ("*", _) => resource == name,
@@ -54,7 +54,7 @@ impl Exemptions<'_> {
     pub(super) fn condition(&self) -> (Text, Text) {
         let own = self.kinds.iter().map(|kind| (kind.group, kind.resource));
         let (groups, kinds): (Vec<_>, Vec<_>) =
-            KINDS.into_iter().chain(own).partition(|(_, name)| *name == "*");
+            EXEMPT_RESOURCES.into_iter().chain(own).partition(|(_, name)| *name == "*");
         let groups = groups.into_iter().map(|(group, _)| json::quote(group));
         let mut kinds: Vec<String> =
             kinds.into_iter().map(|(group, name)| json::quote(&format!("{name}.{group}"))).collect();
@@ -104,14 +104,14 @@ impl Exemptions<'_> {
     fn outside(&self, fails: bool) -> Value {
         let mut names = vec![self.namespace];
         if fails {
-            names.extend(NAMESPACES.into_iter().filter(|name| *name != self.namespace));
+            names.extend(EXEMPT_NAMESPACES.into_iter().filter(|name| *name != self.namespace));
         }
         not_in("kubernetes.io/metadata.name", names.into_iter().map(Value::from).collect())
     }
 }
 
 fn not_in(key: &str, values: Vec<Value>) -> Value {
-    object([("key", key.into()), ("operator", "NotIn".into()), ("values", Value::array(values))])
+    json_object([("key", key.into()), ("operator", "NotIn".into()), ("values", Value::array(values))])
 }
 
 /// Adds `expressions` to a selector; null is the selector of everything.

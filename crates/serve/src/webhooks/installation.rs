@@ -13,7 +13,7 @@ use super::OwnerRole;
 use crate::ServeSettings;
 
 /// An annotation of the ClusterRole: `off` keeps the webhooks away while an operator needs the door open.
-pub const WEBHOOKS: &str = "kubewright.dev/webhooks";
+pub const WEBHOOKS_ANNOTATION: &str = "kubewright.dev/webhooks";
 
 /// What tells whether we are installed.
 pub(super) struct Installation {
@@ -35,7 +35,7 @@ impl Installation {
                 }
             }));
             let path = resource.only("", name);
-            tokio::spawn(kubewright_cluster::keep(
+            tokio::spawn(kubewright_cluster::run_reflector(
                 client.clone(),
                 path,
                 Arc::clone(&store),
@@ -72,7 +72,7 @@ impl Installation {
         let role = self.role.get("", &self.role_name);
         let namespace = self.namespace.get("", &self.namespace_name);
         let is_off = role.as_ref().is_some_and(|role| {
-            role.at(&["metadata", "annotations", WEBHOOKS]).and_then(Value::as_str) == Some("off")
+            role.at(&["metadata", "annotations", WEBHOOKS_ANNOTATION]).and_then(Value::as_str) == Some("off")
         });
         is_off || is_gone(role.as_ref(), &self.had_role) || is_gone(namespace.as_ref(), &self.had_namespace)
     }

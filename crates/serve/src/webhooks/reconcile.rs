@@ -14,17 +14,19 @@ use tokio::time::{Instant, timeout};
 
 use super::configuration::WebhookConfiguration;
 use super::installation::Installation;
-use super::{WebhookAddress, WebhookInputs, desired, originals, resources};
+use super::{
+    WebhookAddress, WebhookInputs, desired_configurations, installed_upstream_webhooks, webhook_resources,
+};
 use crate::log::LogLevel;
-use crate::reread::reread;
+use crate::reread::refresh_object;
 use crate::{ServerState, Snapshot};
 
 /// How often everything is looked at without a reason.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const WEBHOOK_RESYNC_INTERVAL: Duration = Duration::from_secs(30);
+const MAX_WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Keeps the configurations as the rules of `state` want them, for ever. `snapshots` changes when the rules have.
-pub async fn keep(
+pub async fn reconcile_webhooks(
     state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
@@ -48,7 +50,7 @@ pub async fn keep(
             Err(error) => {
                 let line = keeper.state.log.line(LogLevel::Error, "cannot keep the webhook configurations");
                 line.text("error", &error).write();
-                wait = (wait * 2).min(LONGEST_WAIT);
+                wait = (wait * 2).min(MAX_WEBHOOK_BACKOFF);
                 wait
             }
         };
@@ -87,14 +89,14 @@ impl WebhookReconciler {
         let name = state.settings.name.clone();
         let watch = |resource: &GroupVersionResource, store: &Arc<Store>, is_named: bool| {
             let path = if is_named { resource.only("", &name) } else { resource.all() };
-            tokio::spawn(kubewright_cluster::keep(
+            tokio::spawn(kubewright_cluster::run_reflector(
                 client.clone(),
                 path,
                 Arc::clone(store),
                 WatchPolicy::default(),
             ));
         };
-        let configurations = resources().map(|resource| {
+        let configurations = webhook_resources().map(|resource| {
             let store = Arc::new(Store::default());
             watch(&resource, &store, true);
             WebhookConfiguration::new(resource, store)
@@ -130,7 +132,7 @@ impl WebhookReconciler {
     /// Brings both configurations nearer to what they should be, and returns when to look again.
     async fn look(&mut self) -> Result<Duration, String> {
         if !self.configurations.iter().all(|one| one.store.is_synced()) || !self.installation.is_known() {
-            return Ok(LONGEST_WAIT);
+            return Ok(MAX_WEBHOOK_BACKOFF);
         }
         if self.installation.is_leaving() {
             return self.leave().await;
@@ -145,7 +147,7 @@ impl WebhookReconciler {
         let found = self.find_originals().await;
         let snapshot = self.state.snapshot.load_full();
         let wanted = self.wanted(&snapshot, bundle.as_deref().filter(|_| is_told), &found);
-        let wanted = desired(&wanted, &resources);
+        let wanted = desired_configurations(&wanted, &resources);
         let mut is_settled = true;
         for (place, wanted) in wanted.into_iter().enumerate() {
             let Some(configuration) = self.configurations.get_mut(place) else { continue };
@@ -200,34 +202,40 @@ impl WebhookReconciler {
     /// Returns the resources that there are, asked for anew where definitions have changed since. A definition counts
     /// a little later than it is there, so it is asked once more.
     async fn discover(&mut self) -> Result<(Arc<DiscoveredResources>, Duration), String> {
-        const AGAIN: Duration = Duration::from_millis(1500);
-        const LONGEST: Duration = Duration::from_secs(300);
+        const DISCOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(1500);
+        const DISCOVERY_TTL: Duration = Duration::from_secs(300);
         let digest = self.definitions.digest();
         let now = Instant::now();
         let (is_new, since) = match self.discovered {
-            Some((known, since)) if known == digest && now.duration_since(since) < LONGEST => (false, since),
+            Some((known, since)) if known == digest && now.duration_since(since) < DISCOVERY_TTL => {
+                (false, since)
+            }
             _ => (true, now),
         };
         self.discovered = Some((digest, since));
         let age = now.duration_since(since);
-        let resources = if is_new || age < AGAIN * 3 {
+        let resources = if is_new || age < DISCOVERY_RETRY_INTERVAL * 3 {
             self.discovery.refreshed().await
         } else {
             self.discovery.resources().await
         };
-        let pause = if age < AGAIN * 3 { AGAIN } else { LOOK_AGAIN };
+        let pause = if age < DISCOVERY_RETRY_INTERVAL * 3 {
+            DISCOVERY_RETRY_INTERVAL
+        } else {
+            WEBHOOK_RESYNC_INTERVAL
+        };
         resources.map(|resources| (resources, pause)).map_err(|error| error.to_string())
     }
 
     /// Returns the webhook configurations of the programs that our languages come from. Looked for once a minute.
     async fn find_originals(&mut self) -> Vec<String> {
-        const EVERY: Duration = Duration::from_secs(60);
+        const UPSTREAM_CHECK_INTERVAL: Duration = Duration::from_secs(60);
         if let Some((time, found)) = &self.originals
-            && time.elapsed() < EVERY
+            && time.elapsed() < UPSTREAM_CHECK_INTERVAL
         {
             return found.clone();
         }
-        let found = originals(&self.client, &self.state.snapshot.load()).await;
+        let found = installed_upstream_webhooks(&self.client, &self.state.snapshot.load()).await;
         let known = self.originals.take().map(|(_, known)| known).unwrap_or_default();
         for name in found.iter().filter(|name| !known.contains(name)) {
             let message =
@@ -258,8 +266,8 @@ impl WebhookReconciler {
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.to_string()),
             }
-            let _ = reread(&self.client, &path, &configuration.store).await;
+            let _ = refresh_object(&self.client, &path, &configuration.store).await;
         }
-        Ok(LOOK_AGAIN)
+        Ok(WEBHOOK_RESYNC_INTERVAL)
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How many times in a row.
-const AT_ONCE: usize = 5;
+const MAX_REPAIRS_PER_WINDOW: usize = 5;
 /// In how long, and how long is waited then.
-const WINDOW: Duration = Duration::from_secs(60);
+const REPAIR_WINDOW: Duration = Duration::from_secs(60);
 
 /// When a configuration was put right.
 #[derive(Debug, Default)]
@@ -25,12 +25,12 @@ impl Rewrites {
     pub(crate) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let since = now.duration_since(*self.times.back()?);
         // Who has been quiet for two minutes has given up.
-        if since >= WINDOW * 2 {
+        if since >= REPAIR_WINDOW * 2 {
             self.is_fought = false;
         }
-        self.times.retain(|time| now.duration_since(*time) < WINDOW);
-        self.is_fought |= self.times.len() >= AT_ONCE;
-        let left = WINDOW.saturating_sub(since);
+        self.times.retain(|time| now.duration_since(*time) < REPAIR_WINDOW);
+        self.is_fought |= self.times.len() >= MAX_REPAIRS_PER_WINDOW;
+        let left = REPAIR_WINDOW.saturating_sub(since);
         (self.is_fought && !left.is_zero()).then_some(left)
     }
 
@@ -41,7 +41,7 @@ impl Rewrites {
 
     /// It was put right.
     pub(crate) fn add(&mut self, now: Instant) {
-        self.times.retain(|time| now.duration_since(*time) < WINDOW);
+        self.times.retain(|time| now.duration_since(*time) < REPAIR_WINDOW);
         self.times.push_back(now);
     }
 }

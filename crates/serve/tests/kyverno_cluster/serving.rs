@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Client, Config};
 use kubewright_controlplane::{CommandOutput, TestCluster};
 use kubewright_serve::log::LogLevel;
-use kubewright_serve::{ServeSettings, start};
+use kubewright_serve::{ServeSettings, start_server};
 
 use crate::definitions;
 
@@ -29,7 +29,7 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
             runtime.expect("a runtime").block_on(async move {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
-                let server = start(settings(), client).expect("a server");
+                let server = start_server(settings(), client).expect("a server");
                 // A test that fails says why.
                 drop(std::panic::take_hook());
                 sender.send(()).expect("somebody waits");

@@ -9,7 +9,7 @@ use kubewright_cluster::{Client, Config};
 use kubewright_controlplane::TestCluster;
 use kubewright_dialects::Options;
 use kubewright_serve::log::LogLevel;
-use kubewright_serve::{ServeSettings, start};
+use kubewright_serve::{ServeSettings, start_server};
 use kubewright_value::{Value, json};
 
 /// A rule that does not work, and is stored all the same.
@@ -83,7 +83,7 @@ fn serve(cluster: &'static TestCluster) {
             let [first, second] = [address, any].map(|own| {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
-                start(settings(own, address), client).expect("a server")
+                start_server(settings(own, address), client).expect("a server")
             });
             // A test that fails says so itself.
             let _ = std::panic::take_hook();

@@ -10,7 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_cluster::GroupVersionResource;
 use kubewright_controlplane::{Balancer, TestCluster};
 use kubewright_serve::certificates::{
-    CertificateKeys, CertificateStep, CertificateTerms, follow, next, take,
+    CertificateKeys, CertificateStep, CertificateTerms, follow_certificate_folder, next_certificate_step,
+    take_certificate_step,
 };
 use kubewright_serve::{ServeSettings, ServerState};
 use kubewright_value::{Map, Value, json};
@@ -51,9 +52,10 @@ fn certificates_and_their_authority_are_replaced_under_requests_and_none_is_lost
     };
     // An authority whose time is up in a few seconds.
     let terms = CertificateTerms::of(&settings);
-    let old = take(CertificateStep::Make, &CertificateKeys::default(), now() - 44, &terms).expect("keys");
-    let old = take(CertificateStep::Renew, &old, now(), &terms).expect("keys");
-    assert!(matches!(next(Some(&old), now(), None, &terms), CertificateStep::Wait(_)));
+    let old = take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now() - 44, &terms)
+        .expect("keys");
+    let old = take_certificate_step(CertificateStep::Renew, &old, now(), &terms).expect("keys");
+    assert!(matches!(next_certificate_step(Some(&old), now(), None, &terms), CertificateStep::Wait(_)));
     cluster.kubectl(&["create", "-f", "-"], &secret("rotating-tls", "rotating", &old)).expect_success();
 
     let replicas: Vec<Replica> =
@@ -209,13 +211,16 @@ fn a_folder_that_somebody_else_keeps_is_followed() {
         write("tls.key", &keys.key);
         write("ca.crt", &keys.authority);
     };
-    let make = || take(CertificateStep::Make, &CertificateKeys::default(), now(), &terms).expect("keys");
+    let make = || {
+        take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now(), &terms)
+            .expect("keys")
+    };
     let (first, second) = (make(), make());
     let (notices, _told) = tokio::sync::mpsc::channel(1);
     let state = Arc::new(ServerState::new(ServeSettings::default(), notices));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    runtime.spawn(follow(Arc::clone(&state), folder.clone()));
+    runtime.spawn(follow_certificate_folder(Arc::clone(&state), folder.clone()));
     let bundle = || state.certificates.bundle().borrow().clone();
     let wait = |what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();

@@ -52,9 +52,9 @@ impl Replica {
         let runtime = runtime.expect("a runtime");
         let address = runtime.block_on(async {
             tokio::spawn(async move { while told.recv().await.is_some() {} });
-            tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()));
+            tokio::spawn(certificates::reconcile_certificates(Arc::clone(&state), client.clone()));
             let discovery = Arc::new(Discovery::new(client.clone()));
-            tokio::spawn(webhooks::keep(Arc::clone(&state), client, discovery, seen));
+            tokio::spawn(webhooks::reconcile_webhooks(Arc::clone(&state), client, discovery, seen));
             let server = WebhookServer::bind(Arc::clone(&state)).expect("addresses");
             let address = server.address().expect("an address");
             balancer.add(address, server.health_address().expect("an address"));

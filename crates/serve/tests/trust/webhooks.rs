@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use kubewright_cluster::{Discovery, GroupVersionResource};
 use kubewright_controlplane::{Balancer, ControlPlaneComponent, TestCluster};
 use kubewright_engine::{Door, Operation, Target, TargetName, WatchRole, Watched, Webhook};
-use kubewright_serve::webhooks::{WEBHOOKS, WebhookAddress, WebhookInputs, desired};
+use kubewright_serve::webhooks::{
+    WEBHOOKS_ANNOTATION, WebhookAddress, WebhookInputs, desired_configurations,
+};
 use kubewright_value::{Text, Value};
 
 use crate::replica::{POLICY, Replica, client, get, settings, time};
@@ -197,14 +199,14 @@ fn configurations_go_with_the_role_that_owns_them_and_come_back_with_it() {
     installed.cluster.kubectl(&again, "").expect_success();
     installed.cluster.wait_until("they are back", || installed.exist());
 
-    let off = format!("{WEBHOOKS}=off");
+    let off = format!("{WEBHOOKS_ANNOTATION}=off");
     installed.cluster.kubectl(&["annotate", "clusterrole", "leaving", &off], "").expect_success();
     let gone = time(&installed.cluster, "they are gone", || installed.are_gone());
     println!("switched off after {gone:?}");
     installed.stays_gone();
     installed
         .cluster
-        .kubectl(&["annotate", "clusterrole", "leaving", &format!("{WEBHOOKS}-")], "")
+        .kubectl(&["annotate", "clusterrole", "leaving", &format!("{WEBHOOKS_ANNOTATION}-")], "")
         .expect_success();
     installed.cluster.wait_until("they are back", || installed.exist());
 
@@ -355,7 +357,8 @@ fn every_configuration_is_one_that_the_api_server_takes() {
             owner: None,
             injected_from: Some("a/b"),
         };
-        for (wanted, plural) in desired(&wanted, &resources).iter().zip([MUTATING, VALIDATING]) {
+        for (wanted, plural) in desired_configurations(&wanted, &resources).iter().zip([MUTATING, VALIDATING])
+        {
             let mut path = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural).all();
             path.query.push(("dryRun".into(), "All".into()));
             let made = runtime.block_on(client.create(&path, wanted)).expect("it is taken");

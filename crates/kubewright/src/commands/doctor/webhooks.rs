@@ -2,7 +2,9 @@
 
 use kubewright_cluster::{DiscoveredResources, Error};
 use kubewright_engine::{InCluster, WatchRole};
-use kubewright_serve::webhooks::{WEBHOOKS, WebhookAddress, WebhookInputs, desired};
+use kubewright_serve::webhooks::{
+    WEBHOOKS_ANNOTATION, WebhookAddress, WebhookInputs, desired_configurations,
+};
 use kubewright_value::Value;
 
 use super::admission_policies;
@@ -37,7 +39,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 fn held(view: &View, findings: &mut Findings) {
     let Ok(Some(role)) = &view.role else { return };
-    if text(role, &["metadata", "annotations", WEBHOOKS]) == "off" {
+    if text(role, &["metadata", "annotations", WEBHOOKS_ANNOTATION]) == "off" {
         let why = "the webhooks are held off: no rule is asked until somebody lets them come back";
         findings.bad("held", why, "`kubewright rescue --resume`");
     }
@@ -84,7 +86,7 @@ pub(super) fn wanted(view: &View, resources: &DiscoveredResources) -> [Value; 2]
         owner: None,
         injected_from: None,
     };
-    desired(&wanted, resources)
+    desired_configurations(&wanted, resources)
 }
 
 fn differences(wanted: &[(&str, &Value)], actual: &[(&str, &Value)]) -> Vec<String> {

@@ -49,8 +49,12 @@ fn run(arguments: &BenchArguments) -> Result<bool, String> {
         let pod = &pods.allowed;
         match part {
             BenchPart::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
-            BenchPart::Spike => spike::spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
-            BenchPart::Memory => memory::memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
+            BenchPart::Spike => {
+                spike::measure_spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?
+            }
+            BenchPart::Memory => {
+                memory::measure_memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?
+            }
         }
     }
     Ok(limits.print())
@@ -64,12 +68,12 @@ fn under_load(
     pods: &arguments::Pods,
     limits: &mut BenchLimits,
 ) -> Result<(), String> {
-    let nothing = programs.nothing(scratch)?;
+    let nothing = programs.allow_all(scratch)?;
     let ours = programs.serve(scratch, "load", &arguments.policies)?;
     for (title, pod, is_allowed) in [("allowed", &pods.allowed, true), ("denied", &pods.denied, false)] {
         let subjects = [
             MeasuredServer::new(
-                "nothing",
+                "allow-all",
                 &nothing,
                 Reviews::of_pod(pod, "shop", true),
                 arguments.connections,
@@ -86,12 +90,12 @@ fn under_load(
         }
         let size = subjects.first().map_or(0, |subject| subject.reviews.size());
         println!("\n## A Pod of {} bytes, {title} (review of {size} bytes)\n", pod.len());
-        table::head();
+        table::print_table_head();
         let rates = arguments.rates.iter().map(|rate| Load::Rate(*rate));
         for load in rates.chain([Load::Saturation(arguments.under_way)]) {
             let seconds = Duration::from_secs(arguments.seconds);
             let figures = measure(runtime, &subjects, load, seconds, arguments.rounds);
-            table::rows(load, &subjects, &figures);
+            table::print_table_rows(load, &subjects, &figures);
             limits.load(title, load, &figures);
         }
     }

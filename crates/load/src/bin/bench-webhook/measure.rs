@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use crate::servers::RunningServer;
 
 /// How long a request may take before it counts as lost.
-const LIMIT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How requests leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ impl<'a> MeasuredServer<'a> {
         let start = Instant::now();
         loop {
             match runtime.block_on(self.request(0)) {
-                RequestOutcome::Wrong(reason) if start.elapsed() > LIMIT => {
+                RequestOutcome::Wrong(reason) if start.elapsed() > REQUEST_TIMEOUT => {
                     return Err(format!("{} does not answer as it should: {reason}", self.name));
                 }
                 RequestOutcome::Wrong(_) | RequestOutcome::Refused => {
@@ -81,7 +81,7 @@ impl<'a> MeasuredServer<'a> {
         let (client, reviews) = (Arc::clone(&self.client), self.reviews.clone());
         let (id, body) = reviews.get(number);
         async move {
-            let answer = client.post("/validate?timeout=10s", body, LIMIT).await;
+            let answer = client.post("/validate?timeout=10s", body, REQUEST_TIMEOUT).await;
             reviews.judge(&id, answer)
         }
     }

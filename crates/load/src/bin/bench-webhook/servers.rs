@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kubewright_load::{LoadTarget, ServerProcess, free_address};
 
 /// How long a server may take to write its certificate.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where the programs are.
 pub(crate) struct BenchPrograms {
@@ -47,7 +47,7 @@ impl BenchPrograms {
             "--bin",
             "kubewright",
             "--bin",
-            "nothing",
+            "allow-all",
         ]);
         command.arg("--target-dir").arg(folder.parent().unwrap_or(&folder));
         let status = command.current_dir(env!("CARGO_MANIFEST_DIR")).status();
@@ -58,11 +58,11 @@ impl BenchPrograms {
     }
 
     /// Starts the server that does nothing.
-    pub(crate) fn nothing(&self, scratch: &Scratch) -> Result<RunningServer, String> {
-        let address = address()?;
-        let mut command = Command::new(self.folder.join("nothing"));
+    pub(crate) fn allow_all(&self, scratch: &Scratch) -> Result<RunningServer, String> {
+        let address = free_loopback_address()?;
+        let mut command = Command::new(self.folder.join("allow-all"));
         command.args(["--address", &address.to_string()]);
-        start(command, address, &scratch.file("nothing.crt"))
+        start_server_process(command, address, &scratch.file("allow-all.crt"))
     }
 
     /// Starts ours with the rules in `policies`, which is a file or a folder.
@@ -72,7 +72,7 @@ impl BenchPrograms {
         name: &str,
         policies: &Path,
     ) -> Result<RunningServer, String> {
-        let address = address()?;
+        let address = free_loopback_address()?;
         let mut command = Command::new(self.folder.join("kubewright"));
         command.args(["serve", "--offline", "--address", &address.to_string()]);
         command.args(["--health-address", &free_address().map_err(|error| error.to_string())?.to_string()]);
@@ -80,7 +80,7 @@ impl BenchPrograms {
         let log =
             fs::File::create(scratch.file(&format!("{name}.log"))).map_err(|error| error.to_string())?;
         command.stderr(log.try_clone().map_err(|error| error.to_string())?).stdout(log);
-        start(command, address, &scratch.file(&format!("{name}.crt")))
+        start_server_process(command, address, &scratch.file(&format!("{name}.crt")))
     }
 }
 
@@ -102,7 +102,11 @@ impl Drop for Scratch {
     }
 }
 
-fn start(mut command: Command, address: SocketAddr, authorities: &Path) -> Result<RunningServer, String> {
+fn start_server_process(
+    mut command: Command,
+    address: SocketAddr,
+    authorities: &Path,
+) -> Result<RunningServer, String> {
     command.arg("--write-ca").arg(authorities).stdin(Stdio::null());
     let started = Instant::now();
     let words = format!("{command:?}");
@@ -116,13 +120,13 @@ fn start(mut command: Command, address: SocketAddr, authorities: &Path) -> Resul
         if let Ok(Some(code)) = server.ended() {
             return Err(format!("{words} ended with {code:?}"));
         }
-        if started.elapsed() > PATIENCE {
-            return Err(format!("{words} does not listen after {} s", PATIENCE.as_secs()));
+        if started.elapsed() > START_TIMEOUT {
+            return Err(format!("{words} does not listen after {} s", START_TIMEOUT.as_secs()));
         }
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-fn address() -> Result<SocketAddr, String> {
+fn free_loopback_address() -> Result<SocketAddr, String> {
     free_address().map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::certificates::take;
+use crate::certificates::take_certificate_step;
 
 const NOW: i64 = 1_794_794_216;
 const DAY: i64 = 86_400;
@@ -12,7 +12,7 @@ fn terms() -> CertificateTerms {
 }
 
 fn after(step: CertificateStep, keys: &CertificateKeys, now: i64) -> CertificateKeys {
-    take(step, keys, now, &terms()).unwrap()
+    take_certificate_step(step, keys, now, &terms()).unwrap()
 }
 
 fn made() -> CertificateKeys {
@@ -21,7 +21,7 @@ fn made() -> CertificateKeys {
 
 #[track_caller]
 fn check(keys: &CertificateKeys, now: i64, adopted: Option<u64>, want: CertificateStep) {
-    assert_eq!(next(Some(keys), now, adopted.map(Duration::from_secs), &terms()), want);
+    assert_eq!(next_certificate_step(Some(keys), now, adopted.map(Duration::from_secs), &terms()), want);
 }
 
 fn change(keys: &CertificateKeys, change: impl FnOnce(&mut CertificateKeys)) -> CertificateKeys {
@@ -32,7 +32,7 @@ fn change(keys: &CertificateKeys, change: impl FnOnce(&mut CertificateKeys)) -> 
 
 #[test]
 fn nothing_at_all_is_made() {
-    assert_eq!(next(None, NOW, None, &terms()), CertificateStep::Make);
+    assert_eq!(next_certificate_step(None, NOW, None, &terms()), CertificateStep::Make);
     check(&CertificateKeys::default(), NOW, None, CertificateStep::Make);
 }
 
@@ -92,7 +92,8 @@ fn every_certificate_on_the_way_is_trusted_by_the_bundle_before_and_after() {
         let der = first_certificate(&served.certificate).unwrap();
         let authorities = [&bundle.authority, &bundle.old_authority];
         authorities.into_iter().filter_map(|text| first_certificate(text)).any(|authority| {
-            trust(&der, &x509::certificate(&der).unwrap(), &authority, &terms()) == CertificateTrust::All
+            certificate_trust(&der, &x509::certificate(&der).unwrap(), &authority, &terms())
+                == CertificateTrust::All
         })
     };
     assert!(believes(&announced, &keys) && believes(&announced, &switched) && believes(&switched, &keys));
@@ -168,10 +169,13 @@ fn what_has_ended_is_replaced() {
 #[test]
 fn a_new_name_is_a_new_certificate_unless_the_old_one_is_too_young() {
     let terms = CertificateTerms { names: vec!["elsewhere.shop.svc".to_owned()], ..terms() };
-    assert_eq!(next(Some(&made()), NOW, None, &terms), CertificateStep::Wait(NOW + 60));
-    assert_eq!(next(Some(&made()), NOW + 60, None, &terms), CertificateStep::Renew);
-    let renewed = take(CertificateStep::Renew, &made(), NOW + 60, &terms).unwrap();
-    assert_eq!(next(Some(&renewed), NOW + 60, None, &terms), CertificateStep::Wait(NOW + 60 + 20 * DAY));
+    assert_eq!(next_certificate_step(Some(&made()), NOW, None, &terms), CertificateStep::Wait(NOW + 60));
+    assert_eq!(next_certificate_step(Some(&made()), NOW + 60, None, &terms), CertificateStep::Renew);
+    let renewed = take_certificate_step(CertificateStep::Renew, &made(), NOW + 60, &terms).unwrap();
+    assert_eq!(
+        next_certificate_step(Some(&renewed), NOW + 60, None, &terms),
+        CertificateStep::Wait(NOW + 60 + 20 * DAY)
+    );
 }
 
 #[test]
@@ -180,12 +184,12 @@ fn every_step_leads_on_and_the_second_replica_finds_it_done() {
     let (mut keys, mut steps) = (None, Vec::new());
     for now in NOW..NOW + 800 {
         loop {
-            let step = next(keys.as_ref(), now, Some(Duration::from_secs(5)), &terms);
+            let step = next_certificate_step(keys.as_ref(), now, Some(Duration::from_secs(5)), &terms);
             if matches!(step, CertificateStep::Wait(_)) {
                 break;
             }
-            let taken = take(step, &keys.unwrap_or_default(), now, &terms).unwrap();
-            assert_ne!(next(Some(&taken), now, None, &terms), step, "at {}", now - NOW);
+            let taken = take_certificate_step(step, &keys.unwrap_or_default(), now, &terms).unwrap();
+            assert_ne!(next_certificate_step(Some(&taken), now, None, &terms), step, "at {}", now - NOW);
             steps.push(step);
             keys = Some(taken);
         }

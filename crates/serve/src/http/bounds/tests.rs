@@ -22,7 +22,7 @@ async fn what_large_bodies_need_is_bounded_together_and_a_light_one_passes_a_hea
     let state = Arc::new(ServerState::new(ServeSettings::default(), notices));
     let body = |values: usize| format!("[{}0]", "0,".repeat(values));
     let soon = || Instant::now() + std::time::Duration::from_millis(50);
-    let half = MAX_READ_MEMORY / MEMORY_PER_VALUE / 2;
+    let half = MAX_PARSED_BYTES / BYTES_PER_VALUE / 2;
     let first = MemoryPermit::take(&state, body(half).as_bytes(), soon()).await;
     assert!(first.is_some());
     // The heaviest takes everything, so it must wait; meanwhile a light one is taken.
@@ -35,6 +35,6 @@ async fn what_large_bodies_need_is_bounded_together_and_a_light_one_passes_a_hea
 
 #[test]
 fn texts_weigh_little_and_values_much() {
-    assert_eq!(needed(br#"{"a":"[{,,,\"[,"}"#), 17 * 2 + MEMORY_PER_VALUE);
-    assert_eq!(needed(b"[[],{},1]"), 9 * 2 + 5 * MEMORY_PER_VALUE);
+    assert_eq!(estimate_memory(br#"{"a":"[{,,,\"[,"}"#), 17 * 2 + BYTES_PER_VALUE);
+    assert_eq!(estimate_memory(b"[[],{},1]"), 9 * 2 + 5 * BYTES_PER_VALUE);
 }

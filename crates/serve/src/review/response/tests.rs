@@ -36,8 +36,8 @@ fn warnings_are_short_lines_and_few() {
     verdict.warnings.insert(0, "two\nlines".to_owned());
     verdict.bound_warnings();
     assert_eq!(verdict.warnings.first().map(String::as_str), Some("two lines"));
-    assert!(verdict.warnings.iter().all(|warning| warning.chars().count() <= WARNING));
-    assert!(verdict.warnings.iter().map(String::len).sum::<usize>() <= WARNINGS);
+    assert!(verdict.warnings.iter().all(|warning| warning.chars().count() <= MAX_WARNING_CHARACTERS));
+    assert!(verdict.warnings.iter().map(String::len).sum::<usize>() <= MAX_WARNINGS_BYTES);
     assert!(verdict.warnings.len() > 5, "{}", verdict.warnings.len());
 }
 
@@ -53,7 +53,7 @@ fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
 
 #[test]
 fn a_message_without_an_end_is_cut_between_characters() {
-    let mut message = "ä".repeat(MESSAGE);
-    cut(&mut message, MESSAGE);
-    assert!(message.len() <= MESSAGE && message.ends_with('…'), "{}", message.len());
+    let mut message = "ä".repeat(MAX_RESPONSE_MESSAGE_BYTES);
+    truncate_bytes(&mut message, MAX_RESPONSE_MESSAGE_BYTES);
+    assert!(message.len() <= MAX_RESPONSE_MESSAGE_BYTES && message.ends_with('…'), "{}", message.len());
 }

@@ -100,7 +100,7 @@ fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
 #[track_caller]
 fn check(fails: bool, targets: &[Target], want: &[&str]) {
     let webhook = webhook(Door::Validate, fails, targets.to_vec());
-    let [_, validating] = desired(&wanted(vec![("validate/x", &webhook)]), &discovery());
+    let [_, validating] = desired_configurations(&wanted(vec![("validate/x", &webhook)]), &discovery());
     let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("judge"));
     let rules = judging.flat_map(|entry| {
         entry.get("rules").and_then(Value::as_array).unwrap().iter().map(|rule| {
@@ -227,7 +227,8 @@ fn what_the_cluster_lives_by_is_asked_for_by_a_twin_that_never_refuses() {
 #[test]
 fn every_default_is_written_out() {
     let webhook = webhook(Door::Mutate, false, vec![target("*/*/pods/", false, &[Create])]);
-    let [mutating, validating] = desired(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
+    let [mutating, validating] =
+        desired_configurations(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
     let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
     let names: Vec<&str> = entries(&validating).iter().map(|entry| text(entry, "name")).collect();
@@ -239,7 +240,8 @@ fn a_timeout_is_that_of_the_policy_up_to_thirty_seconds() {
     for (timeout, want) in [(0, 5), (1, 1), (10, 10), (200, 30)] {
         let webhook =
             Webhook { timeout, ..webhook(Door::Validate, true, vec![target("*/*/pods/", false, &[Create])]) };
-        let [_, validating] = desired(&wanted(vec![("validate/fail", &webhook)]), &discovery());
+        let [_, validating] =
+            desired_configurations(&wanted(vec![("validate/fail", &webhook)]), &discovery());
         assert_eq!(entries(&validating)[0].get("timeoutSeconds").and_then(Value::as_i64), Some(want));
     }
 }
@@ -253,7 +255,8 @@ fn conditions_beyond_what_the_api_server_takes_are_joined() {
         conditions: own,
         ..webhook(Door::Validate, true, vec![target("*/*/pods/", false, &[Create])])
     };
-    let [_, validating] = desired(&wanted(vec![("validate/own/mine", &webhook)]), &discovery());
+    let [_, validating] =
+        desired_configurations(&wanted(vec![("validate/own/mine", &webhook)]), &discovery());
     let conditions = entries(&validating)[0].get("matchConditions").and_then(Value::as_array).unwrap();
     assert_eq!(conditions.len(), 64);
     assert!(text(&conditions[63], "expression").starts_with("(x == 63) && (!("));
@@ -262,10 +265,10 @@ fn conditions_beyond_what_the_api_server_takes_are_joined() {
 
 #[test]
 fn names_that_are_no_domains_are_told_apart() {
-    assert_eq!(label("require-labels.v2"), "require-labels.v2");
-    assert_ne!(label("shop/a"), label("shop/b"));
+    assert_eq!(dns_label("require-labels.v2"), "require-labels.v2");
+    assert_ne!(dns_label("shop/a"), dns_label("shop/b"));
     for name in ["shop/Policy", "-x", "", "a..b", &"a".repeat(300), "ä", "."] {
-        let label = label(name);
+        let label = dns_label(name);
         assert!(label.len() < 100 && !label.contains("..") && label.starts_with('x'), "{label}");
     }
 }
@@ -273,7 +276,7 @@ fn names_that_are_no_domains_are_told_apart() {
 #[test]
 fn an_authority_that_somebody_else_puts_in_is_not_named() {
     let wanted = WebhookInputs { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
-    let [_, validating] = desired(&wanted, &discovery());
+    let [_, validating] = desired_configurations(&wanted, &discovery());
     assert!(entries(&validating)[0].at(&["clientConfig", "caBundle"]).is_none());
     let annotation = validating.at(&["metadata", "annotations", "cert-manager.io/inject-ca-from"]);
     assert_eq!(annotation.and_then(Value::as_str), Some("shop/serving"));
@@ -320,10 +323,10 @@ impl Random {
         let door = if self.below(2) == 0 { Door::Mutate } else { Door::Validate };
         let targets = (0..self.below(6)).map(|_| self.target()).collect();
         let namespaces = match self.below(3) {
-            0 => object([("matchLabels", object([("a", "b".into())]))]),
-            1 => object([(
+            0 => json_object([("matchLabels", json_object([("a", "b".into())]))]),
+            1 => json_object([(
                 "matchExpressions",
-                Value::array(vec![object([("key", "x".into()), ("operator", "Exists".into())])]),
+                Value::array(vec![json_object([("key", "x".into()), ("operator", "Exists".into())])]),
             )]),
             _ => Value::Null,
         };
@@ -339,7 +342,7 @@ fn no_webhook_that_refuses_touches_what_the_cluster_lives_by() {
     for _ in 0..2000 {
         let hooks: Vec<Webhook> = (0..4).map(|_| random.webhook()).collect();
         let wanted = wanted(hooks.iter().map(|hook| ("validate/fail", hook)).collect());
-        for configuration in desired(&wanted, &discovery()) {
+        for configuration in desired_configurations(&wanted, &discovery()) {
             for entry in entries(&configuration) {
                 if text(entry, "failurePolicy") == "Fail" && text(entry, "name") != "rules.kubewright.dev" {
                     refusing += 1;

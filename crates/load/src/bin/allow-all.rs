@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(arguments.address).await?;
-        let tell = |certificate: &str| std::fs::write(&arguments.write_ca, certificate);
-        kubewright_load::serve_nothing(listener, tell).await
+        let write_certificate = |certificate: &str| std::fs::write(&arguments.write_ca, certificate);
+        kubewright_load::serve_allow_all(listener, write_certificate).await
     })
 }
