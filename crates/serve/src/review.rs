@@ -18,7 +18,7 @@ use kubewright_engine::{Decision, Operation, Request};
 use kubewright_value::Text;
 
 use crate::http::{HttpResponse, WebhookCall, error_response, json_response};
-use crate::metrics::{OverloadReason, UndecidedReason};
+use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
 use crate::{ServerState, Snapshot};
 pub(crate) use overruns::Overruns;
 pub use read::{AdmissionReview, BadReview};
@@ -51,7 +51,7 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
     let mut review = match AdmissionReview::read(&bytes) {
         Ok(review) => review,
         Err(BadReview(message)) => {
-            state.metrics.refused_request();
+            state.metrics.count(MetricId::BadRequests);
             return error_response(StatusCode::BAD_REQUEST, &message);
         }
     };
@@ -121,7 +121,7 @@ fn undecided_response(state: &ServerState, hook: &str, uid: &str, reason: Undeci
             (StatusCode::TOO_MANY_REQUESTS, "too many slow reviews are under way")
         }
         UndecidedReview::UndecidedReason(trouble) => {
-            state.metrics.troubled(trouble);
+            state.metrics.undecided(trouble);
             match trouble {
                 UndecidedReason::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
                 UndecidedReason::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),

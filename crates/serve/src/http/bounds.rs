@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::Notify;
 
 use crate::ServerState;
-use crate::metrics::OverloadReason;
+use crate::metrics::{MetricId, OverloadReason};
 
 /// How large a body may be; the API server sends no larger object.
 pub(crate) const MAX_BODY_BYTES: usize = 7 << 20;
@@ -112,7 +112,7 @@ impl InFlightPermit {
     /// Takes a place, if there is one. Half of them are for small reviews alone: the others may take long.
     pub(crate) fn take(state: &Arc<ServerState>, is_small: bool) -> Option<Self> {
         let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
-        state.metrics.in_flight_changed(before + 1);
+        state.metrics.set(MetricId::InFlight, (before + 1) as u64);
         let place = Self(Arc::clone(state));
         let max = state.bounds.max_in_flight;
         if before < if is_small { max } else { max.div_ceil(2) } {
@@ -126,7 +126,7 @@ impl InFlightPermit {
 impl Drop for InFlightPermit {
     fn drop(&mut self) {
         let before = self.0.bounds.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.0.metrics.in_flight_changed(before.saturating_sub(1));
+        self.0.metrics.set(MetricId::InFlight, (before.saturating_sub(1)) as u64);
     }
 }
 
@@ -142,7 +142,7 @@ impl<'s> UnfinishedBody<'s> {
             return Some(body);
         }
         if state.connections.evict_slowest_body() {
-            state.metrics.connection_evicted();
+            state.metrics.count(MetricId::ConnectionsEvicted);
             return Some(body);
         }
         state.metrics.overloaded(OverloadReason::InFlight);

@@ -11,7 +11,7 @@ use super::{HttpResponse, WebhookCall, error_response, json_response};
 use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
-use crate::metrics::{OverloadReason, UndecidedReason};
+use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
 use crate::review::{AdmissionReview, BadReview};
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
@@ -23,7 +23,7 @@ const MAX_DRY_RUN_BYTES: usize = 2 << 20;
 /// Answers a review about a rule object. It is compiled in the lane beside, because that may take long.
 pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_RULE_REVIEW_BYTES {
-        state.metrics.refused_request();
+        state.metrics.count(MetricId::BadRequests);
         return error_response(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
     }
     let there = Arc::clone(state);
@@ -91,7 +91,7 @@ pub(super) async fn review_pod_binding(state: &ServerState, bytes: &[u8], deadli
 /// Answers what would happen, in the lane beside, where the work ends at the deadline.
 pub(super) async fn answer_dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_DRY_RUN_BYTES {
-        state.metrics.refused_request();
+        state.metrics.count(MetricId::BadRequests);
         return error_response(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
     }
     let deadline = call.deadline;
@@ -133,7 +133,7 @@ fn lane_unavailable(state: &ServerState, error: LaneError) -> HttpResponse {
 }
 
 fn unreadable_review(state: &ServerState, BadReview(message): &BadReview) -> HttpResponse {
-    state.metrics.refused_request();
+    state.metrics.count(MetricId::BadRequests);
     error_response(StatusCode::BAD_REQUEST, message)
 }
 
@@ -147,6 +147,6 @@ fn review_response(response: Value) -> HttpResponse {
 }
 
 pub(super) fn panicked(state: &ServerState) -> HttpResponse {
-    state.metrics.troubled(UndecidedReason::Panic);
+    state.metrics.undecided(UndecidedReason::Panic);
     error_response(StatusCode::INTERNAL_SERVER_ERROR, "the program failed")
 }

@@ -23,6 +23,7 @@ use super::bounds::{QueuedRequest, ResponsePermit};
 use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
 use crate::ServerState;
+use crate::metrics::MetricId;
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -88,7 +89,7 @@ async fn serve_stream(
 ) {
     let (place, is_evicted) = state.connections.open();
     if is_evicted {
-        state.metrics.connection_evicted();
+        state.metrics.count(MetricId::ConnectionsEvicted);
     }
     let _ = stream.set_nodelay(true);
     let handshake = tokio::select! {
@@ -96,7 +97,7 @@ async fn serve_stream(
         _ = place.usage.ending() => None,
     };
     let Some(stream) = handshake else {
-        state.metrics.handshake_failed();
+        state.metrics.count(MetricId::HandshakesFailed);
         return;
     };
     state.metrics.connected();

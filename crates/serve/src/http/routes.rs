@@ -12,6 +12,7 @@ use super::bounds::{BodyPermit, InFlightPermit, MAX_SMALL_BODY_BYTES, MemoryPerm
 use super::connections::RequestGuard;
 use super::{HttpResponse, body, endpoints, error_response};
 use crate::ServerState;
+use crate::metrics::MetricId;
 use crate::review;
 use crate::traces::TraceParent;
 
@@ -52,12 +53,12 @@ pub(super) async fn route_request(
     let path = request.uri().path();
     let known = path.strip_prefix('/').filter(|hook| hook.len() <= MAX_PATH_BYTES && is_hook(hook));
     let Some(hook) = known.map(str::to_owned) else {
-        state.metrics.refused_request();
+        state.metrics.count(MetricId::BadRequests);
         return error_response(StatusCode::NOT_FOUND, "there is nothing here");
     };
     let method = if hook == DRY_RUN_PATH { Method::PUT } else { Method::POST };
     if request.method() != method {
-        state.metrics.refused_request();
+        state.metrics.count(MetricId::BadRequests);
         return error_response(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
@@ -65,7 +66,7 @@ pub(super) async fn route_request(
     let (bytes, room) = match body::read_body(state, request).await {
         Ok(read) => read,
         Err(answer) => {
-            state.metrics.refused_request();
+            state.metrics.count(MetricId::BadRequests);
             return answer;
         }
     };

@@ -1,4 +1,4 @@
-//! How many of what took how long.
+//! A histogram of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const DURATION_BUCKETS: [(u64, &str); 11] = [
     (1_000_000, "1"),
 ];
 
-/// How many of what took how long.
+/// Durations, counted by bucket.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     buckets: [AtomicU64; DURATION_BUCKETS.len() + 1],

@@ -47,9 +47,7 @@ impl Requests {
         counts.entry(key).or_default().fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn expose(&self, text: &mut Exposition) {
-        let name = "kubewright_admission_requests_total";
-        text.family(name, "counter", "Requests that were decided.");
+    pub(super) fn expose(&self, text: &mut Exposition, name: &str) {
         let counts = self.counts.read().unwrap_or_else(PoisonError::into_inner);
         let mut lines: Vec<(String, u64)> = counts
             .iter()

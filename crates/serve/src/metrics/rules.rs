@@ -1,7 +1,7 @@
-//! What each rule said, how often.
+//! Counters of the results of rules.
 //!
-//! An outcome names its rule by a reference to the name that the rule itself holds, so the counters of the rules of a
-//! snapshot are found by that address: nothing is hashed but a number, and nothing is locked.
+//! An outcome shares the `Arc` of its rule's id, so the counters of a snapshot are found by that address: on the review
+//! path only a number is hashed and nothing is locked.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use kubewright_engine::{Outcome, RuleId, Status};
 
+use super::MAX_SERIES;
 use super::text::{Exposition, escape_label};
-use super::{MAX_SERIES, increment};
 use crate::Snapshot;
 
 /// Result and cause, in the order of the counters.
@@ -50,6 +50,18 @@ struct Counters {
     counts: [AtomicU64; RULE_RESULTS.len()],
 }
 
+impl Counters {
+    fn count(&self, place: usize) {
+        if let Some(counter) = self.counts.get(place) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn value(&self, place: usize) -> u64 {
+        self.counts.get(place).map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+}
+
 impl RuleMeters {
     /// Returns the counters of the rules of `snapshot`.
     pub(crate) fn of(&self, snapshot: &Arc<Snapshot>) -> arc_swap::Guard<Arc<Meters>> {
@@ -64,9 +76,8 @@ impl RuleMeters {
             Some(counters) if Arc::ptr_eq(&counters.rule, rule) => Arc::clone(counters),
             known => {
                 // The name is held as long as its address is in the table.
-                let counts: [AtomicU64; RULE_RESULTS.len()] = std::array::from_fn(|place| {
-                    AtomicU64::new(known.map_or(0, |known| super::counter_value(&known.counts, place)))
-                });
+                let counts: [AtomicU64; RULE_RESULTS.len()] =
+                    std::array::from_fn(|place| AtomicU64::new(known.map_or(0, |known| known.value(place))));
                 Arc::new(Counters { rule: Arc::clone(rule), counts })
             }
         };
@@ -79,9 +90,7 @@ impl RuleMeters {
         self.current.load()
     }
 
-    pub(super) fn expose(&self, text: &mut Exposition) {
-        let name = "kubewright_rule_results_total";
-        text.family(name, "counter", "What rules said.");
+    pub(super) fn expose(&self, text: &mut Exposition, name: &str) {
         let current = self.current.load();
         let mut all: Vec<&Arc<Counters>> = current.by_address.values().collect();
         all.sort_by(|a, b| a.rule.cmp(&b.rule));
@@ -116,7 +125,7 @@ impl Meters {
     /// Counts `outcome`.
     pub(crate) fn count(&self, outcome: &Outcome) {
         if let Some(counters) = self.by_address.get(&rule_address(&outcome.rule)) {
-            increment(&counters.counts, result_index(outcome));
+            counters.count(result_index(outcome));
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use super::{AdmissionReview, UndecidedReview};
 use crate::http::{RequestResources, WebhookCall};
 use crate::lane::{Lane, LaneError};
-use crate::metrics::UndecidedReason;
+use crate::metrics::{MetricId, UndecidedReason};
 use crate::{ServerState, Snapshot, clock};
 
 /// How many steps are taken among the other reviews, and for how long: a few milliseconds.
@@ -95,7 +95,7 @@ impl PendingReview {
         let begun = Instant::now();
         let decision = self.decide(total, deadline.min(begun + time));
         if begun.elapsed() > time + OVERRUN_TIME {
-            self.state.metrics.overran();
+            self.state.metrics.count(MetricId::ReviewOverruns);
             self.state.overruns.mark(&self.hook, &self.review.request.kind.kind);
         }
         decision
@@ -164,7 +164,7 @@ async fn decide_in_lanes(
     deadline: Instant,
 ) -> Result<(PendingReview, Decision), UndecidedReview> {
     let state = Arc::clone(&case.state);
-    state.metrics.went_slow();
+    state.metrics.count(MetricId::SlowReviews);
     if !case.is_marked() {
         let decision;
         (case, decision) = decide_in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
@@ -210,7 +210,7 @@ async fn look_up_query(
 ) -> Result<Option<Value>, String> {
     let (state, query) = (Arc::clone(&case.state), query.clone());
     let looking = async move {
-        state.metrics.looked_up();
+        state.metrics.count(MetricId::Lookups);
         let looking = state.lookup.look_up(&query, deadline);
         let found = tokio::time::timeout_at(deadline.into(), looking).await;
         found.unwrap_or_else(|_| Err("there was no time left to ask".to_owned()))

@@ -10,7 +10,7 @@ use kubewright_value::{Map, Value};
 use super::{AdmissionResponse, AdmissionReview};
 use crate::events::truncated;
 use crate::log::LogLevel;
-use crate::metrics::{RequestKey, RuleErrorReason};
+use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
 use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
 use crate::{Notice, NoticeKind, ServerState, Snapshot};
 
@@ -89,7 +89,7 @@ impl ReviewObserver<'_> {
                 metrics.rule_failed(reason);
             }
             if !outcome.exceptions.is_empty() {
-                metrics.exceptions_used(1);
+                metrics.count(MetricId::ExceptionsUsed);
             }
         }
     }
@@ -195,7 +195,7 @@ impl ReviewObserver<'_> {
             message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
         };
         if self.state.notices.try_send(notice).is_err() {
-            self.state.metrics.notice_dropped();
+            self.state.metrics.count(MetricId::NoticesDropped);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::json_object;
 use super::rewrites::Rewrites;
 use crate::jitter::jitter;
 use crate::log::LogLevel;
+use crate::metrics::MetricId;
 use crate::reread::refresh_object;
 use crate::{ServeSettings, ServerState, clock};
 
@@ -128,7 +129,7 @@ impl WebhookConfiguration {
                 if !is_ours {
                     self.rewrites.add(Instant::now());
                     self.is_changed = false;
-                    state.metrics.webhook_rewritten();
+                    state.metrics.count(MetricId::WebhookRewrites);
                 }
                 let message = match (is_ours, is_there) {
                     (true, true) => "webhook configuration changed",
