@@ -20,35 +20,34 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How long writing may go on after the binding was answered.
 const MAX_WRITE_TIME: Duration = Duration::from_secs(20);
 
-/// What became of a binding.
+/// The result of annotating a pod that is being bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PodBindingResult {
-    /// Nobody wants anything of it.
-    Nothing,
-    /// The pod was told.
-    Told,
-    /// It is still being tried.
+    /// No rule language wants an annotation.
+    Unneeded,
+    /// The pod was annotated.
+    Annotated,
+    /// The deadline passed; the write goes on in the background.
     Late,
-    /// The pod was not told, and why.
+    /// The pod could not be annotated, and why.
     Failed(String),
 }
 
-/// Answers `request`, the request of an AdmissionReview about `pods/binding`, with the response of that review and
-/// what became of it. Not later than `deadline`; the writing then goes on alone.
+/// Writes what rule languages want the pod of `request`, the request of an AdmissionReview about `pods/binding`, to know
+/// of its node, and returns the result. Returns at `deadline` at the latest; the write then goes on in the background.
+/// The binding itself is always admitted.
 pub async fn review_binding(
     snapshot: &Snapshot,
     client: Option<&Client>,
     request: &Value,
     deadline: Instant,
-) -> (Value, PodBindingResult) {
-    let bound = match client {
+) -> PodBindingResult {
+    match client {
         Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
             annotate_pod(snapshot, client, request, deadline).await
         }
-        _ => PodBindingResult::Nothing,
-    };
-    let uid = request.get("uid").cloned().unwrap_or_default();
-    (Map::from([("uid", uid), ("allowed", true.into())]).into(), bound)
+        _ => PodBindingResult::Unneeded,
+    }
 }
 
 async fn annotate_pod(
@@ -58,36 +57,36 @@ async fn annotate_pod(
     deadline: Instant,
 ) -> PodBindingResult {
     if request.get("dryRun").and_then(Value::as_bool) == Some(true) {
-        return PodBindingResult::Nothing;
+        return PodBindingResult::Unneeded;
     }
-    let Some((binding, pod)) = bound_pod(request) else { return PodBindingResult::Nothing };
+    let Some((binding, pod)) = bound_pod(request) else { return PodBindingResult::Unneeded };
     let path = GroupVersionResource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
     let in_time =
         |left: Duration| client.limited(kubewright_cluster::CallLimits { time: left, ..Default::default() });
     let found = in_time(deadline.saturating_duration_since(Instant::now())).get(&path).await;
     let found = match found {
         Ok(found) => found,
-        Err(error) if error.is_not_found() => return PodBindingResult::Nothing,
+        Err(error) if error.is_not_found() => return PodBindingResult::Unneeded,
         Err(error) => return PodBindingResult::Failed(error.to_string()),
     };
     // A pod is bound once; a second binding is refused later, and must leave nothing behind.
     let is_bound =
         found.at(&["spec", "nodeName"]).and_then(Value::as_str).is_some_and(|node| !node.is_empty());
     if is_bound {
-        return PodBindingResult::Nothing;
+        return PodBindingResult::Unneeded;
     }
     let mut change = Value::Null;
     for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
         merge_patch(&mut change, &wanted);
     }
     if change.is_null() {
-        return PodBindingResult::Nothing;
+        return PodBindingResult::Unneeded;
     }
     let client = in_time(MAX_WRITE_TIME);
     let writing = tokio::spawn(async move { patch_pod(&client, &path, &change).await });
     match tokio::time::timeout_at(deadline.into(), writing).await {
         Err(_) => PodBindingResult::Late,
-        Ok(Ok(Ok(()))) => PodBindingResult::Told,
+        Ok(Ok(Ok(()))) => PodBindingResult::Annotated,
         Ok(Ok(Err(error))) => PodBindingResult::Failed(error.to_string()),
         Ok(Err(error)) => PodBindingResult::Failed(error.to_string()),
     }
@@ -111,7 +110,7 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
     (!pod.name.is_empty() && !pod.namespace.is_empty()).then_some((binding, pod))
 }
 
-/// Writes into a pod that somebody else may be writing too.
+/// Patches a pod, and retries while other clients write it.
 async fn patch_pod(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
     let mut pause = FIRST_RETRY_DELAY;
     let mut tries = 1;

@@ -4,9 +4,10 @@
 //! label namespaces could so switch all rules off, so giving the label is left to administrators and to those whom
 //! the operator names. Taking it away is everybody's right.
 
-use kubewright_value::{Map, Value, json};
+use kubewright_value::{Value, json};
 
 use crate::Snapshot;
+use crate::review::AdmissionResponse;
 
 /// Those who may do everything anyway.
 const ADMINISTRATORS_GROUP: &str = "system:masters";
@@ -39,20 +40,14 @@ pub(crate) fn guard_condition(labels: &[(&str, &str)], exempt: &[String]) -> Opt
     Some(parts.join(" && "))
 }
 
-/// Answers `request`, the request of an AdmissionReview about a namespace, with the response of that review.
+/// Returns the response to `request`, the request of an AdmissionReview about a namespace.
 #[must_use]
-pub fn review_guarded_label(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value {
+pub fn review_guarded_label(snapshot: &Snapshot, exempt: &[String], request: &Value) -> AdmissionResponse {
     let labels: Vec<_> = snapshot.languages().filter_map(|language| language.ignore_label()).collect();
-    let refusal = guard_refusal(request, &labels, exempt);
-    let mut response = Map::from([
-        ("uid", request.get("uid").cloned().unwrap_or_default()),
-        ("allowed", refusal.is_none().into()),
-    ]);
-    if let Some(message) = refusal {
-        let status = [("message", message.into()), ("reason", "Forbidden".into()), ("code", 403_u64.into())];
-        response.insert("status".into(), Map::from(status).into());
+    match guard_refusal(request, &labels, exempt) {
+        None => AdmissionResponse::allowed(),
+        Some(message) => AdmissionResponse::refused(403, message),
     }
-    response.into()
 }
 
 /// Returns why `request`, that of an AdmissionReview about a namespace, is refused; nothing if it is not.

@@ -73,8 +73,8 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
     let case = decide::PendingReview::new(state, &snapshot, &call, review);
     match decide::decide_review(case, deadline).await {
         Ok((review, decision)) => {
-            let said = || AdmissionResponse::of(&snapshot, &review, &decision);
-            let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
+            let responding = || AdmissionResponse::of(&snapshot, &review, &decision);
+            let Ok(response) = catch_unwind(AssertUnwindSafe(responding)) else {
                 return undecided_response(
                     state,
                     hook,
@@ -82,11 +82,11 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
                     UndecidedReview::UndecidedReason(UndecidedReason::Panic),
                 );
             };
-            let body = verdict.written(&review.request.uid);
-            let told = observe::ReviewObserver { state, snapshot: &snapshot, hook, review: &review };
-            told.tell(&decision, &verdict, begun.elapsed());
+            let body = response.to_review(&review.request.uid);
+            let observer = observe::ReviewObserver { state, snapshot: &snapshot, hook, review: &review };
+            observer.observe(&decision, &response, begun.elapsed());
             if state.traces.is_on() {
-                told.trace(&decision, call.parent, begun.elapsed());
+                observer.trace(&decision, call.parent, begun.elapsed());
             }
             json_response(body)
         }
@@ -157,6 +157,6 @@ pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<O
     let Some(decision) = decide::decide_without_lookups(snapshot, hook, &review.request, &world) else {
         return Ok(None);
     };
-    let verdict = AdmissionResponse::of(snapshot, &review, &decision);
-    Ok(Some(verdict.written(&review.request.uid)))
+    let response = AdmissionResponse::of(snapshot, &review, &decision);
+    Ok(Some(response.to_review(&review.request.uid)))
 }

@@ -8,27 +8,23 @@ use kubewright_lang::CompileBudget;
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
+use crate::review::AdmissionResponse;
 
 /// How long a warning may be; the API server cuts what is longer.
 const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 
-/// Answers `request`, the request of an AdmissionReview about a rule object, with the response of that review.
+/// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
-pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> Value {
-    let mut response = Map::from([("uid", request.get("uid").cloned().unwrap_or_default())]);
-    let (object, findings) = match rule_object_findings(snapshot, request) {
-        Some(found) => found,
-        None => (Value::Null, RuleObjectFindings::default()),
+pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionResponse {
+    let Some((object, findings)) = rule_object_findings(snapshot, request) else {
+        return AdmissionResponse::allowed();
     };
-    response.insert("allowed".into(), findings.errors.is_empty().into());
-    if !findings.errors.is_empty() {
-        response.insert("status".into(), invalid_status(&object, &findings.errors));
-    }
-    if !findings.warnings.is_empty() {
-        let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()).into());
-        response.insert("warnings".into(), Value::array(warnings.collect()));
-    }
-    response.into()
+    let response = match findings.errors.as_slice() {
+        [] => AdmissionResponse::allowed(),
+        errors => invalid_response(&object, errors),
+    };
+    let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()));
+    AdmissionResponse { warnings: warnings.collect(), ..response }
 }
 
 /// What is wrong with a rule object.
@@ -107,8 +103,8 @@ fn has_same_content(one: &Value, other: &Value) -> bool {
     content(one) == content(other)
 }
 
-/// Returns the status of a refusal, in the form in which the API server says that an object is invalid.
-fn invalid_status(object: &Value, faults: &[Fault]) -> Value {
+/// Returns a refusal, in the form in which the API server reports an invalid object.
+fn invalid_response(object: &Value, faults: &[Fault]) -> AdmissionResponse {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let name = object.at(&["metadata", "name"]).cloned().unwrap_or_default();
     let cause = |fault: &Fault| {
@@ -121,13 +117,11 @@ fn invalid_status(object: &Value, faults: &[Fault]) -> Value {
     let causes = Value::array(faults.iter().map(cause).collect());
     let details =
         Map::from([("name", name), ("group", group.into()), ("kind", kind.into()), ("causes", causes)]);
-    Map::from([
-        ("code", 422_i64.into()),
-        ("reason", "Invalid".into()),
-        ("message", invalid(object, faults).into()),
-        ("details", details.into()),
-    ])
-    .into()
+    AdmissionResponse {
+        reason: "Invalid".to_owned(),
+        details: details.into(),
+        ..AdmissionResponse::refused(422, invalid(object, faults))
+    }
 }
 
 fn shortened_warning(warning: &str) -> String {

@@ -1,18 +1,17 @@
-//! What is asked besides reviews of objects: rule objects, bindings, and what would happen.
+//! The endpoints beside object reviews: rule objects, namespace labels, pod bindings, and dry runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::StatusCode;
-use kubewright_value::{Map, Value, json};
 
 use super::{HttpResponse, WebhookCall, error_response, json_response};
 use crate::binding::PodBindingResult;
 use crate::lane::LaneError;
 use crate::log::LogLevel;
 use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
-use crate::review::{AdmissionReview, BadReview};
+use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
 use crate::{ServerState, binding, clock, dry_run, guard, validate};
 
 /// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
@@ -20,7 +19,7 @@ use crate::{ServerState, binding, clock, dry_run, guard, validate};
 const MAX_RULE_REVIEW_BYTES: usize = 4 << 20;
 const MAX_DRY_RUN_BYTES: usize = 2 << 20;
 
-/// Answers a review about a rule object. It is compiled in the lane beside, because that may take long.
+/// Answers a review about a rule object. It is compiled in the side lane, because that may take long.
 pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_RULE_REVIEW_BYTES {
         state.metrics.count(MetricId::BadRequests);
@@ -40,15 +39,14 @@ fn checked_rule_object(state: &ServerState, call: &WebhookCall) -> HttpResponse 
     let snapshot = state.snapshot.load_full();
     let checked = catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &review.raw)));
     let Ok(response) = checked else { return panicked(state) };
-    if response.get("allowed").and_then(Value::as_bool) != Some(true) {
-        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+    if !response.is_allowed {
         let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
-        line.text("object", &review.request.subject()).text("reason", told).write();
+        line.text("object", &review.request.subject()).text("reason", &response.message).write();
     }
-    review_response(response)
+    review_response(&review, &response)
 }
 
-/// Answers a review about a namespace that is given a label that takes it out of all rules.
+/// Answers a review about a namespace that is given a label that exempts it from all rules.
 pub(super) fn review_namespace_label(state: &ServerState, bytes: &[u8]) -> HttpResponse {
     let review = match AdmissionReview::read(bytes) {
         Ok(review) => review,
@@ -56,13 +54,12 @@ pub(super) fn review_namespace_label(state: &ServerState, bytes: &[u8]) -> HttpR
     };
     let response =
         guard::review_guarded_label(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
-    if response.get("allowed").and_then(Value::as_bool) != Some(true) {
-        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+    if !response.is_allowed {
         let line =
             state.log.line(LogLevel::Warn, "label of a namespace refused").text("uid", &review.request.uid);
-        line.text("namespace", &review.request.name).text("reason", told).write();
+        line.text("namespace", &review.request.name).text("reason", &response.message).write();
     }
-    review_response(response)
+    review_response(&review, &response)
 }
 
 /// Answers a review about the binding of a pod.
@@ -72,23 +69,26 @@ pub(super) async fn review_pod_binding(state: &ServerState, bytes: &[u8], deadli
         Err(bad) => return unreadable_review(state, &bad),
     };
     let snapshot = state.snapshot.load_full();
-    let (response, bound) =
-        binding::review_binding(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
+    let bound = binding::review_binding(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
     let reason = match bound {
-        PodBindingResult::Nothing | PodBindingResult::Told => return review_response(response),
-        PodBindingResult::Late => "the API server takes long, it is still being tried".to_owned(),
-        PodBindingResult::Failed(why) => why,
+        PodBindingResult::Unneeded | PodBindingResult::Annotated => None,
+        PodBindingResult::Late => {
+            Some("the API server is slow; the write goes on in the background".to_owned())
+        }
+        PodBindingResult::Failed(why) => Some(why),
     };
-    let line =
-        state.log.line(LogLevel::Warn, "a pod was not told of its node").text("uid", &review.request.uid);
-    line.text("namespace", &review.request.namespace)
-        .text("name", &review.request.name)
-        .text("reason", &reason)
-        .write();
-    review_response(response)
+    if let Some(reason) = reason {
+        let line = state.log.line(LogLevel::Warn, "could not annotate pod with its node");
+        line.text("uid", &review.request.uid)
+            .text("namespace", &review.request.namespace)
+            .text("name", &review.request.name)
+            .text("reason", &reason)
+            .write();
+    }
+    review_response(&review, &AdmissionResponse::allowed())
 }
 
-/// Answers what would happen, in the lane beside, where the work ends at the deadline.
+/// Answers a dry run, in the side lane, where the work ends at the deadline.
 pub(super) async fn answer_dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     if call.bytes.len() > MAX_DRY_RUN_BYTES {
         state.metrics.count(MetricId::BadRequests);
@@ -121,7 +121,7 @@ pub(super) async fn answer_dry_run(state: &Arc<ServerState>, call: WebhookCall) 
     }
 }
 
-/// Returns that the lane beside could not do what was asked.
+/// Returns the error for work that the side lane did not do.
 fn lane_unavailable(state: &ServerState, error: LaneError) -> HttpResponse {
     match error {
         LaneError::Full => {
@@ -137,16 +137,11 @@ fn unreadable_review(state: &ServerState, BadReview(message): &BadReview) -> Htt
     error_response(StatusCode::BAD_REQUEST, message)
 }
 
-fn review_response(response: Value) -> HttpResponse {
-    let review = Map::from([
-        ("apiVersion", "admission.k8s.io/v1".into()),
-        ("kind", "AdmissionReview".into()),
-        ("response", response),
-    ]);
-    json_response(json::to_string(&review.into()))
+fn review_response(review: &AdmissionReview, response: &AdmissionResponse) -> HttpResponse {
+    json_response(response.to_review(&review.request.uid))
 }
 
 pub(super) fn panicked(state: &ServerState) -> HttpResponse {
     state.metrics.undecided(UndecidedReason::Panic);
-    error_response(StatusCode::INTERNAL_SERVER_ERROR, "the program failed")
+    error_response(StatusCode::INTERNAL_SERVER_ERROR, "the request panicked")
 }

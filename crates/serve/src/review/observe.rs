@@ -1,4 +1,4 @@
-//! Who hears of a decision besides the one who asked: the log, the counters, the rules' Events and statuses.
+//! Side effects of a decided review: log, metrics, traces, and notices for Events and statuses.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -38,10 +38,10 @@ pub(super) struct ReviewObserver<'a> {
 }
 
 impl ReviewObserver<'_> {
-    /// Tells everybody.
-    pub(super) fn tell(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
-        self.count(decision, verdict, time);
-        self.log(decision, verdict, time);
+    /// Counts and logs the review, and sends notices about its outcomes.
+    pub(super) fn observe(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        self.count(decision, response, time);
+        self.log(decision, response, time);
         if !self.review.request.is_dry_run {
             decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
         }
@@ -68,11 +68,11 @@ impl ReviewObserver<'_> {
         });
     }
 
-    fn count(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
+    fn count(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
         let metrics = &self.state.metrics;
         metrics.reviewed(self.hook.starts_with("mutate"), time);
         metrics.requested(RequestKey {
-            is_allowed: verdict.is_allowed,
+            is_allowed: response.is_allowed,
             webhook: self.hook.into(),
             kind: self.review.request.kind.kind.clone(),
             operation: self.review.request.operation,
@@ -95,9 +95,10 @@ impl ReviewObserver<'_> {
     }
 
     /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
-    fn log(&self, decision: &Decision, verdict: &AdmissionResponse, time: Duration) {
-        let is_quiet =
-            verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_worth_logging);
+    fn log(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        let is_quiet = response.is_allowed
+            && response.patch.is_empty()
+            && !decision.outcomes.iter().any(is_worth_logging);
         let level = if is_quiet { LogLevel::Debug } else { LogLevel::Info };
         let log = &self.state.log;
         if !log.is_on(level) {
@@ -125,15 +126,15 @@ impl ReviewObserver<'_> {
         line = line
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
-            .value("allowed", &verdict.is_allowed.into())
+            .value("allowed", &response.is_allowed.into())
             .value("rules", &Value::array(shown));
         if more > 0 {
             line = line.number("moreRules", more as u64);
         }
-        if verdict.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
-            line = line.number("patchOperations", verdict.patch.len() as u64);
-        } else if !verdict.patch.is_empty() {
-            let patch = shown_patch(&verdict.patch, request);
+        if response.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
+            line = line.number("patchOperations", response.patch.len() as u64);
+        } else if !response.patch.is_empty() {
+            let patch = shown_patch(&response.patch, request);
             let text = kubewright_value::json::to_string(&patch);
             line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
                 true => line.value("patch", &patch),

@@ -1,4 +1,7 @@
-//! What the API server is told: the words of the rules' languages, joined, and the patch.
+//! The AdmissionResponse: the one type and the one writer of everything that webhooks answer.
+//!
+//! Reviews are the hot path, so the AdmissionReview is written straight into a string; only values that come from
+//! outside go through the JSON writer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,17 +12,17 @@ use kubewright_value::{Text, Value, json};
 use super::{AdmissionReview, may_patch};
 use crate::Snapshot;
 
-/// How long a warning may be; the API server cuts longer ones, or drops them all.
+/// How long a warning may be; the API server truncates longer ones, or drops them all.
 const MAX_WARNING_CHARACTERS: usize = 256;
 /// How long all warnings together may be.
 const MAX_WARNINGS_BYTES: usize = 4096;
 /// How long a message may be.
 const MAX_RESPONSE_MESSAGE_BYTES: usize = 32 << 10;
 
-/// What the API server is told.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The response of an AdmissionReview.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdmissionResponse {
-    /// Whether the request may go on.
+    /// Whether the request is admitted.
     pub is_allowed: bool,
     /// The HTTP status of a refusal; 0 for the usual one, 403.
     pub code: u16,
@@ -27,31 +30,33 @@ pub struct AdmissionResponse {
     pub reason: String,
     /// Why the request is refused, or what was done to it.
     pub message: String,
-    /// What the one who asks is warned of.
+    /// The `details` of the status of a refusal, such as the causes of an invalid object; null for none.
+    pub details: Value,
+    /// What the API server shows to the client as warnings.
     pub warnings: Vec<String>,
-    /// What goes to the audit log.
+    /// Annotations of the audit event.
     pub annotations: Vec<(Text, Text)>,
-    /// What changes.
+    /// The changes to the object.
     pub patch: Vec<patch::Operation>,
 }
 
 impl AdmissionResponse {
-    /// Returns that the request may go on.
+    /// Returns a response that admits the request.
     #[must_use]
     pub fn allowed() -> Self {
         Self { is_allowed: true, ..Self::default() }
     }
 
-    /// Returns that the request is refused.
+    /// Returns a response that refuses the request; a `code` of 0 is 403.
     #[must_use]
     pub fn refused(code: u16, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), ..Self::default() }
     }
 
-    /// Returns what `decision` comes to.
+    /// Returns the response that follows from `decision`: the words of the rules' languages, joined, and the patch.
     #[must_use]
     pub(super) fn of(snapshot: &Snapshot, review: &AdmissionReview, decision: &Decision) -> Self {
-        let mut verdict = Self { is_allowed: decision.is_allowed, ..Self::default() };
+        let mut response = Self { is_allowed: decision.is_allowed, ..Self::default() };
         let mut rest: Vec<&Outcome> = decision.outcomes.iter().collect();
         while let Some(first) = rest.first() {
             let dialect = first.rule.dialect;
@@ -60,26 +65,26 @@ impl AdmissionResponse {
             rest.retain(|outcome| outcome.rule.dialect != dialect);
             if let Some(language) = snapshot.language(dialect) {
                 let refuses = own.iter().any(|outcome| outcome.is_refusal);
-                verdict.join(language.reply(&review.request, &own), refuses);
+                response.join(language.reply(&review.request, &own), refuses);
             }
         }
-        if !verdict.is_allowed && verdict.message.is_empty() {
+        if !response.is_allowed && response.message.is_empty() {
             let refusal = decision.outcomes.iter().find(|outcome| outcome.is_refusal);
             let message = refusal.map(|outcome| format!("{}: {}", outcome.rule.short(), outcome.message));
-            verdict.message = message.unwrap_or_default();
+            response.message = message.unwrap_or_default();
         }
-        truncate_bytes(&mut verdict.message, MAX_RESPONSE_MESSAGE_BYTES);
-        truncate_bytes(&mut verdict.reason, MAX_RESPONSE_MESSAGE_BYTES);
-        verdict.bound_warnings();
+        truncate_bytes(&mut response.message, MAX_RESPONSE_MESSAGE_BYTES);
+        truncate_bytes(&mut response.reason, MAX_RESPONSE_MESSAGE_BYTES);
+        response.bound_warnings();
         if may_patch(review, decision) && !decision.object.is_same(&review.request.object) {
-            verdict.patch = decision.patch(&review.request.object);
+            response.patch = decision.patch(&review.request.object);
         }
-        verdict
+        response
     }
 
     /// Returns the AdmissionReview that answers the request `uid`.
     #[must_use]
-    pub fn written(&self, uid: &str) -> String {
+    pub fn to_review(&self, uid: &str) -> String {
         let mut text = String::with_capacity(160);
         text.push_str(
             "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"response\":{\"uid\":",
@@ -127,15 +132,19 @@ impl AdmissionResponse {
             text.push_str(",\"reason\":");
             write_json_text(text, reason);
         }
+        if !self.details.is_null() {
+            text.push_str(",\"details\":");
+            json::write(text, &self.details);
+        }
         text.push('}');
     }
 
-    /// Adds what one language says.
+    /// Adds the response of one language.
     fn join(&mut self, reply: Reply, refuses: bool) {
         let Reply { message, reason, code, warnings, annotations } = reply;
         self.warnings.extend(warnings);
         self.annotations.extend(annotations);
-        // What was done to an object matters less than why it is refused.
+        // A refusal must not be hidden behind messages about changes to the object.
         if message.is_empty() || refuses == self.is_allowed {
             return;
         }
@@ -182,14 +191,14 @@ fn patch_json(patch: &[patch::Operation]) -> String {
 }
 
 fn write_json_text(text: &mut String, value: &str) {
-    // The writer takes values; short texts are not copied to the heap.
+    // Short texts are stored inline in a `Value`, so this does not allocate for them.
     json::write(text, &Value::from(value));
 }
 
-/// Shortens `text` to `most` bytes.
-fn truncate_bytes(text: &mut String, most: usize) {
-    if text.len() > most {
-        let mut end = most.saturating_sub(3);
+/// Shortens `text` to `max_bytes` bytes.
+fn truncate_bytes(text: &mut String, max_bytes: usize) {
+    if text.len() > max_bytes {
+        let mut end = max_bytes.saturating_sub(3);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -198,11 +207,11 @@ fn truncate_bytes(text: &mut String, most: usize) {
     }
 }
 
-/// Shortens `text` to `most` characters.
-fn truncate_characters(text: &mut String, most: usize) {
-    if text.len() > most
-        && let Some((end, _)) = text.char_indices().nth(most.saturating_sub(1))
-        && text.chars().nth(most).is_some()
+/// Shortens `text` to `max_characters` characters.
+fn truncate_characters(text: &mut String, max_characters: usize) {
+    if text.len() > max_characters
+        && let Some((end, _)) = text.char_indices().nth(max_characters.saturating_sub(1))
+        && text.chars().nth(max_characters).is_some()
     {
         text.truncate(end);
         text.push('…');

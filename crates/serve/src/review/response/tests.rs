@@ -1,8 +1,8 @@
 use super::*;
 
 #[track_caller]
-fn check(verdict: &AdmissionResponse, want: &str) {
-    let written = verdict.written("u");
+fn check(response: &AdmissionResponse, want: &str) {
+    let written = response.to_review("u");
     let response = json::parse(&written).unwrap().get("response").cloned().unwrap_or_default();
     assert_eq!(response.to_string(), want);
 }
@@ -32,23 +32,23 @@ fn an_answer_says_no_more_than_it_must() {
 #[test]
 fn warnings_are_short_lines_and_few() {
     let long = "ä".repeat(1000);
-    let mut verdict = AdmissionResponse { warnings: vec![long; 40], ..AdmissionResponse::allowed() };
-    verdict.warnings.insert(0, "two\nlines".to_owned());
-    verdict.bound_warnings();
-    assert_eq!(verdict.warnings.first().map(String::as_str), Some("two lines"));
-    assert!(verdict.warnings.iter().all(|warning| warning.chars().count() <= MAX_WARNING_CHARACTERS));
-    assert!(verdict.warnings.iter().map(String::len).sum::<usize>() <= MAX_WARNINGS_BYTES);
-    assert!(verdict.warnings.len() > 5, "{}", verdict.warnings.len());
+    let mut response = AdmissionResponse { warnings: vec![long; 40], ..AdmissionResponse::allowed() };
+    response.warnings.insert(0, "two\nlines".to_owned());
+    response.bound_warnings();
+    assert_eq!(response.warnings.first().map(String::as_str), Some("two lines"));
+    assert!(response.warnings.iter().all(|warning| warning.chars().count() <= MAX_WARNING_CHARACTERS));
+    assert!(response.warnings.iter().map(String::len).sum::<usize>() <= MAX_WARNINGS_BYTES);
+    assert!(response.warnings.len() > 5, "{}", response.warnings.len());
 }
 
 #[test]
 fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
     let reply = |message: &str, code| Reply { message: message.to_owned(), code, ..Reply::default() };
-    let mut verdict = AdmissionResponse::default();
-    verdict.join(reply("labels were added", 0), false);
-    verdict.join(reply("no", 422), true);
-    verdict.join(reply("never", 0), true);
-    assert_eq!((verdict.message.as_str(), verdict.code), ("no\nnever", 422));
+    let mut response = AdmissionResponse::default();
+    response.join(reply("labels were added", 0), false);
+    response.join(reply("no", 422), true);
+    response.join(reply("never", 0), true);
+    assert_eq!((response.message.as_str(), response.code), ("no\nnever", 422));
 }
 
 #[test]
