@@ -109,7 +109,7 @@ impl Client {
         Self { shared: Arc::clone(&self.shared), limits }
     }
 
-    /// Returns the namespace of the one who asks.
+    /// Returns the default namespace.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.shared.namespace
@@ -214,7 +214,7 @@ impl Client {
     /// When it is not answered with success.
     pub async fn raw(&self, method: &str, path: &ApiPath, body: Option<&Value>) -> Result<String, Error> {
         let method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| Error::Config(format!("`{method}` is no method of HTTP")))?;
+            .map_err(|_| Error::Config(format!("`{method}` is not an HTTP method")))?;
         self.text(method, path, "*/*", body.map(|body| (JSON_CONTENT_TYPE, body))).await
     }
 
@@ -329,7 +329,7 @@ fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
     let text = |key: &str| page.get(key).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
-        return Err(Error::Unreadable(format!("a `{kind}` is no list")));
+        return Err(Error::Unreadable(format!("a `{kind}` is not a list")));
     };
     for item in found.as_array().unwrap_or_default() {
         let mut item = item.clone();

@@ -1,4 +1,4 @@
-//! Where the API server is, and who asks.
+//! The address of the API server, and the credentials.
 
 mod exec;
 mod kubeconfig;
@@ -18,12 +18,12 @@ use crate::Error;
 /// Where a pod finds its service account.
 const SERVICE_ACCOUNT_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Where the API server is, and who asks.
+/// The address of the API server, and the credentials.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Its address, such as `https://10.0.0.1:443`, without a slash at the end.
     pub server: String,
-    /// The namespace of the one who asks.
+    /// The default namespace.
     pub namespace: String,
     /// Who may have signed the certificate of the API server; `None` for those whom the system trusts.
     pub authority: Option<PemSource>,
@@ -31,7 +31,7 @@ pub struct Config {
     pub server_name: Option<String>,
     /// Whether any certificate will do.
     pub is_insecure: bool,
-    /// Who asks.
+    /// How the client authenticates.
     pub login: Login,
     /// How long what was read from files is good: tokens and authorities change under a running pod.
     pub read_again_after: Duration,
@@ -59,7 +59,7 @@ impl Config {
         match home.filter(|path| path.exists()) {
             Some(path) => Self::of_files(&[path], context),
             None => Err(Error::Config(
-                "no cluster: there is no `--kubeconfig`, no KUBECONFIG, no ~/.kube/config, and this is no pod".into(),
+                "no cluster: `--kubeconfig`, KUBECONFIG and ~/.kube/config are missing, and this does not run in a pod".into(),
             )),
         }
     }
@@ -75,10 +75,10 @@ impl Config {
     /// Takes the service account of the pod that this runs in.
     ///
     /// # Errors
-    /// When this is no pod.
+    /// When this does not run in a pod.
     pub fn of_pod() -> Result<Self, Error> {
         let variable = |name: &str| {
-            env::var(name).map_err(|_| Error::Config(format!("this is no pod: {name} is not set")))
+            env::var(name).map_err(|_| Error::Config(format!("not in a pod: {name} is not set")))
         };
         let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
         // The default may be moved, as KUBERNETES_SERVICE_HOST may be set by hand outside of pods.
@@ -101,7 +101,7 @@ impl Config {
         }
     }
 
-    /// Nobody in particular asks the API server at `server`.
+    /// Returns the config of the API server at `server`, without credentials.
     #[must_use]
     pub fn at(server: &str) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Config {
             authority: None,
             server_name: None,
             is_insecure: false,
-            login: Login::Nobody,
+            login: Login::Anonymous,
             read_again_after: Duration::from_secs(60),
         }
     }

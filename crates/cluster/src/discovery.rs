@@ -13,7 +13,7 @@ use crate::{Client, Error, GroupVersionResource};
 const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-/// How long an answer is good, however often somebody asks for a new one.
+/// How long an answer is reused, however often a refresh is requested.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Asks the API server which resources there are, and remembers the answer.
@@ -174,7 +174,9 @@ impl ApiResource {
 
 fn read_discovery(answer: &Value, all: &mut Vec<ApiResource>) -> Result<(), Error> {
     if answer.get("kind").and_then(Value::as_str) != Some("APIGroupDiscoveryList") {
-        return Err(Error::Unreadable("it is no discovery as of Kubernetes 1.27".to_owned()));
+        return Err(Error::Unreadable(
+            "it is not aggregated discovery, which Kubernetes 1.27 introduced".to_owned(),
+        ));
     }
     for group in discovery_items(answer, "items") {
         let group_name = group.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();

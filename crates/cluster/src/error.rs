@@ -61,7 +61,7 @@ impl Error {
         self.code() == Some(404)
     }
 
-    /// Returns whether somebody else was faster: the object has changed, or is there already.
+    /// Returns whether the write conflicts: the object has changed, or exists already.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)
@@ -85,7 +85,7 @@ impl Error {
         self.code() == Some(422)
     }
 
-    /// Returns whether the one who asks may not do this.
+    /// Returns whether the client is not allowed to do this.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.code() == Some(403)

@@ -1,4 +1,4 @@
-//! Keeps a store as the API server has it: a list, then a watch, for ever.
+//! The reflector: a list, then watches, that keep a store up to date.
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Client, Error, ObjectList, Store, WatchEvent};
 
-/// How patient a watch is.
+/// Timeouts and backoff of a reflector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchPolicy {
-    /// After how long without a word a connection counts as dead. The API server says something every minute.
+    /// After how long without an event a connection counts as dead. The API server sends a bookmark every minute.
     pub idle: Duration,
-    /// How long one watch is asked to last.
+    /// The `timeoutSeconds` of one watch.
     pub life: Duration,
     /// The first wait after a failure; it doubles from there.
     pub first_wait: Duration,
@@ -23,7 +23,7 @@ pub struct WatchPolicy {
     pub longest_wait: Duration,
     /// How long a watch must have lived for the waits to begin anew.
     pub good_life: Duration,
-    /// After how long everything is listed again, in case that somebody between here and there loses events.
+    /// After how long everything is listed again, in case a proxy drops events.
     pub list_again: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Default for WatchPolicy {
             idle: Duration::from_secs(90),
             life: Duration::from_secs(300),
             first_wait: Duration::from_millis(100),
-            // An API server that is back should be noticed before anybody has changed a rule.
+            // Short, so that rule changes after an outage are seen soon.
             longest_wait: Duration::from_secs(2),
             good_life: Duration::from_secs(30),
             list_again: Duration::from_secs(1800),
@@ -41,10 +41,10 @@ impl Default for WatchPolicy {
     }
 }
 
-/// Keeps `store` as the API server has `path`. Never ends; a failure is in [`Store::problem`] until it is over.
+/// Keeps `store` in sync with `path`, for ever. A failure is in [`Store::problem`] until it is over.
 ///
-/// A resource that is not there, such as that of a custom resource whose definition is missing, has no objects: the
-/// store counts as synced once that has stayed so for a moment, and is looked for again.
+/// A resource that does not exist, such as one whose CustomResourceDefinition is missing, has no objects: the store counts
+/// as synced once it has been missing for a moment, and the list is tried again.
 pub async fn run_reflector(
     client: Client,
     path: ApiPath,
@@ -68,11 +68,11 @@ pub async fn run_reflector(
                 if listed - since >= missing_grace(&store) {
                     store.replace(ObjectList::default());
                 }
-                store.heard(Some(error));
+                store.record_contact(Some(error));
                 sleep(waits.take().min(MISSING_RESOURCE_RETRY)).await;
             }
             Err(error) => {
-                store.heard(Some(error));
+                store.record_contact(Some(error));
                 sleep(waits.take()).await;
             }
         }
@@ -102,7 +102,7 @@ async fn watch_until_stale(
     while Instant::now() < list_again {
         let started = Instant::now();
         let life = jitter_around(waits.pace.life).min(list_again - started);
-        // The API server ends it; who does not is not waited for.
+        // The API server ends the watch; one that does not is cancelled.
         let watching = run_watch(client, path, store, life, waits.pace.idle);
         let ended = timeout(life + waits.pace.idle, watching).await.unwrap_or(Ok(()));
         let is_good = started.elapsed() >= waits.pace.good_life;
@@ -114,7 +114,7 @@ async fn watch_until_stale(
             Ok(()) => sleep(waits.take()).await,
             Err(error) => {
                 let is_over = needs_list(&error);
-                store.heard(Some(error));
+                store.record_contact(Some(error));
                 sleep(waits.take()).await;
                 if is_over {
                     return;
@@ -147,8 +147,8 @@ async fn run_watch(
         ("timeoutSeconds".into(), seconds.into()),
     ]);
     let mut lines = client.watch(&path, idle).await?;
-    // Where nothing ever happens nothing is ever sent; that it may be watched is news enough.
-    store.heard(None);
+    // A quiet resource sends no events, so the accepted watch already counts as contact.
+    store.record_contact(None);
     while let Some(line) = lines.next().await? {
         store.apply(WatchEvent::of(&line)?);
     }

@@ -20,7 +20,7 @@ pub struct Store {
     trim: fn(&mut Value),
     content: RwLock<StoreContent>,
     changes: watch::Sender<u64>,
-    heard: Mutex<Option<Instant>>,
+    last_contact: Mutex<Option<Instant>>,
     problem: Mutex<Option<Error>>,
 }
 
@@ -42,15 +42,15 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Makes an empty store, which knows nothing yet. `trim` takes away what nobody will ask for; `managedFields` are
-    /// taken away already.
+    /// Makes an empty store, which knows nothing yet. `trim` removes fields that are not needed;
+    /// `managedFields` are always removed.
     #[must_use]
     pub fn new(trim: fn(&mut Value)) -> Self {
         Self {
             trim,
             content: RwLock::default(),
             changes: watch::Sender::new(0),
-            heard: Mutex::default(),
+            last_contact: Mutex::default(),
             problem: Mutex::default(),
         }
     }
@@ -91,14 +91,14 @@ impl Store {
         self.read().version.clone()
     }
 
-    /// Returns how long ago the API server was last heard, if it ever was.
+    /// Returns how long ago there was contact with the API server, if there ever was.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.map(|heard| heard.elapsed())
+        let contact = *self.last_contact.lock().unwrap_or_else(PoisonError::into_inner);
+        contact.map(|contact| contact.elapsed())
     }
 
-    /// Returns why the API server cannot be heard at the moment.
+    /// Returns why there is no contact with the API server at the moment.
     #[must_use]
     pub fn problem(&self) -> Option<Error> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -122,7 +122,7 @@ impl Store {
             self.prepare(&mut object);
             new.insert(object);
         }
-        self.heard(None);
+        self.record_contact(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = !content.is_synced || !content.has_same_versions(&new);
         *content = new;
@@ -134,7 +134,7 @@ impl Store {
 
     /// Does what an event says, unless something newer is known. Returns whether the objects have changed.
     pub fn apply(&self, event: WatchEvent) -> bool {
-        self.heard(None);
+        self.record_contact(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = match event {
             WatchEvent::Set(mut object) => {
@@ -154,10 +154,10 @@ impl Store {
         is_change
     }
 
-    /// Notes that the API server was heard, or why not.
-    pub(crate) fn heard(&self, problem: Option<Error>) {
+    /// Records contact with the API server, or why there is none.
+    pub(crate) fn record_contact(&self, problem: Option<Error>) {
         if problem.is_none() {
-            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            *self.last_contact.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
@@ -200,7 +200,7 @@ impl WatchEvent {
             "DELETED" => Ok(Self::Removed(object.clone())),
             "BOOKMARK" => Ok(Self::Bookmark(resource_version(object).into())),
             "ERROR" => Err(ApiStatus::of_object(object).into()),
-            other => Err(Error::Unreadable(format!("`{other}` is no event"))),
+            other => Err(Error::Unreadable(format!("unknown event type `{other}`"))),
         }
     }
 }

@@ -255,7 +255,7 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn events_that_somebody_swallows_are_found_by_the_next_list() {
+fn reflector_recovers_dropped_events_by_listing_again() {
     let pace = WatchPolicy { list_again: Duration::from_millis(400), ..quick() };
     let plan = vec![Act::List("a@1", 5), silence(""), silence(""), Act::List("a@1 lost@6", 9), silence("")];
     let server = Scripted::with(plan, pace, CallLimits::default());

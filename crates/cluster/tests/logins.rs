@@ -108,7 +108,7 @@ echo "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"$(cat "$(dirname "$0"
 }
 
 #[test]
-fn a_server_that_nobody_trusts_is_not_talked_to_unless_asked_for() {
+fn untrusted_server_is_refused_unless_insecure() {
     let Some(cluster) = TestCluster::shared() else { return };
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap().cert.pem();
     let config = Config {
@@ -122,7 +122,7 @@ fn a_server_that_nobody_trusts_is_not_talked_to_unless_asked_for() {
 }
 
 #[test]
-fn nobody_in_particular_is_told_what_is_missing() {
+fn anonymous_login_reports_missing_credentials() {
     let Some(cluster) = TestCluster::shared() else { return };
     let authority = Some(PemSource::File(cluster.ca()));
     let error =

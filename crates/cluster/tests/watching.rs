@@ -75,7 +75,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A cluster that nobody disturbs.
+/// A cluster of its own.
 fn steady() -> Option<&'static TestCluster> {
     static STEADY: OnceLock<Option<TestCluster>> = OnceLock::new();
     STEADY.get_or_init(|| TestCluster::builder().api_server_only().start()).as_ref()

@@ -38,7 +38,7 @@ struct Backend {
 }
 
 impl Balancer {
-    /// Listens on a free port of the loopback interface, with nobody behind it yet.
+    /// Listens on a free port of the loopback interface, without backends.
     ///
     /// # Errors
     /// If it cannot.
@@ -96,7 +96,7 @@ impl BalancerState {
             if self.is_over.load(Ordering::SeqCst) {
                 return;
             }
-            // Without anybody to go to the connection is closed, as a Service without endpoints does.
+            // Without a ready backend the connection is closed, as by a Service without endpoints.
             let (Ok(client), Some(backend)) = (client, self.choose()) else { continue };
             let shared = Arc::clone(self);
             thread::spawn(move || shared.join(&client, backend));

@@ -33,7 +33,7 @@ impl Builder {
 
     /// Leaves out the controller manager or the scheduler.
     ///
-    /// Without controllers nobody makes service accounts, so the API server does not ask for them.
+    /// Without controllers there are no service accounts, so the API server does not require them.
     #[must_use]
     pub fn without(mut self, component: ControlPlaneComponent) -> Self {
         self.components.retain(|other| *other != component);

@@ -136,7 +136,7 @@ impl TestCluster {
     }
 
     /// Makes a node that is ready. Nothing runs there: a pod that is bound to it stays `Pending`, unless
-    /// somebody pretends otherwise ([`TestCluster::run_pods`]).
+    /// [`TestCluster::run_pods`] pretends otherwise.
     ///
     /// # Panics
     /// If the API server refuses it.
@@ -178,7 +178,7 @@ impl TestCluster {
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn wait_until(&self, what: &str, is_so: impl FnMut() -> bool) {
         if !poll_until(is_so) {
-            panic!("waited {} s and it did not come true: {what}", CLUSTER_TIMEOUT.as_secs());
+            panic!("timed out after {} s: {what}", CLUSTER_TIMEOUT.as_secs());
         }
     }
 

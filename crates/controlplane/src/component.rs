@@ -88,7 +88,7 @@ impl ControlPlaneLayout<'_> {
             "--profiling=false".to_owned(),
         ];
         if !self.has_controllers {
-            // Nobody makes the account that this plugin asks every pod for.
+            // Without controllers the service account that this plugin requires is never created.
             flags.push("--disable-admission-plugins=ServiceAccount".to_owned());
         }
         flags

@@ -1,6 +1,6 @@
-//! Somebody who says that pods run. Nothing runs.
+//! A fake kubelet: it reports bound pods as running and removes deleted ones. No container runs.
 //!
-//! Without it a bound pod is `Pending` for ever, and a deleted one waits for ever for a kubelet to end it.
+//! Without it a bound pod stays `Pending`, and a deleted one waits for a kubelet for ever.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -63,7 +63,7 @@ impl KubeletState {
         let Ok(mut child) = command.spawn() else { return };
         let Some(lines) = child.stdout.take() else { return };
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
-        // Dropped between the check and here: nobody else would end the watch.
+        // If it was dropped between the check and here, only this thread can end the watch.
         if self.is_over.load(Ordering::SeqCst) {
             self.end_watch();
         }

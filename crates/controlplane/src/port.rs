@@ -27,7 +27,7 @@ impl LoopbackPort {
             .ok_or_else(|| ClusterError::failed(format!("no port of {PORT_RANGE:?} is free")))
     }
 
-    /// Whether somebody listens on it.
+    /// Whether a process listens on it.
     pub(crate) fn is_open(&self) -> bool {
         TcpStream::connect((Ipv4Addr::LOCALHOST, self.number)).is_ok()
     }

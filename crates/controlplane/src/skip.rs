@@ -1,4 +1,4 @@
-//! Saying that tests were skipped, where nobody can miss it.
+//! Reports skipped tests on standard error and in a summary file.
 
 use std::env;
 use std::fs::OpenOptions;

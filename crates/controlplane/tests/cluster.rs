@@ -93,7 +93,7 @@ fn a_service_account_may_do_only_what_a_role_says() {
 fn a_webhook_can_be_registered_by_its_address_on_loopback() {
     let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_namespace("hooked");
-    // Port 1 has nobody listening: the API server must say that it tried.
+    // Nothing listens on port 1: the API server must say that it tried.
     let webhook = r#"{
         apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: closed},
         webhooks: [{name: closed.test.local, admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Fail,

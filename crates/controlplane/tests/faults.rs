@@ -90,7 +90,7 @@ fn everything_can_be_killed_and_started_again() {
 }
 
 #[test]
-fn a_paused_api_server_answers_nobody_until_it_is_resumed() {
+fn paused_api_server_answers_nothing_until_it_is_resumed() {
     let Some(cluster) = small() else { return };
     cluster.pause(ControlPlaneComponent::ApiServer);
     assert!(is_open(&cluster.server()), "its connections stay open");

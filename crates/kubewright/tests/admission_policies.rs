@@ -167,7 +167,7 @@ fn a_rule_that_asks_is_enforced_by_the_api_server_alone_for_as_long_as_it_can() 
     cluster.kubectl(&["delete", "clusterpolicy", "replicas"], "").expect_success();
     cluster.wait_until("both are gone", || !is_there(cluster, POLICY) && !is_there(cluster, BINDING));
     let logs = replicas.logs();
-    assert!(!logs.contains("forbidden") && !logs.contains("the program failed"), "{logs}");
+    assert!(!logs.contains("forbidden") && !logs.contains("panic caught"), "{logs}");
 }
 
 fn is_written_as_the_original_writes_it(cluster: &TestCluster) {

@@ -53,7 +53,7 @@ fn dead_webhook(name: &str) -> String {
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
          metadata:\n  name: {name}\n  labels:\n    app.kubernetes.io/name: kubewright\n    \
          app.kubernetes.io/instance: {name}\n    app.kubernetes.io/component: webhooks\n\
-         webhooks:\n  - name: judge-fail.kubewright.dev\n    failurePolicy: Fail\n    sideEffects: None\n    \
+         webhooks:\n  - name: validate-fail.kubewright.dev\n    failurePolicy: Fail\n    sideEffects: None\n    \
          admissionReviewVersions: [v1]\n    timeoutSeconds: 1\n    clientConfig: {{url: 'https://127.0.0.1:1/validate/fail'}}\n    \
          rules:\n      - apiGroups: ['*']\n        apiVersions: ['*']\n        resources: [configmaps, clusterroles]\n        \
          operations: ['*']\n"

@@ -1,4 +1,4 @@
-//! A webhook that reads each review and allows it: what the network, TLS, HTTP and JSON cost, whoever decides.
+//! A webhook that reads each review and allows it: the cost of network, TLS, HTTP and JSON alone.
 
 use std::convert::Infallible;
 use std::io;
@@ -84,7 +84,7 @@ pub fn allow_review(review: &[u8]) -> LoadAnswer {
     LoadAnswer { status: 200, body: Bytes::from(body) }
 }
 
-/// A certificate for loopback that nobody signed but itself.
+/// A self-signed certificate for loopback.
 fn self_signed_identity() -> io::Result<(String, ServerConfig)> {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).map_err(io::Error::other)?;
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(io::Error::other)?;

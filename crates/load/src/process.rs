@@ -67,7 +67,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Returns an address on loopback where nobody listens at the moment.
+/// Returns a free address on loopback.
 ///
 /// # Errors
 /// When there is none.

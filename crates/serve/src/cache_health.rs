@@ -1,4 +1,4 @@
-//! Says how fresh what is known of the cluster is, and what keeps it from being so.
+//! Monitors the watch caches: their age and size as metrics, their problems in the log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use kubewright_cluster::Error;
 use crate::log::LogLevel;
 use crate::{ServerState, Stores};
 
-/// How often is looked.
+/// How often the caches are checked.
 const MONITOR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a watch may be broken before it is worth a word: connections come and go.
+/// How many checks in a row may fail before a problem is logged: connections are interrupted all the time.
 const MAX_FAILED_CHECKS: u32 = 3;
 
-/// Keeps the metrics and the log up to date as long as the server lives.
+/// Updates metrics and log for as long as the server runs.
 pub async fn monitor_caches(state: Arc<ServerState>, stores: Arc<Stores>) {
     let mut known: BTreeMap<Arc<str>, (String, u32)> = BTreeMap::new();
     loop {
@@ -29,7 +29,7 @@ pub async fn monitor_caches(state: Arc<ServerState>, stores: Arc<Stores>) {
         known.retain(|kind, (_, times)| {
             let is_over = !problems.contains_key(kind);
             if is_over && *times >= MAX_FAILED_CHECKS {
-                state.log.line(LogLevel::Info, "a watch is as it should be again").text("kind", kind).write();
+                state.log.line(LogLevel::Info, "watch recovered").text("kind", kind).write();
             }
             !is_over
         });
@@ -52,10 +52,8 @@ pub async fn monitor_caches(state: Arc<ServerState>, stores: Arc<Stores>) {
 
 fn log_watch_problem(state: &ServerState, kind: &str, problem: &Error) {
     let line = match problem.is_not_found() {
-        true => {
-            state.log.line(LogLevel::Info, "a kind is not defined in the cluster, so that it has no objects")
-        }
-        false => state.log.line(LogLevel::Warn, "a watch does not work"),
+        true => state.log.line(LogLevel::Info, "kind is not defined in the cluster"),
+        false => state.log.line(LogLevel::Warn, "watch failed"),
     };
     line.text("kind", kind).shown("problem", problem).write();
 }

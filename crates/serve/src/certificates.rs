@@ -1,8 +1,8 @@
-//! The certificate that the API server believes, and the authorities that it is told to believe.
+//! The serving certificate, and the CA bundle of the webhook configurations.
 //!
-//! Our own live in a Secret that all replicas share ([`next`] says what becomes of it); somebody else's lie in a
-//! folder. Either way the one that is served is swapped beneath the listener: connections that stand stay, and the
-//! next handshake has the new one.
+//! Certificates of our own are in a Secret that all replicas share ([`next_certificate_step`] decides about it); others
+//! come from a folder. Either way a new certificate is swapped in beneath the listener: open connections stay, and the
+//! next handshake uses the new one.
 
 mod folder;
 mod issue;

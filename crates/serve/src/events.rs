@@ -1,7 +1,7 @@
-//! Events: what rules did, told where people look for it.
+//! Events about what rules did.
 //!
-//! The same thing told again within a minute is one Event that counts. How many are written is limited; what comes
-//! too fast waits, and counts meanwhile. Of a Secret only its name is told, whatever a rule says about it.
+//! Equal notices within a minute are one Event with a count. The rate of writes is limited; notices that come faster
+//! are counted meanwhile. Of a Secret only the name is written, never the message of a rule.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -143,7 +143,7 @@ impl EventQueue {
 }
 
 impl EventQueue {
-    /// Lets what could not be written be written later, as a whole: nobody knows how much of it is there.
+    /// Schedules a failed write again, as a new Event, because it is unknown whether the first write arrived.
     pub(crate) fn again(&mut self, write: &EventWrite) {
         if let Some(entry) = self.things.get_mut(&write.thing).filter(|entry| entry.name == write.name) {
             entry.written = 0;

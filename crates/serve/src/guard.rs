@@ -1,8 +1,8 @@
-//! Who may take a namespace out of everything.
+//! The guard of the labels that exempt a namespace from all rules.
 //!
-//! A namespace with the label of a language that says "ignore" is asked about by no webhook that judges. Whoever may
-//! label namespaces could so switch all rules off, so giving the label is left to administrators and to those whom
-//! the operator names. Taking it away is everybody's right.
+//! No webhook matches a namespace with the ignore label of a rule language, so that a user who may label namespaces
+//! could switch all rules off. Only administrators and the users of `--guard-exempt` may set the label; removing it is
+//! always allowed.
 
 use kubewright_value::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::review::AdmissionResponse;
 /// Those who may do everything anyway.
 const ADMINISTRATORS_GROUP: &str = "system:masters";
 
-/// Returns the CEL condition under which the API server asks: somebody who is not exempt gives a namespace one of
-/// `labels`, or another value of it. Nothing where there are no such labels.
+/// Returns the CEL condition under which the API server calls the guard: a user who is not exempt sets one of
+/// `labels` on a namespace, or changes its value. `None` without labels.
 pub(crate) fn guard_condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
     let changes: Vec<String> = labels.iter().map(|(key, _)| label_changed(&json::quote(key))).collect();
     if changes.is_empty() {
@@ -71,8 +71,8 @@ pub fn guard_refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]
         return None;
     }
     Some(format!(
-        "the label `{key}` takes a namespace out of all rules, and `{user}` may not give it: only members of \
-         `{ADMINISTRATORS_GROUP}` and those whom kubewright is told of by `--guard-exempt` may"
+        "the label `{key}` exempts a namespace from all rules, and `{user}` may not set it: only members of \
+         `{ADMINISTRATORS_GROUP}` and the users and groups of `--guard-exempt` may"
     ))
 }
 

@@ -1,8 +1,7 @@
-//! Whether the server lives, whether it should be asked, and what it has counted: plain HTTP, on a thread of its own,
-//! so that no amount of reviews keeps these questions waiting.
+//! Liveness, readiness and metrics over plain HTTP, on a thread of its own, so that reviews cannot delay probes.
 //!
-//! A new connection is always taken: where there are too many, the one of the least use goes. So nobody who holds
-//! connections keeps a probe from its answer.
+//! A new connection is always accepted; if there are too many, the longest unused one is closed, so that idle
+//! connections cannot keep a probe from its answer.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -125,7 +124,7 @@ struct HealthPort {
     exposed: Mutex<Exposed>,
 }
 
-/// The metrics as they were read last. Whoever reads them again and again gets what others got in the same moment, so
+/// The last exposition. Clients that read metrics too often get the one that was made in the same second, so
 /// that making them takes no time from probes.
 #[derive(Default)]
 struct Exposed {

@@ -1,8 +1,7 @@
 //! The last step of an installation: system namespaces get the label by which rules leave them alone.
 //!
-//! Done once, when a server starts, and only where a namespace has no such label at all: whoever wants rules there says so
-//! with another value of the label. It is no part of any manifest, because whoever deletes the manifests would ask for
-//! the deletion of `kube-system` too.
+//! Done once, when a server starts, and only if a namespace does not have the label: another value of it opts in to rules.
+//! It is not part of the manifests, because deleting them would then delete `kube-system` too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use crate::ServerState;
 use crate::jitter::jitter;
 use crate::log::LogLevel;
 
-/// How often a namespace is tried, when the API server does not answer or somebody else writes it.
+/// How often labelling a namespace is tried, if the API server does not answer or the write conflicts.
 const MAX_TRIES: u32 = 8;
 
 /// The pause after the first try; it doubles.
@@ -34,7 +33,7 @@ pub(crate) async fn label_missing(state: Arc<ServerState>, client: Client) {
         let (level, what) = match label_namespace(&client, name, label).await {
             Ok(false) => continue,
             Ok(true) => (LogLevel::Info, "namespace labelled: rules leave it alone".to_owned()),
-            Err(error) => (LogLevel::Warn, format!("cannot label a namespace: {error}")),
+            Err(error) => (LogLevel::Warn, format!("could not label namespace: {error}")),
         };
         state.log.line(level, &what).text("namespace", name).text("label", label.0).write();
     }
@@ -65,7 +64,7 @@ async fn try_to_label(client: &Client, name: &str, (key, value): (&str, &str)) -
     if namespace.at(&["metadata", "labels", key]).is_some() {
         return Ok(false);
     }
-    // With the version that was seen, so that nobody else's label is overwritten.
+    // With the resourceVersion that was read, so that a concurrent change is not overwritten.
     let version = namespace.at(&["metadata", "resourceVersion"]).cloned().unwrap_or_default();
     let labels: Map = [(Text::from(key), Value::from(value))].into_iter().collect();
     let metadata = Map::from([("resourceVersion", version), ("labels", labels.into())]);

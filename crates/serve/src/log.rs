@@ -1,4 +1,4 @@
-//! What the server tells its operator: one JSON object a line, on standard error.
+//! The log: one JSON object a line, on standard error.
 //!
 //! Lines go through a channel, bounded in lines and bytes, to a thread of their own, so that a reader who does not read
 //! keeps no review waiting; what does not fit is dropped, and counted. A line and each text in it have a bounded length,
@@ -66,7 +66,7 @@ impl FromStr for LogLevel {
         levels
             .into_iter()
             .find(|level| level.name() == text)
-            .ok_or_else(|| format!("`{text}` is no level: `debug`, `info`, `warn` or `error`"))
+            .ok_or_else(|| format!("unknown level `{text}`: use `debug`, `info`, `warn` or `error`"))
     }
 }
 

@@ -1,7 +1,7 @@
-//! What rules ask for and the caches do not know, asked of the cluster.
+//! Lookups: queries of rules that the watch caches cannot answer.
 //!
-//! What is sent to the API server is an [`ApiPath`], the one that was checked, and never a text. The same question of many
-//! reviews is asked once, and its answer is good for a second.
+//! Only a checked [`ApiPath`] is sent to the API server, never a text of a rule. Equal queries of concurrent reviews are
+//! sent once, and an answer is cached for a second.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +69,7 @@ impl ClusterLookup {
 
     async fn once(&self, query: &Query, deadline: Instant) -> LookupResult {
         let recent = self.recent(query);
-        // Who waits takes over where the one who asked has no more time; that it had none is no answer for others.
+        // If the first caller times out, a waiting caller retries; a timeout is never cached.
         let asking = || async {
             match self.ask(query, deadline).await {
                 Err(late) if Instant::now() >= deadline => Err(late),
@@ -127,7 +127,7 @@ impl ClusterLookup {
             let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
             let path = ApiPath::parse(&path).map_err(|error| wrong(&error))?;
             let secret = self.get(&path, deadline).await.map_err(|error| wrong(&error))?;
-            let secret = secret.ok_or_else(|| wrong("there is none"))?;
+            let secret = secret.ok_or_else(|| wrong("it does not exist"))?;
             credentials.add(&secret).map_err(|error| wrong(&error))?;
         }
         Ok(credentials)
@@ -137,7 +137,7 @@ impl ClusterLookup {
         let ObjectName { group, kind, namespace, name } = name;
         let found = self.discovery.of_kind(group, kind).await.map_err(|error| error.to_string())?;
         let Some(resource) = found else { return Ok(None) };
-        // An object that is in no namespace is none of those in one, whoever asks for it there.
+        // A cluster-scoped object is never found in a namespace.
         if !resource.is_namespaced && !namespace.is_empty() {
             return Ok(None);
         }
@@ -162,7 +162,7 @@ impl ClusterLookup {
         match call.method.as_str() {
             "GET" => self.get(path, deadline).await,
             "POST" => self.post(path, call, deadline).await,
-            other => Err(format!("`{other}` is no method of a call")),
+            other => Err(format!("method `{other}` is not supported: use GET or POST")),
         }
     }
 

@@ -63,7 +63,7 @@ pub fn run_offline(
     })
 }
 
-/// Returns a certificate for this machine alone, which nobody will renew.
+/// Returns a certificate for loopback names, which is never renewed.
 fn self_signed_keys() -> Result<CertificateKeys, String> {
     let names = LOOPBACK_NAMES.into_iter().map(str::to_owned).collect();
     let terms = CertificateTerms { names, life: OFFLINE_CERTIFICATE_LIFE, grace: Duration::ZERO };

@@ -170,7 +170,7 @@ impl RegistrySession<'_> {
         self.follow(&url, limit).await
     }
 
-    /// Reads `url` and what it redirects to. Nobody but the registry sees the credentials.
+    /// Reads `url` and follows redirects. Credentials are sent to the registry only.
     async fn follow(&self, url: &ServiceUrl, limit: usize) -> Result<RegistryAnswer, String> {
         let mut at = url.clone();
         for _ in 0..=MAX_REDIRECTS {

@@ -1,4 +1,4 @@
-//! Reads an object anew after somebody else was faster, without waiting for the watch to say so.
+//! Refreshes an object in a store after a conflict, without waiting for the watch.
 
 use kubewright_cluster::{Client, Error, Store, WatchEvent};
 use kubewright_engine::ApiPath;

@@ -1,7 +1,7 @@
-//! One review: the bytes that the API server sends, and the bytes that it gets.
+//! One admission review: read, decide, respond, observe.
 //!
-//! Read, decide, say it in the words of the rules' languages, tell those who should know. What we ourselves cannot do
-//! is an HTTP error, so that the API server does what the webhook's failure policy says; it is never "allowed".
+//! A review that cannot be decided is an HTTP error, so that the API server applies the failurePolicy of the webhook; it
+//! is never answered with "allowed".
 
 mod decide;
 mod observe;
@@ -46,7 +46,7 @@ pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCal
             UndecidedReview::UndecidedReason(UndecidedReason::Unsynced),
         );
     }
-    // The text is not needed while the rules are asked.
+    // The body is freed before the rules are evaluated, because large reviews take memory twice otherwise.
     let bytes = std::mem::take(&mut call.bytes);
     let mut review = match AdmissionReview::read(&bytes) {
         Ok(review) => review,
@@ -99,7 +99,7 @@ pub(crate) fn review_timed_out(state: &ServerState, hook: &str) -> HttpResponse 
     undecided_response(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
 }
 
-/// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
+/// Returns the roles of the requesting user. Right after the first rule that needs roles, this waits for the watch.
 async fn roles_of(
     state: &ServerState,
     review: &AdmissionReview,
@@ -123,7 +123,7 @@ fn undecided_response(state: &ServerState, hook: &str, uid: &str, reason: Undeci
         UndecidedReview::UndecidedReason(trouble) => {
             state.metrics.undecided(trouble);
             match trouble {
-                UndecidedReason::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
+                UndecidedReason::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "the review panicked"),
                 UndecidedReason::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
                 UndecidedReason::Steps => {
                     (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps")
@@ -134,7 +134,7 @@ fn undecided_response(state: &ServerState, hook: &str, uid: &str, reason: Undeci
             }
         }
     };
-    let line = state.log.line(crate::log::LogLevel::Error, "a review could not be decided");
+    let line = state.log.line(crate::log::LogLevel::Error, "review could not be decided");
     line.text("uid", uid).text("webhook", hook).text("reason", message).write();
     error_response(status, message)
 }
@@ -146,11 +146,11 @@ fn may_patch(review: &AdmissionReview, decision: &Decision) -> bool {
         && matches!(review.request.operation, Operation::Create | Operation::Update)
 }
 
-/// Returns what `bytes`, an AdmissionReview, is answered with the rules behind `hook` of `snapshot`, where nobody can be
-/// asked for anything; `None` where it could not be decided.
+/// Returns the answer to `bytes`, an AdmissionReview, by the rules behind `hook` of `snapshot`, without lookups; `None` if
+/// it could not be decided.
 ///
 /// # Errors
-/// When it is no review.
+/// When it is not an AdmissionReview.
 pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
     let review = AdmissionReview::read(bytes)?;
     let world = kubewright_engine::ClosedWorld::default();

@@ -1,6 +1,6 @@
-//! Which roles are bound to those who ask.
+//! An index of the roles of users and groups.
 //!
-//! What bindings say is arranged anew with every change; a review only looks it up.
+//! It is rebuilt with every change of a binding, so that a review only reads it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct SubjectRoles {
     groups: HashMap<Text, Vec<BoundRole>>,
 }
 
-/// A role that is bound to somebody.
+/// A role that is bound to a user or group.
 #[derive(Debug, Clone)]
 enum BoundRole {
     /// `namespace:name`.
@@ -35,14 +35,14 @@ enum BoundRole {
 }
 
 impl RoleIndex {
-    /// Returns the roles by the bindings of `stores`. Nothing is known before [`RoleIndex::keep`] has run.
+    /// Returns the roles by the bindings of `stores`. Nothing is known before [`RoleIndex::follow_bindings`] has run.
     #[must_use]
     pub fn new(stores: Arc<Stores>) -> Self {
         Self { stores, index: ArcSwapOption::empty() }
     }
 
     /// Keeps them as the stores have them, from when rules first need them. `snapshots` tells when that may be. Ends with it.
-    pub async fn keep(&self, mut snapshots: watch::Receiver<u64>) {
+    pub async fn follow_bindings(&self, mut snapshots: watch::Receiver<u64>) {
         let [in_namespaces, of_cluster] = loop {
             match self.stores.bindings() {
                 Some(both) => break both,
@@ -68,7 +68,7 @@ impl RoleIndex {
 }
 
 impl RoleIndex {
-    /// Arranges what is known already, where nobody has yet.
+    /// Builds the index on first use, if the bindings are known already.
     fn first(&self) -> Option<Arc<SubjectRoles>> {
         let [in_namespaces, of_cluster] = self.stores.bindings()?;
         if !in_namespaces.is_synced() || !of_cluster.is_synced() {

@@ -104,7 +104,7 @@ impl RuleCompiler {
         }
     }
 
-    /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
+    /// Compiles all rule objects. Without a change only values that depend on the time are new, so the generation stays.
     async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
         let objects = RuleObjects::of(&self.stores, &self.state);
@@ -120,7 +120,7 @@ impl RuleCompiler {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state
                 .log
-                .line(LogLevel::Error, "the rules could not be loaded; those of before go on")
+                .line(LogLevel::Error, "could not load rules; the previous ones stay in force")
                 .write();
             return;
         };
@@ -146,7 +146,7 @@ impl RuleCompiler {
         line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
     }
 
-    /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
+    /// Waits briefly for the caches that new rules need, so that their first reviews need no lookups.
     async fn await_needs(&self) {
         let deadline = Instant::now() + NEEDS_TIMEOUT;
         while !self.stores.are_caches_synced() && Instant::now() < deadline {

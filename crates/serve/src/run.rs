@@ -91,7 +91,7 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
         ));
     }
     let bound = snapshots.clone();
-    tokio::spawn(async move { bindings.keep(bound).await });
+    tokio::spawn(async move { bindings.follow_bindings(bound).await });
     tokio::spawn(webhooks::reconcile_webhooks(state, client, discovery, snapshots));
     Ok(server)
 }

@@ -1,4 +1,4 @@
-//! The server: bound to its addresses, then serving until it is told to stop.
+//! The server: bound to its addresses, then serving until it is stopped.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -138,11 +138,7 @@ pub fn log_panics(state: &Arc<ServerState>) {
     std::panic::set_hook(Box::new(move |panic| {
         let Some(state) = state.upgrade() else { return };
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        state
-            .log
-            .line(LogLevel::Error, "the program failed in one place and goes on")
-            .text("place", &place)
-            .write();
+        state.log.line(LogLevel::Error, "panic caught").text("place", &place).write();
     }));
 }
 

@@ -1,8 +1,8 @@
-//! Calls of services that rules ask for: only hosts that the operator names, and never an address that leads back to this
-//! machine or to what a cloud tells its machines about themselves.
+//! HTTP calls that rules make: only to hosts that the operator allows, and never to loopback addresses or to the
+//! metadata service of a cloud.
 //!
-//! A host is resolved once, its addresses are looked at, and the connection is made to the very address that was looked
-//! at. No redirect is followed, and nothing is sent but what the rule says.
+//! A host is resolved once, its addresses are checked, and the connection is made to the address that was checked, so
+//! that a second DNS answer cannot change it. Redirects are not followed.
 
 pub(crate) mod address;
 pub(crate) mod url;
@@ -110,7 +110,7 @@ impl Services {
         read_service_answer(response.map_err(|error| unreachable(&error))?).await
     }
 
-    /// Returns the address of the host. Where one of several is forbidden, somebody plays a trick.
+    /// Resolves the host. If any of several addresses is forbidden, the call is refused: it may be a rebinding attack.
     async fn resolve(&self, url: &ServiceUrl) -> Result<SocketAddr, String> {
         let found = match url.host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, url.port)],
@@ -157,7 +157,7 @@ fn service_request(
     let method = match call.method.as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
-        other => return Err(format!("`{other}` is no method of a call")),
+        other => return Err(format!("method `{other}` is not supported: use GET or POST")),
     };
     let mut request = Request::builder()
         .method(method)
@@ -172,11 +172,12 @@ fn service_request(
     let mut request = request.body(body).map_err(|error| format!("`{}`: {error}", call.url))?;
     for (key, value) in &service.headers {
         if RESERVED_HEADERS.contains(&key.to_lowercase().as_str()) {
-            return Err(format!("the header `{key}` is not a rule's to write"));
+            return Err(format!("rules may not set the header `{key}`"));
         }
-        let name = HeaderName::from_bytes(key.as_bytes()).map_err(|_| format!("`{key}` is no header"))?;
+        let name = HeaderName::from_bytes(key.as_bytes())
+            .map_err(|_| format!("`{key}` is not a valid header name"))?;
         let value =
-            HeaderValue::from_str(value).map_err(|_| format!("the value of header `{key}` is none"))?;
+            HeaderValue::from_str(value).map_err(|_| format!("the value of header `{key}` is not valid"))?;
         request.headers_mut().insert(name, value);
     }
     Ok(request)
@@ -189,7 +190,7 @@ pub(crate) fn client_tls_config(ca_bundle: &str) -> Result<ClientConfig, String>
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
     if roots.is_empty() {
-        return Err("there is no certificate to believe the service by: give a `caBundle`".to_owned());
+        return Err("no CA certificate to verify the service with: set `caBundle`".to_owned());
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -221,7 +222,7 @@ async fn read_service_answer(response: Response<hyper::body::Incoming>) -> Resul
         }
         bytes.extend_from_slice(data);
     }
-    let body = String::from_utf8(bytes).map_err(|_| "the answer is no text".to_owned())?;
+    let body = String::from_utf8(bytes).map_err(|_| "the answer is not UTF-8".to_owned())?;
     Ok(ServiceAnswer { status, body })
 }
 

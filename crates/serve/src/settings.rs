@@ -1,4 +1,4 @@
-//! What the operator decides.
+//! The settings of a server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use kubewright_dialects::Options;
 
 use crate::log::LogLevel;
 
-/// What the operator decides.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
     /// Where reviews are answered, over TLS.
@@ -33,7 +33,7 @@ pub struct ServeSettings {
     pub allowed_hosts: Vec<String>,
     /// The registries that rules may ask about images, and the token services of these.
     pub allowed_registries: Vec<String>,
-    /// A folder with `tls.crt`, `tls.key` and `ca.crt` that somebody else keeps, in place of certificates of our own.
+    /// A folder with `tls.crt`, `tls.key` and `ca.crt` to serve, instead of certificates of our own.
     pub tls_folder: Option<PathBuf>,
     /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe.
     pub injected_from: Option<String>,
@@ -51,7 +51,7 @@ pub struct ServeSettings {
     pub max_in_flight: usize,
     /// How many connections may be open; more wait until one is closed.
     pub max_connections: usize,
-    /// How long reviews are still answered after the signal to stop, so that nobody is sent here any more.
+    /// How long reviews are still answered after the signal to stop, until endpoints have been updated.
     pub drain: Duration,
     /// What is logged.
     pub log_level: LogLevel,

@@ -1,5 +1,5 @@
-//! What the whole cluster shares by name: objects that are watched once somebody asks for them, or the answer to a call
-//! that is made anew after a while.
+//! Cluster-wide shared entries (Kyverno's GlobalContextEntry): objects that are watched from their first use on, or the
+//! answer to a call that is refreshed periodically.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::{ServeSettings, Stores};
 /// How many entries are kept at once.
 const MAX_SHARED_ENTRIES: usize = 1000;
 
-/// Entries that somebody has asked for.
+/// The shared entries that were used.
 pub(crate) struct SharedEntries {
     client: Client,
     stores: Arc<Stores>,
@@ -50,7 +50,7 @@ impl SharedEntries {
     /// from.
     ///
     /// # Errors
-    /// When there is none, or nobody can tell.
+    /// When there is no such entry, or its data cannot be read.
     pub(crate) async fn get<F>(
         &self,
         name: &str,
@@ -148,7 +148,7 @@ async fn await_sync(store: &Store, deadline: Instant) -> Result<(), String> {
             || Instant::now() >= deadline
         {
             let problem = store.problem().map(|problem| problem.to_string());
-            return Err(problem.unwrap_or_else(|| "there was no time left to ask".to_owned()));
+            return Err(problem.unwrap_or_else(|| "the lookup timed out".to_owned()));
         }
     }
     Ok(())

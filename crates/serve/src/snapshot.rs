@@ -163,8 +163,8 @@ impl std::fmt::Debug for Snapshot {
 }
 
 /// How many webhooks of their own rules may have, and how many bytes all conditions of these. The API server keeps all
-/// webhooks in one object of bounded size: without these bounds, whoever may make rules for one namespace could fill it,
-/// and no rule of anybody would be asked for any more.
+/// webhooks in one object of bounded size: without these bounds, a user who may create rules in one namespace could fill
+/// it, and no other rule would be enforced.
 const MAX_DEDICATED_WEBHOOKS: usize = 64;
 const MAX_CONDITIONS_BYTES: usize = 192 << 10;
 
@@ -197,7 +197,7 @@ impl Building {
         document: &Document,
         progress: &GenerationProgress,
     ) {
-        // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
+        // Nothing in a rule should panic; if it does, only that rule is left out.
         let budget = &mut self.budget;
         let compiled =
             catch_unwind(AssertUnwindSafe(|| kubewright_dialects::compile(dialect, document, &[], budget)));

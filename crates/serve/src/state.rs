@@ -1,4 +1,4 @@
-//! What all parts of the server share.
+//! The state that all parts of the server share.
 
 use std::fmt;
 use std::future::Future;
@@ -23,27 +23,27 @@ use crate::{Certificates, Notice, ServeSettings, Snapshot, workers};
 
 /// What all parts of the server share. Made by [`ServerState::new`], changed where a cluster is there, then shared.
 pub struct ServerState {
-    /// What the operator decided.
+    /// The settings.
     pub settings: ServeSettings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
     /// What is served, and what the API server should believe.
     pub certificates: Certificates,
-    /// Where a review says what others should hear of. Full is dropped, and counted.
+    /// The queue of notices for Events and statuses. If it is full, notices are dropped and counted.
     pub notices: mpsc::Sender<Notice>,
-    /// What is known without asking anybody.
+    /// What rules may read without a lookup.
     pub world: Box<dyn World + Send>,
-    /// Who is asked for what is not known.
+    /// Answers queries that the world cannot answer.
     pub lookup: Box<dyn Lookup>,
-    /// Who writes into the cluster, where there is one.
+    /// The client of the cluster, if there is one.
     pub client: Option<kubewright_cluster::Client>,
-    /// Who knows the roles of the one who asks.
+    /// The roles of the requesting user.
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
     pub admission_policies: ArcSwap<GenerationProgress>,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
-    /// What is told.
+    /// The log.
     pub log: Log,
     /// Where reviews are traced.
     pub traces: Traces,
@@ -59,7 +59,7 @@ pub struct ServerState {
     pub(crate) medium: Lane,
     /// Where reviews are decided that take until their deadlines.
     pub(crate) slow: Lane,
-    /// Where rule objects are checked and dry runs take place: whoever asks for that holds up no review.
+    /// The lane of rule object checks and dry runs, so that they do not delay reviews.
     pub(crate) side: Lane,
     /// One dry run takes place at a time, so that there is a thread left to check rule objects.
     pub(crate) dry_runs: Arc<Semaphore>,
@@ -79,7 +79,7 @@ pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>
 
 /// Finds out what rules ask for and the world does not know.
 pub trait Lookup: Send + Sync {
-    /// Returns whether there is anybody to ask.
+    /// Returns whether lookups are possible at all.
     fn is_there(&self) -> bool {
         true
     }
@@ -96,7 +96,7 @@ pub trait Roles: Send + Sync {
     fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)>;
 }
 
-/// Without a cluster there is nobody to ask.
+/// Lookups and roles of a server without a cluster: nothing can be looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCluster;
 

@@ -1,6 +1,6 @@
-//! Tells what rules did and what became of them: Events and the statuses of rule objects.
+//! Writes Events and the statuses of rule objects.
 //!
-//! One task for all of it, fed by a bounded channel. A review never waits for it.
+//! One task does all of it, fed by a bounded channel, so that a review never waits for a write.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub async fn run_status_writer(
 ) {
     let client =
         client.limited(kubewright_cluster::CallLimits { time: STATUS_CALL_TIMEOUT, ..Default::default() });
-    let mut teller = StatusWriter {
+    let mut writer = StatusWriter {
         events: EventQueue::new(&instance, Instant::now()),
         failures: RecordedFailures::default(),
         sent: HashMap::new(),
@@ -51,12 +51,12 @@ pub async fn run_status_writer(
     loop {
         tokio::select! {
             notice = notices.recv() => match notice {
-                Some(notice) => teller.hear(&notice),
+                Some(notice) => writer.record(&notice),
                 None => return,
             },
             _ = tick.tick() => {
                 let snapshot = state.snapshot.load_full();
-                teller.tell(&snapshot).await;
+                writer.write_due(&snapshot).await;
             }
         }
     }
@@ -74,7 +74,7 @@ struct StatusWriter {
 }
 
 impl StatusWriter {
-    fn hear(&mut self, notice: &Notice) {
+    fn record(&mut self, notice: &Notice) {
         let (now, time) = (Instant::now(), SystemTime::now());
         self.events.add(notice, now, time);
         if notice.kind == NoticeKind::Failed {
@@ -82,8 +82,8 @@ impl StatusWriter {
         }
     }
 
-    async fn tell(&mut self, snapshot: &Snapshot) {
-        self.tell_events().await;
+    async fn write_due(&mut self, snapshot: &Snapshot) {
+        self.write_events().await;
         let is_new = self.generation != Some(snapshot.generation);
         let failed = self.failures.due(Instant::now());
         if !is_new && failed.is_empty() {
@@ -91,7 +91,7 @@ impl StatusWriter {
         }
         if is_new {
             let rules: HashSet<&ObjectName> = snapshot.states.iter().map(|state| &state.name).collect();
-            self.failures.keep(|rule| rules.contains(rule));
+            self.failures.retain(|rule| rules.contains(rule));
             self.sent.retain(|rule, _| rules.contains(rule));
             tokio::time::sleep(jitter(STATUS_JITTER)).await;
         }
@@ -101,7 +101,7 @@ impl StatusWriter {
                 let written = self.write(snapshot, state).await;
                 is_whole &= written.is_ok();
                 if written.is_err_and(|error| error.code().is_none()) {
-                    // Nobody is there; the others would only wait in vain.
+                    // The API server is unreachable, so the other writes would fail too.
                     break;
                 }
             }
@@ -111,7 +111,7 @@ impl StatusWriter {
         }
     }
 
-    async fn tell_events(&mut self) {
+    async fn write_events(&mut self) {
         let stores = Arc::clone(&self.stores);
         let find = |rule: &ObjectName| event_regarding(&stores.object(rule).unwrap_or_default());
         let mut is_away = false;

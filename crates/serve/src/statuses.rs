@@ -80,12 +80,12 @@ impl RecordedFailures {
     }
 
     /// Forgets rules that are not there any more.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(&ObjectName) -> bool) {
+    pub(crate) fn retain(&mut self, is_there: impl Fn(&ObjectName) -> bool) {
         self.by_rule.retain(|rule, _| is_there(rule));
     }
 }
 
-/// Returns what became of a rule object. `since` is left to whoever knows the stored status.
+/// Returns the report about a rule object. `since` is filled in by [`status_patch`], which knows the stored status.
 pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
     let errors = state.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let reason = match (errors, state.rules) {
@@ -96,7 +96,7 @@ pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
     };
     let doubtful: Vec<&Diagnostic> = state.diagnostics.iter().filter(|found| found.is_doubtful()).collect();
     let message = match (doubtful.as_slice(), state.rules) {
-        ([], 0) => "no rule of it runs here".to_owned(),
+        ([], 0) => "it contains no rule that runs here".to_owned(),
         ([], 1) => "1 rule runs".to_owned(),
         ([], rules) => format!("{rules} rules run"),
         (diagnostics, _) => truncated(fault_messages(diagnostics).join("; "), MAX_STATUS_MESSAGE_BYTES),

@@ -1,7 +1,7 @@
-//! Rule objects that are about to be stored: one with a mistake is refused, and told everything that is wrong with it.
+//! Validation of rule objects: one with a mistake is refused, with everything that is wrong with it.
 //!
-//! What is stored already may stay: a rule with a mistake can be deleted, labelled, and given a status, because whoever
-//! wants to mend or remove it must be able to.
+//! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
+//! repaired or removed.
 
 use kubewright_engine::{Diagnostic, Fault, GroupVersionKind, Operation, invalid};
 use kubewright_lang::CompileBudget;

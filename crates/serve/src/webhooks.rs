@@ -1,7 +1,7 @@
-//! The webhook configurations: what the API server asks us, and what it does when we do not answer.
+//! The webhook configurations.
 //!
-//! They are in no manifest. What they should be follows from the rules of the moment ([`desired`]); whatever else
-//! stands there is put right. They belong to our ClusterRole, so that they go when the installation goes.
+//! They are not part of the manifests. They follow from the loaded rules ([`desired`]), and foreign changes are undone.
+//! Our ClusterRole owns them, so that they are deleted with the installation.
 
 mod compare;
 mod configuration;

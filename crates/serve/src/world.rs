@@ -1,4 +1,4 @@
-//! What rules see of the cluster without waiting for anybody.
+//! The world as the watch caches know it, read without waiting.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use kubewright_engine::{Answer, ApiCall, ApiPath, ObjectName, Query, World};
 
 use crate::Stores;
 
-/// What the stores know. What is not watched, or not known yet, is for a lookup.
+/// The watch caches as a world. What is not watched, or not known yet, is left to a lookup.
 #[derive(Debug)]
 pub struct CachedWorld(pub Arc<Stores>);
 
@@ -24,7 +24,7 @@ impl World for CachedWorld {
 impl CachedWorld {
     fn object(&self, name: &ObjectName) -> Answer {
         match (name.group.as_str(), name.kind.as_str()) {
-            // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.
+            // A namespace of a request exists; the watch may only not have reported it yet.
             ("", "Namespace") => absent_as_unknown(store_answer(Some(self.0.namespaces()), name)),
             ("", "Node") => store_answer(self.0.nodes().as_ref(), name),
             ("", "ConfigMap") => store_answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),

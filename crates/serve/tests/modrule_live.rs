@@ -439,7 +439,7 @@ fn a_binding_that_is_only_tried_tells_the_pod_nothing() {
         cluster,
         "bindings",
         "{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {ref.kubemod.io/inject-node-ref: 'true'}},
-          spec: {schedulerName: nobody, containers: [{name: web, image: web}]}}",
+          spec: {schedulerName: absent, containers: [{name: web, image: web}]}}",
     );
     let bind = |query: &str| {
         let path = format!("/api/v1/namespaces/bindings/pods/web/binding{query}");

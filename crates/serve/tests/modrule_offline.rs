@@ -93,7 +93,7 @@ fn what_is_only_doubtful_is_a_warning() {
 }
 
 #[test]
-fn a_hint_is_for_whoever_asks_for_it_and_no_warning() {
+fn hint_is_not_a_warning_of_the_response() {
     let quoted = rule(&[("matchValue: Deployment", "matchValue: '\"Deployment\"'")]);
     let response = ask("CREATE", quoted, Value::Null);
     check_allowed(&response);
@@ -129,7 +129,7 @@ fn rules_of_other_languages_are_checked_in_the_same_way() {
 }
 
 #[test]
-fn what_is_no_rule_is_nobodys_business() {
+fn objects_that_are_not_rules_are_allowed() {
     check_allowed(&ask("CREATE", yaml::parse("{apiVersion: v1, kind: Pod}").expect("a pod"), Value::Null));
     check_allowed(&ask("CONNECT", broken(), Value::Null));
 }

@@ -188,7 +188,7 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     let world = &serving.world;
     assert!(matches!(world.get(&Query::namespace("default")), Answer::Found(_)));
     assert_eq!(world.get(&Query::namespace("no-such")), Answer::Unknown, "it may be new");
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "nobody needs nodes yet");
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "no rule needs nodes yet");
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
 
@@ -196,7 +196,7 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, "default", &rule("one", "label"));
     wait_until("the rule is live", || serving.labels("default") == ["/metadata/labels/label"]);
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still nobody needs nodes");
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still no rule needs nodes");
     apply(&cluster, "default", &rule("nosy", "rack").replace("$.kind", "$.syntheticRefs.node.kind"));
     wait_until("the other rule is live", || serving.snapshot().needs.nodes);
     assert_eq!(serving.state.readiness.reason(), None);

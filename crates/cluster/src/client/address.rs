@@ -18,7 +18,7 @@ pub(super) struct ApiServerAddress {
 
 impl ApiServerAddress {
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Config(format!("`{text}` is no address of an API server"));
+        let wrong = || Error::Config(format!("`{text}` is not the address of an API server"));
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let is_tls = match uri.scheme_str() {
             Some("https") => true,
@@ -45,7 +45,7 @@ impl ApiServerAddress {
         if let Some((key, _)) =
             query.iter().find(|(key, _)| !key.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         {
-            return Err(Error::Config(format!("`{key}` is no name of a query")));
+            return Err(Error::Config(format!("`{key}` is not a query parameter")));
         }
         Ok(format!("{}{path}", self.prefix))
     }

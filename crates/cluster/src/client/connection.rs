@@ -22,7 +22,7 @@ use crate::{ApiStatus, Error};
 /// How long a new connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a connection that nobody uses is kept; the API server keeps them longer.
+/// How long an idle connection is kept; the API server keeps them longer.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
 
 /// How many are kept.
@@ -49,7 +49,7 @@ pub(super) struct ApiAnswer {
 
 pub(super) type HttpConnection = SendRequest<Full<Bytes>>;
 
-/// Connections that nobody uses at the moment.
+/// Idle connections.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionPool {
     idle: Mutex<Vec<(HttpConnection, Instant)>>,
@@ -96,7 +96,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Closes those that nobody uses.
+    /// Closes the idle connections.
     pub(super) fn forget(&self) {
         self.idle().clear();
     }
@@ -170,7 +170,7 @@ impl ApiAnswer {
                 bytes.extend_from_slice(data);
             }
         }
-        let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is no text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is not UTF-8".to_owned()))?;
         Ok((text, connection))
     }
 }
@@ -193,7 +193,7 @@ async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Re
     };
     let handshake = http1::handshake(TokioIo::new(stream)).await;
     let (connection, work) = handshake.map_err(|error| unreachable_error(&address.text, &error))?;
-    // It ends with the connection, which ends when nobody holds it.
+    // It ends with the connection, which ends when its last user is dropped.
     tokio::spawn(work);
     Ok(connection)
 }

@@ -1,4 +1,4 @@
-//! How the client shows who asks, and whom it trusts; read again as files change.
+//! Sessions: the credentials and trusted authorities of calls, read again as files change.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A program that says who asks: the `exec` of a kubeconfig.
+//! Exec credential plugins of a kubeconfig.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 /// How much it may write.
 const MAX_EXEC_OUTPUT_BYTES: u64 = 1 << 20;
 
-/// A program that says who asks.
+/// An exec credential plugin.
 #[derive(Clone)]
 pub struct Exec {
     /// The program.
@@ -37,8 +37,9 @@ pub struct Exec {
 impl Exec {
     /// Runs it and returns what it says.
     pub(super) fn run(&self, server: &str) -> Result<LoginCredentials, Error> {
-        let failed =
-            |why: String| Error::Config(format!("`{}` does not say who asks: {why}", self.command.display()));
+        let failed = |why: String| {
+            Error::Config(format!("credential plugin `{}` failed: {why}", self.command.display()))
+        };
         let mut child = Command::new(&self.command)
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))

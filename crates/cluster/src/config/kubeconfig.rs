@@ -51,7 +51,7 @@ pub(super) fn read_kubeconfig(paths: &[PathBuf], context: Option<&str>) -> Resul
     }
     let login = match context.text("user") {
         Some(name) => find_entry(&files, "users", "user", name)?.login(&cluster)?,
-        None => Login::Nobody,
+        None => Login::Anonymous,
     };
     Ok(Config {
         namespace: context.text("namespace").unwrap_or("default").to_owned(),
@@ -103,7 +103,7 @@ impl KubeconfigEntry<'_> {
         Ok(self.text(key).map(|path| PemSource::File(self.folder.join(path))))
     }
 
-    /// A token wins over a certificate, as both together are nobody's intent.
+    /// A token wins over a certificate, as in client-go.
     fn login(&self, cluster: &KubeconfigEntry<'_>) -> Result<Login, Error> {
         if let Some(token) = self.text("token") {
             return Ok(Login::Token(token.to_owned()));
@@ -119,7 +119,7 @@ impl KubeconfigEntry<'_> {
         }
         match ["auth-provider", "username"].into_iter().find(|key| self.value.get(key).is_some()) {
             Some(key) => Err(Error::Config(format!("`{key}` of the kubeconfig is not supported"))),
-            None => Ok(Login::Nobody),
+            None => Ok(Login::Anonymous),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Who asks, and how that is shown.
+//! Credentials for the API server.
 
 use std::fmt;
 use std::fs;
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use super::Exec;
 use crate::Error;
 
-/// Who asks.
+/// How the client authenticates.
 #[derive(Clone)]
 pub enum Login {
-    /// Nobody in particular.
-    Nobody,
-    /// Whoever has this token.
+    /// No credentials.
+    Anonymous,
+    /// A bearer token.
     Token(String),
-    /// Whoever has the token in this file, which may change.
+    /// A bearer token in a file, which may change.
     TokenFile(PathBuf),
-    /// Whoever has this certificate.
+    /// A client certificate.
     Certificate(ClientIdentity),
-    /// Whoever a program says.
+    /// Credentials from an exec plugin.
     Exec(Exec),
 }
 
@@ -53,7 +53,7 @@ impl Login {
     pub(crate) fn show(&self, server: &str) -> Result<LoginCredentials, Error> {
         let mut shown = LoginCredentials::default();
         match self {
-            Self::Nobody => {}
+            Self::Anonymous => {}
             Self::Token(token) => shown.token = Some(token.clone()),
             Self::TokenFile(path) => shown.token = Some(read_credential_file(path)?.trim().to_owned()),
             Self::Certificate(identity) => {
@@ -83,7 +83,7 @@ fn read_credential_file(path: &Path) -> Result<String, Error> {
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nobody => f.write_str("Nobody"),
+            Self::Anonymous => f.write_str("Anonymous"),
             Self::Token(_) => f.write_str("Token"),
             Self::TokenFile(path) => f.debug_tuple("TokenFile").field(path).finish(),
             Self::Certificate(_) => f.write_str("Certificate"),

@@ -43,7 +43,7 @@ contexts:
 - {name: first, context: {cluster: one, user: token}}
 - {name: second, context: {cluster: two, user: certificate, namespace: shop}}
 - {name: third, context: {cluster: two, user: file}}
-- {name: nobody, context: {cluster: one}}
+- {name: anonymous, context: {cluster: one}}
 - {name: lost, context: {cluster: three}}
 - {name: provider, context: {cluster: one, user: provider}}
 users:
@@ -71,16 +71,16 @@ fn files_are_read_together_and_paths_are_relative_to_them() {
 
     let third = Config::of_files(&paths, Some("third")).unwrap();
     assert!(matches!(&third.login, Login::TokenFile(path) if *path == folder.join("token")));
-    assert!(matches!(Config::of_files(&paths, Some("nobody")).unwrap().login, Login::Nobody));
+    assert!(matches!(Config::of_files(&paths, Some("anonymous")).unwrap().login, Login::Anonymous));
 }
 
 #[test]
 fn of_what_is_named_twice_the_first_counts() {
-    let other = "{current-context: nobody, users: [{name: token, user: {token: other}}]}";
+    let other = "{current-context: anonymous, users: [{name: token, user: {token: other}}]}";
     let missing = PathBuf::from("/does/not/exist");
     let written = files("twice", &[("other", other), ("clusters", CLUSTERS), ("contexts", CONTEXTS)]);
     let paths = [&[missing], written.as_slice()].concat();
-    assert!(matches!(Config::of_files(&paths, None).unwrap().login, Login::Nobody));
+    assert!(matches!(Config::of_files(&paths, None).unwrap().login, Login::Anonymous));
     let first = Config::of_files(&paths, Some("first")).unwrap();
     assert!(matches!(&first.login, Login::Token(token) if token == "other"));
 }

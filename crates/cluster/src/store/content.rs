@@ -109,7 +109,7 @@ impl StoreContent {
     }
 }
 
-/// Versions are numbers, though nobody is promised that.
+/// Versions are numbers in every API server, though the API does not promise it.
 fn version_number(version: &str) -> Option<u64> {
     version.parse().ok()
 }

@@ -31,7 +31,7 @@ impl TestCluster {
         self.await_answer(component)
     }
 
-    /// Holds a component: its connections stay open and it answers nobody until it is resumed.
+    /// Pauses a component: its connections stay open and it answers nothing until it is resumed.
     pub fn pause(&self, component: ControlPlaneComponent) {
         if let Some(pid) = self.pid(component) {
             signal("STOP", pid);

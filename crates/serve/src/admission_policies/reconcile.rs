@@ -1,7 +1,7 @@
-//! Keeps ValidatingAdmissionPolicies and their bindings: writes what rule objects ask for, puts right what somebody else
-//! has changed, and removes what nobody asks for any more.
+//! Reconciles ValidatingAdmissionPolicies and their bindings: writes what rule objects ask for, restores what other
+//! clients have changed, and removes what no rule asks for any more.
 //!
-//! All replicas do. Each waits a random moment and looks again before it writes, and writes with the version it saw.
+//! All replicas do it. Each waits a random time and compares again before it writes, with the resourceVersion it saw.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -174,7 +174,10 @@ impl AdmissionPolicyReconciler {
         let next = match self.next(&complete) {
             PolicyStep::Write(..) | PolicyStep::Unbind(_) => {
                 if let Some(wait) = self.wait_for_others(name, &complete) {
-                    return PolicyOutcome::Again(wait, "somebody else keeps changing the objects".to_owned());
+                    return PolicyOutcome::Again(
+                        wait,
+                        "another client keeps changing the objects".to_owned(),
+                    );
                 }
                 sleep(jitter(MAX_POLICY_WRITE_JITTER)).await;
                 self.next(&complete)
@@ -248,7 +251,7 @@ impl AdmissionPolicyReconciler {
         }
     }
 
-    /// Returns how long is waited before the objects of a rule are put right, where somebody else keeps changing them.
+    /// Returns how long to wait before the objects of a rule are restored, if another client keeps changing them.
     fn wait_for_others(&mut self, name: &ObjectName, wanted: &AdmissionPolicy) -> Option<Duration> {
         let now = Instant::now();
         if self.settled.get(name).is_some_and(|settled| settled.policy != *wanted) {
@@ -260,7 +263,7 @@ impl AdmissionPolicyReconciler {
         if wait.is_none() && self.settled.remove(name).is_some() {
             rewrites.add(now);
             let message =
-                "a ValidatingAdmissionPolicy or its binding was changed or deleted and is put right";
+                "ValidatingAdmissionPolicy or its binding was changed by another client; restoring it";
             self.state.log.line(LogLevel::Warn, message).text("rule", &name.to_string()).write();
         }
         wait

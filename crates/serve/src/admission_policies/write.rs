@@ -1,4 +1,4 @@
-//! Writing and deleting the objects of rules, and removing what nobody asks for any more.
+//! Writing and deleting the objects of rules, and removing what no rule asks for any more.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -59,14 +59,13 @@ impl AdmissionPolicyReconciler {
                 PolicyOutcome::Again(POLICY_RESYNC_INTERVAL, watch_problem(&error))
             }
             Err(error) if error.is_conflict() || error.is_already_there() || error.is_not_found() => {
-                // Another replica was faster, or somebody else; the watch may be later than this answer.
+                // Another replica or client was faster; the watch may be later than this answer.
                 let _ = refresh_object(&self.client, &path, store).await;
                 PolicyOutcome::Again(POLICY_RETRY_INTERVAL, NOT_WRITTEN_YET_MESSAGE.to_owned())
             }
             Err(error) if error.is_invalid() => {
-                let why = format!("the API server does not take it: {error}");
-                let line =
-                    self.state.log.line(LogLevel::Error, "the API server does not take an admission policy");
+                let why = format!("the API server rejected it: {error}");
+                let line = self.state.log.line(LogLevel::Error, "API server rejected an admission policy");
                 line.text("name", &path.name).text("error", &error.to_string()).write();
                 self.refused.insert(name.clone(), (Arc::clone(policy), why.clone()));
                 PolicyOutcome::Problem(why)
@@ -113,7 +112,7 @@ impl AdmissionPolicyReconciler {
         self.stale = stale;
         for (part, name) in due {
             if let Err(error) = self.delete(part, &name).await {
-                let line = self.state.log.line(LogLevel::Error, "cannot delete an admission policy");
+                let line = self.state.log.line(LogLevel::Error, "could not delete admission policy");
                 line.text("name", &name).text("error", &error.to_string()).write();
             }
         }

@@ -1,7 +1,7 @@
-//! Certificates that somebody else keeps, in a folder such as cert-manager's Secret mounted into the pod.
+//! Certificates from a folder, such as cert-manager's Secret mounted into the pod.
 //!
-//! The files are looked at every second: they are a few kilobytes, and a mounted Secret is replaced by renaming a
-//! link, which no way of being told of changes sees everywhere.
+//! The files are polled every second: they are a few kilobytes, and a mounted Secret is replaced by renaming a symbolic
+//! link, which file notifications do not report on every system.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -28,9 +28,9 @@ pub fn read_certificate_folder(folder: &Path) -> Result<CertificateKeys, String>
         let path = folder.join(name);
         let wrong = |why: &dyn std::fmt::Display| format!("`{}`: {why}", path.display());
         let about = std::fs::metadata(&path).map_err(|error| wrong(&error))?;
-        // What is no file may keep whoever reads it waiting for ever.
+        // Reading a pipe or a device could block for ever.
         if !about.is_file() || about.len() > MAX_CERTIFICATE_FILE_BYTES {
-            return Err(wrong(&"this is no file, or too large for one of certificates"));
+            return Err(wrong(&"not a regular file, or larger than 1 MiB"));
         }
         std::fs::read_to_string(&path).map_err(|error| wrong(&error))
     };
@@ -43,8 +43,8 @@ pub fn read_certificate_folder(folder: &Path) -> Result<CertificateKeys, String>
     })
 }
 
-/// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
-/// it is whole. From the call on the state is not ready before there is a certificate.
+/// Serves the certificate in `folder` and follows its changes, for ever. Files that do not fit together yet are ignored
+/// until they do. The server is not ready before there is a certificate.
 pub fn follow_certificate_folder(
     state: Arc<ServerState>,
     folder: PathBuf,

@@ -1,7 +1,7 @@
-//! What the Secret holds: the certificate that is served, and the authority that signed it.
+//! The content of the Secret: the serving certificate, and the certificate authority that signed it.
 //!
-//! While an authority is replaced there are two. `ca.crt` is always the newer one, the only one whose key is kept;
-//! `old-ca.crt` stays in the bundle as long as anybody may still serve a certificate of its.
+//! While an authority is replaced there are two. `ca.crt` is always the newer one, the only one whose key is stored;
+//! `old-ca.crt` stays in the bundle while a replica may still serve a certificate that it signed.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl CertificateKeys {
         entries.map(|(key, text)| (key.into(), STANDARD.encode(text).into())).collect::<Map>().into()
     }
 
-    /// Returns the authorities that whoever calls us has to trust.
+    /// Returns the CA bundle that clients of the webhook have to trust.
     #[must_use]
     pub fn bundle(&self) -> String {
         let parts = [&self.authority, &self.old_authority].into_iter();
@@ -85,9 +85,9 @@ impl CertificateKeys {
         let chain: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(self.certificate.as_bytes()).filter_map(Result::ok).collect();
         let ends = chain.first().and_then(|first| x509::certificate(first)).map(|parts| parts.not_after);
-        let ends = ends.ok_or("`tls.crt` holds no certificate")?;
+        let ends = ends.ok_or("`tls.crt` contains no certificate")?;
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())
-            .map_err(|error| format!("`tls.key` holds no key: {error}"))?;
+            .map_err(|error| format!("`tls.key` contains no key: {error}"))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let served = CertifiedKey::from_der(chain, key, &provider)
             .map_err(|error| format!("`tls.key` is not the key of `tls.crt`: {error}"))?;

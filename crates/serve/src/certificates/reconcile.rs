@@ -1,7 +1,7 @@
-//! Keeps the Secret: watches it, serves what is in it, and takes the next step when there is one.
+//! Reconciles the Secret: watches it, serves its certificate, and takes the next step when one is due.
 //!
-//! Nobody leads. Every replica decides the same from the same Secret, waits a random moment and writes the version
-//! that it has seen; whoever comes second is refused, reads, and finds it done.
+//! There is no leader. Every replica decides the same from the same Secret, waits a random time and writes with the
+//! resourceVersion that it has seen; the second write is a conflict, and that replica reads the result.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SECRET_RESYNC_INTERVAL: Duration = Duration::from_secs(60);
 const MAX_SECRET_WRITE_JITTER: Duration = Duration::from_millis(200);
 const MAX_SECRET_BACKOFF: Duration = Duration::from_secs(30);
 
-/// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
+/// Reconciles the Secret of the settings, for ever. The server is not ready before there is a certificate.
 pub fn reconcile_certificates(
     state: Arc<ServerState>,
     client: Client,
@@ -62,7 +62,7 @@ async fn run_certificate_reconciler(state: Arc<ServerState>, client: Client) -> 
             }
             Err(error) => {
                 let line =
-                    keeper.state.log.line(LogLevel::Error, "cannot keep the Secret with the certificates");
+                    keeper.state.log.line(LogLevel::Error, "could not reconcile the certificate Secret");
                 line.text("secret", &keeper.name).shown("error", error).write();
                 wait = (wait * 2).min(MAX_SECRET_BACKOFF);
                 sleep(wait).await;

@@ -1,8 +1,9 @@
-//! What is to be done next to the Secret, decided from what it holds, the time and whether the API server knows.
+//! The next step for the Secret, decided from its content, the time and the bundle that the API server has.
 //!
 //! An authority is replaced in three steps, each safe for replicas that have not seen it yet: it is *announced* (both
 //! are in the bundle, the certificate is of the old one), then *switched* to, then the old one is *retired*. Every
-//! replica decides the same, so nobody has to lead; that only one writes is seen to by the Secret's version.
+//! replica decides the same, so no leader is needed; the resourceVersion of the
+//! Secret lets only one of them write.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,7 +184,7 @@ fn is_renewal_due(certificate: &Certificate<'_>, now: i64) -> bool {
     now >= renewal_time(certificate) || now < certificate.not_before
 }
 
-/// What whoever believes an authority thinks of a certificate.
+/// Whether a certificate is valid for a client that trusts one authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CertificateTrust {
     All,
@@ -192,7 +193,7 @@ enum CertificateTrust {
     None,
 }
 
-/// Returns what whoever believes `authority` thinks of the certificate, at a time when both count.
+/// Verifies the certificate against `authority` alone, at a time when both are valid.
 fn certificate_trust(
     der: &CertificateDer<'_>,
     served: &Certificate<'_>,

@@ -1,4 +1,4 @@
-//! The body of an answer: sent in parts, so that one which nobody takes is counted until it is gone.
+//! The body of a response, sent in parts, so that it counts as memory until the client has read it.
 
 use std::convert::Infallible;
 use std::pin::Pin;

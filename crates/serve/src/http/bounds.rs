@@ -15,8 +15,8 @@ pub(crate) const MAX_BODY_BYTES: usize = 7 << 20;
 /// How much memory bodies may take together, apart from the beginning of each.
 const MAX_BODIES_BYTES: usize = 32 << 20;
 
-/// How much the beginnings of bodies may take together. They have room of their own, so that whoever sends large bodies
-/// slowly leaves the others, who send small ones, theirs.
+/// How much the beginnings of bodies may take together. They have a limit of their own, so that clients
+/// that send large bodies slowly cannot block small ones.
 const MAX_BODY_HEADS_BYTES: usize = 16 << 20;
 
 /// How much of a body is its beginning.
@@ -214,7 +214,7 @@ impl MemoryPermit {
             if state.bounds.try_take_memory(bytes) {
                 return Some(Self { state: Arc::clone(state), bytes });
             }
-            // Whoever needs little does not wait behind those who need much: each tries when something was freed.
+            // Every waiter tries when memory is freed, so that a small request does not queue behind a large one.
             if tokio::time::timeout_at(deadline.into(), freed).await.is_err() {
                 state.metrics.overloaded(OverloadReason::Memory);
                 return None;
@@ -273,7 +273,7 @@ impl ResponsePermit {
         // The first answer is given whatever its size.
         if before > 0 && before.saturating_add(bytes) > MAX_RESPONSES_BYTES {
             state.metrics.overloaded(OverloadReason::Memory);
-            // Whoever does not take an answer makes room for those who do.
+            // A client that does not read its answer is evicted for those that do.
             if !state.connections.evict_slowest_reader() {
                 return Err(());
             }

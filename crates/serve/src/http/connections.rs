@@ -2,7 +2,7 @@
 //!
 //! A new connection is always taken. Where there are as many as may be, the one on which nothing useful has happened for
 //! the longest time makes room: one that never asked anything, one that is idle, or one that sends a body or takes an
-//! answer slowly. So nobody who holds connections without using them keeps others from connecting.
+//! answer slowly. So idle connections cannot keep others from connecting.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Who answers what.
+//! Routes: which endpoint answers which path.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,12 +54,12 @@ pub(super) async fn route_request(
     let known = path.strip_prefix('/').filter(|hook| hook.len() <= MAX_PATH_BYTES && is_hook(hook));
     let Some(hook) = known.map(str::to_owned) else {
         state.metrics.count(MetricId::BadRequests);
-        return error_response(StatusCode::NOT_FOUND, "there is nothing here");
+        return error_response(StatusCode::NOT_FOUND, "not found");
     };
     let method = if hook == DRY_RUN_PATH { Method::PUT } else { Method::POST };
     if request.method() != method {
         state.metrics.count(MetricId::BadRequests);
-        return error_response(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
+        return error_response(StatusCode::METHOD_NOT_ALLOWED, &format!("use {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
     let parent = state.traces.is_on().then(|| trace_parent(&request)).flatten();
@@ -115,7 +115,7 @@ async fn route_large_request(state: &Arc<ServerState>, pending: Pending) -> Http
             None => error_response(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
         }
     });
-    // Whatever happens there, whoever asked has an answer in time.
+    // The client gets an answer in time, whatever happens on the other runtime.
     match tokio::time::timeout_at((deadline + ANSWER_MARGIN / 5).into(), answered).await {
         Ok(answered) => answered.unwrap_or_else(|_| endpoints::panicked(state)),
         Err(_) => review::review_timed_out(state, &hook),

@@ -38,7 +38,7 @@ fn what_matters_less_than_the_level_is_left_out() {
 }
 
 #[test]
-fn lines_that_nobody_takes_are_dropped_and_counted() {
+fn log_lines_beyond_the_queue_are_dropped_and_counted() {
     let (log, _lines) = Log::captured(LogLevel::Info);
     for _ in 0..MAX_WAITING_LINES + 5 {
         log.line(LogLevel::Info, "x").write();

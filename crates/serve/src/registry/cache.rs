@@ -1,4 +1,4 @@
-//! What registries said lately. An image by its digest never changes; what a tag means may.
+//! A cache of images. An image by its digest never changes; a tag may move.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use kubewright_value::Value;
 /// How long a tag is taken to mean the same image.
 const TAG_LIFE: Duration = Duration::from_secs(30);
 
-/// How long an image by its digest is kept. Whoever loses a pull secret loses the image after that.
+/// How long an image by its digest is cached. After a pull secret is revoked the image is readable for this long.
 const DIGEST_LIFE: Duration = Duration::from_secs(600);
 
 /// How many images are kept.
@@ -19,7 +19,7 @@ const MAX_IMAGES: usize = 256;
 /// How many bytes all of them were as they were read.
 const MAX_CACHED_IMAGE_BYTES: usize = 8 << 20;
 
-/// By what was asked, credentials included: nobody sees what another one's pull secret opened.
+/// Images by query and pull secrets, so that one policy never reads what the pull secret of another one opened.
 #[derive(Debug, Default)]
 pub(super) struct ImageCache(Mutex<CachedImages>);
 

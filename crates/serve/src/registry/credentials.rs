@@ -22,9 +22,10 @@ impl Credentials {
     /// When it holds neither; what it holds is not in the error.
     pub(crate) fn add(&mut self, secret: &Value) -> Result<(), String> {
         let data = |key: &str| secret.at(&["data", key]).and_then(Value::as_str);
-        let text = data(".dockerconfigjson").or_else(|| data(".dockercfg")).ok_or("it is no pull secret")?;
+        let text =
+            data(".dockerconfigjson").or_else(|| data(".dockercfg")).ok_or("it is not a pull secret")?;
         let bytes = STANDARD.decode(text).map_err(|_| "what it holds is not Base64")?;
-        let text = String::from_utf8(bytes).map_err(|_| "what it holds is no text")?;
+        let text = String::from_utf8(bytes).map_err(|_| "its content is not UTF-8")?;
         let config = json::parse(&text).map_err(|_| "what it holds is not JSON")?;
         let entries = config.get("auths").unwrap_or(&config);
         for (host, entry) in entries.as_object().into_iter().flat_map(|entries| entries.iter()) {

@@ -26,7 +26,7 @@ impl ImageReference {
     /// # Errors
     /// When it is no name of an image.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{}` is no image: {why}", text.escape_debug());
+        let wrong = |why: &str| format!("`{}` is not an image reference: {why}", text.escape_debug());
         if text.len() > MAX_REFERENCE_BYTES {
             return Err("the name of the image is too long".to_owned());
         }
@@ -39,7 +39,7 @@ impl ImageReference {
             _ => (DOCKER_HUB, name),
         };
         let registry = if registry == "docker.io" { DOCKER_HUB } else { registry };
-        host_and_port(registry).ok_or_else(|| wrong("the registry is no plain host"))?;
+        host_and_port(registry).ok_or_else(|| wrong("the registry is not a plain host name"))?;
         let (repository, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
         let repository = match registry == DOCKER_HUB && !repository.contains('/') {
             true => format!("library/{repository}"),

@@ -1,7 +1,6 @@
-//! The decision of one review: at once where it is quick, apart from the others where it is not, and again where rules
-//! ask for what nobody knew.
+//! The decision of one review: at once if it is quick, in a lane if it is not, and again after lookups.
 //!
-//! Whatever takes long is interrupted when its time is over, and begins anew where there is more time. An interrupted
+//! A decision that takes too long is interrupted and started again in the next lane, which has more time. An interrupted
 //! decision is never used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +48,7 @@ pub(super) struct PendingReview {
     asked: usize,
     /// The runtime that talks to the cluster, where the review is not in it.
     home: Option<Handle>,
-    /// What the review takes; given back when it is decided, even where nobody waits for it any more.
+    /// The permits of the request; released when it is decided, even if the client is gone.
     _held: Arc<RequestResources>,
 }
 
@@ -127,14 +126,14 @@ pub(super) async fn decide_review(
             }
         };
         round += 1;
-        // A rule that asks on where nobody answers any more has its error.
+        // If lookups are not possible, a rule with an open query keeps its error.
         let is_open = !decision.queries.is_empty() && case.state.lookup.is_there();
         if !is_open || round > MAX_LOOKUP_ROUNDS + 2 {
             return Ok((case.review, decision));
         }
         for query in decision.queries {
             let found = if round >= MAX_LOOKUP_ROUNDS || case.asked >= MAX_LOOKUPS_PER_REVIEW {
-                Err("the rules ask for too much".to_owned())
+                Err("too many lookups".to_owned())
             } else {
                 look_up_query(&case, &query, deadline).await
             };
@@ -147,7 +146,7 @@ pub(super) async fn decide_review(
     }
 }
 
-/// Decides without anybody to ask.
+/// Decides without lookups.
 pub(super) fn decide_without_lookups(
     snapshot: &Snapshot,
     hook: &str,
@@ -213,12 +212,14 @@ async fn look_up_query(
         state.metrics.count(MetricId::Lookups);
         let looking = state.lookup.look_up(&query, deadline);
         let found = tokio::time::timeout_at(deadline.into(), looking).await;
-        found.unwrap_or_else(|_| Err("there was no time left to ask".to_owned()))
+        found.unwrap_or_else(|_| Err("the lookup timed out".to_owned()))
     };
     match &case.home {
         None => looking.await,
         // Connections to the cluster live where nothing large keeps them waiting.
-        Some(home) => home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was given up".to_owned())),
+        Some(home) => {
+            home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was cancelled".to_owned()))
+        }
     }
 }
 

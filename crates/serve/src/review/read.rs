@@ -1,4 +1,4 @@
-//! An AdmissionReview, read into what the engine asks about.
+//! Reads an AdmissionReview into a request of the engine.
 
 use kubewright_engine::{GroupVersionKind, Operation, Request, kind_of_resource};
 use kubewright_value::{Map, Text, Value, json};
@@ -41,7 +41,7 @@ impl AdmissionReview {
         let mut review = json::parse_within(text, MAX_REVIEW_NODES)
             .map_err(|error| BadReview(format!("the body is not JSON: {error}")))?;
         if review.get("kind").and_then(Value::as_str) != Some("AdmissionReview") {
-            return Err(wrong("the body is no AdmissionReview"));
+            return Err(wrong("the body is not an AdmissionReview"));
         }
         match review.get("apiVersion").and_then(Value::as_str) {
             Some("admission.k8s.io/v1") => {}

@@ -38,6 +38,6 @@ fn roles_are_found_by_user_group_and_account() {
         "{username: root, groups: ['system:masters', 'system:authenticated']}",
         " | cluster-admin view",
     );
-    has(&index, "{username: nobody}", " | ");
+    has(&index, "{username: unknown}", " | ");
     has(&index, "{}", " | ");
 }

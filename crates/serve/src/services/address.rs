@@ -14,7 +14,7 @@ pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     }
 }
 
-/// Returns whether `address` is one of a network that is nobody's outside.
+/// Returns whether `address` belongs to a private network.
 pub(crate) fn is_private(address: IpAddr) -> bool {
     let is_private_v4 = |address: Ipv4Addr| {
         address.is_private() || matches!(address.octets(), [100, 64..=127, ..] | [198, 18..=19, ..])
@@ -34,7 +34,7 @@ fn is_forbidden_v4(address: Ipv4Addr) -> bool {
         || address.is_unspecified()
         || address.is_multicast()
         || address.is_broadcast()
-        // All of `0.0.0.0/8` is this network, and all of `240.0.0.0/4` nobody's.
+        // All of `0.0.0.0/8` is this network, and all of `240.0.0.0/4` is reserved.
         || matches!(address.octets(), [0 | 240..=255, ..])
         || METADATA_ADDRESSES.contains(&address)
 }

@@ -22,7 +22,7 @@ impl ServiceUrl {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let refused = |why: &str| Err(format!("the address `{}` {why}", text.escape_debug()));
         if text.len() > 8 << 10 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return refused("has characters that are none of an address, or too many");
+            return refused("has characters that are not allowed in an address, or is too long");
         }
         let (is_tls, rest) = if let Some(rest) = text.strip_prefix("https://") {
             (true, rest)
@@ -38,7 +38,7 @@ impl ServiceUrl {
         }
         let Some((host, port)) = host_and_port(authority) else { return refused("has no plain host") };
         if METADATA_HOSTS.contains(&host.as_str()) {
-            return refused("is that of what a cloud tells its machines");
+            return refused("is the metadata service of a cloud");
         }
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
         Ok(Self { is_tls, host, port: port.unwrap_or(if is_tls { 443 } else { 80 }), target })

@@ -23,7 +23,8 @@ pub(super) struct OtlpCollector {
 impl OtlpCollector {
     /// Reads the address of a collector.
     pub(super) fn at(endpoint: &str) -> Result<Self, String> {
-        let wrong = || format!("`{endpoint}` is no address of a collector, such as `http://collector:4318`");
+        let wrong =
+            || format!("`{endpoint}` is not the address of a collector, such as `http://collector:4318`");
         let uri: hyper::Uri = endpoint.parse().map_err(|_| wrong())?;
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else { return Err(wrong()) };
         let authority = format!("{host}:{}", uri.port_u16().unwrap_or(4318));

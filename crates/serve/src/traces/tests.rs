@@ -56,7 +56,7 @@ fn addresses_of_collectors_are_checked() {
 }
 
 #[test]
-fn spans_arrive_together_and_are_dropped_when_nobody_takes_them() {
+fn spans_are_sent_in_batches_and_dropped_without_a_collector() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let traces = Traces::to(&format!("http://{address}")).unwrap();

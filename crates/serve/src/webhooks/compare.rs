@@ -1,7 +1,7 @@
 //! Whether a configuration is as it should be, and what it must become.
 //!
-//! The whole list of webhooks counts, whoever wrote a part of it: a condition that somebody adds switches a webhook
-//! off as well as deleting it does. Of the metadata only our own counts.
+//! The whole list of webhooks is compared, because an added matchCondition disables a webhook as well as deleting it
+//! does. Of the metadata only our own labels, annotations and owners are compared.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -51,7 +51,7 @@ pub(super) fn repaired_configuration(
     Some(new)
 }
 
-/// A webhook that is not told whom to believe leaves that to somebody else, who may have said so already.
+/// Returns the desired webhooks; one without a `caBundle` keeps the stored one, which cert-manager may have injected.
 fn with_known_bundles(desired: &[Value], actual: &[Value], more_authorities: bool) -> Vec<Value> {
     let mut webhooks = desired.to_vec();
     for webhook in &mut webhooks {

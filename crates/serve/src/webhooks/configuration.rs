@@ -18,7 +18,7 @@ use crate::{ServeSettings, ServerState, clock};
 
 /// The longest wait before a write that our own rules want.
 const MAX_WEBHOOK_WRITE_JITTER: Duration = Duration::from_millis(150);
-/// How long a change of somebody else stands, before the random part.
+/// How long a change by another client is left alone, before the random part.
 const FOREIGN_CHANGE_DELAY: Duration = Duration::from_millis(500);
 
 /// The mutating configuration or the validating one.
@@ -28,10 +28,10 @@ pub(super) struct WebhookConfiguration {
     /// What was last wanted and written, or found to be there.
     settled: Option<Value>,
     rewrites: Rewrites,
-    /// Whether somebody else has changed it and nobody has put it right yet.
+    /// Whether another client has changed it and it is not restored yet.
     is_changed: bool,
-    /// Whether it was told that somebody keeps changing it.
-    is_told: bool,
+    /// Whether the conflict with another client was reported.
+    is_conflict_reported: bool,
     /// When the next write is.
     due: Option<Instant>,
     /// Webhooks that the API server does not take, with their names.
@@ -46,13 +46,13 @@ impl WebhookConfiguration {
             settled: None,
             rewrites: Rewrites::default(),
             is_changed: false,
-            is_told: false,
+            is_conflict_reported: false,
             due: None,
             refused: Vec::new(),
         }
     }
 
-    /// Whatever is there now is nobody's mistake.
+    /// Forgets the written state, so that the stored one does not count as a foreign change.
     pub(super) fn forget(&mut self) {
         self.settled = None;
         self.is_changed = false;
@@ -68,7 +68,7 @@ impl WebhookConfiguration {
         let now = Instant::now();
         let wanted = self.without_refused(wanted);
         let Some(new) = self.differs(&state.settings, &wanted) else {
-            // Whoever put it right: replicas together are one side of a fight.
+            // Restored by any replica: all replicas together are one side of the conflict.
             if std::mem::take(&mut self.is_changed) {
                 self.rewrites.add(now);
             }
@@ -80,12 +80,12 @@ impl WebhookConfiguration {
         self.is_changed |= !is_ours;
         match self.rewrites.wait(now) {
             Some(wait) if !is_ours => {
-                self.tell_of_fight(state, client).await;
+                self.report_conflict(state, client).await;
                 return Ok(Some(wait));
             }
             Some(_) => {}
             None if self.rewrites.is_fought() => {}
-            None => self.is_told = false,
+            None => self.is_conflict_reported = false,
         }
         // Everything is looked at once more when it is due: what is wanted may be something else by then.
         let due = *self.due.get_or_insert_with(|| match is_ours {
@@ -134,8 +134,8 @@ impl WebhookConfiguration {
                 let message = match (is_ours, is_there) {
                     (true, true) => "webhook configuration changed",
                     (true, false) => "webhook configuration created",
-                    (false, true) => "webhook configuration was changed by somebody else and is put right",
-                    (false, false) => "webhook configuration was deleted by somebody else and is made again",
+                    (false, true) => "webhook configuration was changed by another client; restored",
+                    (false, false) => "webhook configuration was deleted by another client; created again",
                 };
                 let level = if is_ours { LogLevel::Info } else { LogLevel::Warn };
                 state.log.line(level, message).text("resource", &self.resource.name).write();
@@ -158,9 +158,8 @@ impl WebhookConfiguration {
         let (Some(name), Some(webhook)) = (name.map(str::to_owned), webhook) else {
             return Err(message.to_owned());
         };
-        let line = state
-            .log
-            .line(LogLevel::Error, "the API server does not take a webhook; its rules are not asked");
+        let line =
+            state.log.line(LogLevel::Error, "API server rejected a webhook; its rules are not enforced");
         line.text("webhook", &name).text("error", message).write();
         self.refused.push((name, webhook));
         Ok(())
@@ -180,11 +179,12 @@ impl WebhookConfiguration {
         wanted
     }
 
-    async fn tell_of_fight(&mut self, state: &ServerState, client: &Client) {
-        if std::mem::replace(&mut self.is_told, true) {
+    async fn report_conflict(&mut self, state: &ServerState, client: &Client) {
+        if std::mem::replace(&mut self.is_conflict_reported, true) {
             return;
         }
-        let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
+        let message =
+            "another client keeps changing the webhook configuration; it is now restored once a minute";
         state.log.line(LogLevel::Error, message).text("resource", &self.resource.name).write();
         let Some(configuration) = self.store.get("", &state.settings.name) else { return };
         let events = GroupVersionResource::new("", "v1", "events").within("default");

@@ -81,20 +81,20 @@ pub struct OwnerRole {
 #[must_use]
 pub fn desired_configurations(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
     let WebhookInputs { name, namespace, labels, kinds, .. } = wanted;
-    let spared = Exemptions { name, namespace, labels, kinds };
+    let exemptions = Exemptions { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
     for (path, webhook) in &wanted.hooks {
         let entries = match webhook.door {
             Door::Mutate => &mut mutating,
             Door::Validate => &mut validating,
         };
-        entries.extend(rule_webhooks(wanted, path, webhook, discovery, &spared));
+        entries.extend(rule_webhooks(wanted, path, webhook, discovery, &exemptions));
     }
     validating.extend(rule_object_webhook(wanted));
     if wanted.hears_bindings {
-        validating.push(pod_binding_webhook(wanted, &spared));
+        validating.push(pod_binding_webhook(wanted, &exemptions));
     }
-    validating.extend(guard_webhook(wanted, &spared));
+    validating.extend(guard_webhook(wanted, &exemptions));
     [
         configuration_object(wanted, "MutatingWebhookConfiguration", mutating),
         configuration_object(wanted, "ValidatingWebhookConfiguration", validating),
@@ -121,9 +121,9 @@ fn rule_webhooks(
     path: &str,
     webhook: &Webhook,
     discovery: &DiscoveredResources,
-    spared: &Exemptions<'_>,
+    exemptions: &Exemptions<'_>,
 ) -> Vec<Value> {
-    let (mut asked, kept_apart) = WebhookRules::of(&webhook.targets, discovery, spared);
+    let (mut asked, kept_apart) = WebhookRules::of(&webhook.targets, discovery, exemptions);
     if !webhook.fails {
         asked.extend(&kept_apart);
     }
@@ -138,14 +138,14 @@ fn rule_webhooks(
         } else {
             webhook.timeout.min(LONGEST)
         },
-        namespaces: spared.namespaces(&webhook.namespaces, fails),
+        namespaces: exemptions.namespaces(&webhook.namespaces, fails),
         objects: webhook.objects.clone(),
         conditions: webhook
             .conditions
             .iter()
             .cloned()
-            .chain([spared.not_ourselves()])
-            .chain(fails.then(|| spared.condition()))
+            .chain([exemptions.not_ourselves()])
+            .chain(fails.then(|| exemptions.condition()))
             .collect(),
         side_effects: "None",
     };
@@ -157,7 +157,7 @@ fn rule_webhooks(
 }
 
 /// Rule objects are checked before they are stored. Only kinds of ours are asked about, so nothing else can be held
-/// up, and no namespace is left out: a rule that does not work helps nobody anywhere.
+/// up, and no namespace is left out: a rule that does not compile must not be stored anywhere.
 fn rule_object_webhook(wanted: &WebhookInputs<'_>) -> Option<Value> {
     let mut rules = WebhookRules::default();
     let operations: Operations = [Operation::Create, Operation::Update].into_iter().collect();
@@ -169,29 +169,29 @@ fn rule_object_webhook(wanted: &WebhookInputs<'_>) -> Option<Value> {
     (!entry.rules.is_empty()).then(|| entry.value(wanted))
 }
 
-fn pod_binding_webhook(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Value {
+fn pod_binding_webhook(wanted: &WebhookInputs<'_>, exemptions: &Exemptions<'_>) -> Value {
     let mut rules = WebhookRules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
     let entry = plain_entry(format!("binding.{WEBHOOK_DOMAIN}"), "binding", rules);
-    let namespaces = spared.namespaces(&Value::Null, false);
+    let namespaces = exemptions.namespaces(&Value::Null, false);
     // What is written is written to the pod, and not when the binding is only tried.
     WebhookEntry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
 
-/// Whoever may label a namespace could take it out of everything, so that label is guarded.
-fn guard_webhook(wanted: &WebhookInputs<'_>, spared: &Exemptions<'_>) -> Option<Value> {
+/// Returns the webhook that guards the labels that exempt a namespace from all rules.
+fn guard_webhook(wanted: &WebhookInputs<'_>, exemptions: &Exemptions<'_>) -> Option<Value> {
     let condition = guard::guard_condition(&wanted.labels, wanted.exempt)?;
     let mut rules = WebhookRules::default();
     let operations = [Operation::Create, Operation::Update].into_iter().collect();
-    // Whoever writes a part writes the labels with it.
+    // A write of a subresource can change the labels too.
     for part in ["", "status", "finalize"] {
         rules.add(&"".into(), &"v1".into(), "namespaces", part, operations);
     }
     let entry = WebhookEntry {
         fails: true,
         // Not by labels: a namespace is known by the labels that it is about to have.
-        namespaces: spared.named_namespaces(),
-        conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
+        namespaces: exemptions.named_namespaces(),
+        conditions: vec![("label-added-or-changed".into(), condition.into()), exemptions.not_ourselves()],
         ..plain_entry(format!("guard.{WEBHOOK_DOMAIN}"), "guard", rules)
     };
     Some(entry.value(wanted))
@@ -309,10 +309,10 @@ fn configuration_object(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Va
 
 fn webhook_name(webhook: &Webhook, is_twin: bool) -> String {
     let door = match webhook.door {
-        Door::Mutate => "patch",
-        Door::Validate => "judge",
+        Door::Mutate => "mutate",
+        Door::Validate => "validate",
     };
-    let twin = if is_twin { "-spared" } else { "" };
+    let twin = if is_twin { "-exempt" } else { "" };
     match (&webhook.own, webhook.door, webhook.fails) {
         (Some(own), _, _) => format!("{}.{door}{twin}.{WEBHOOK_DOMAIN}", dns_label(own)),
         (None, Door::Mutate, false) => format!("{door}.{WEBHOOK_DOMAIN}"),

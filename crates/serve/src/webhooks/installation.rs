@@ -1,7 +1,7 @@
-//! Whether we are still installed: the ClusterRole that owns the configurations, and our namespace.
+//! Whether kubewright is still installed: the ClusterRole that owns the configurations, and our namespace.
 //!
-//! Both may be missing from the start, as for a server on somebody's machine; then nobody owns the configurations.
-//! Once they were there and go, everything goes, and the configurations must not be made again behind them.
+//! Both may be missing from the start, as for a server that runs outside of the cluster; then the configurations have
+//! no owner. If they existed and are deleted, the installation goes, and the configurations must not be created again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use kubewright_value::Value;
 use super::OwnerRole;
 use crate::ServeSettings;
 
-/// An annotation of the ClusterRole: `off` keeps the webhooks away while an operator needs the door open.
+/// The annotation of the ClusterRole whose value `off` removes the webhooks, so that an operator can repair a cluster.
 pub const WEBHOOKS_ANNOTATION: &str = "kubewright.dev/webhooks";
 
 /// What tells whether we are installed.

@@ -1,7 +1,7 @@
-//! Keeps the configurations: writes what the rules want, and puts right what somebody else has changed.
+//! Reconciles the webhook configurations: writes what the rules want, and restores what other clients have changed.
 //!
-//! All replicas do. Each waits a random moment before it writes, so that the second finds it done; and before it takes
-//! back a change of somebody else it waits longer, because that may be a replica that has heard of a rule earlier.
+//! All replicas do it. Each waits a random time before it writes, so that the others find it done; before it undoes a
+//! change by another client it waits longer, because that may be a replica that has seen a new rule earlier.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -48,7 +48,8 @@ pub async fn reconcile_webhooks(
                 pause
             }
             Err(error) => {
-                let line = keeper.state.log.line(LogLevel::Error, "cannot keep the webhook configurations");
+                let line =
+                    keeper.state.log.line(LogLevel::Error, "could not reconcile webhook configurations");
                 line.text("error", &error).write();
                 wait = (wait * 2).min(MAX_WEBHOOK_BACKOFF);
                 wait
@@ -239,7 +240,7 @@ impl WebhookReconciler {
         let known = self.originals.take().map(|(_, known)| known).unwrap_or_default();
         for name in found.iter().filter(|name| !known.contains(name)) {
             let message =
-                "the program that a rule language comes from is installed too; its webhooks are left alone";
+                "the upstream project of a rule language is installed too; its webhooks are left alone";
             self.state.log.line(LogLevel::Warn, message).text("webhookConfiguration", name).write();
         }
         self.originals = Some((Instant::now(), found.clone()));
@@ -249,7 +250,8 @@ impl WebhookReconciler {
     /// The installation goes, and with it the configurations. Nothing is written until it is there again.
     async fn leave(&mut self) -> Result<Duration, String> {
         if !std::mem::replace(&mut self.has_left, true) {
-            let message = "webhook configurations are held off, or the installation is gone: none is kept";
+            let message =
+                "webhooks are switched off or kubewright is uninstalled; removing webhook configurations";
             self.state.log.line(LogLevel::Warn, message).text("name", &self.state.settings.name).write();
         }
         for configuration in &mut self.configurations {

@@ -1,7 +1,7 @@
-//! How often a configuration is put right: at once, unless somebody else keeps changing it.
+//! Rate limit of restoring a configuration: at once, unless another client keeps changing it.
 //!
-//! A program that wants our configuration otherwise would change it as often as we do, and both would keep the API
-//! server busy for ever. After a few times we are the one who waits.
+//! A controller that wants our configuration otherwise would change it as often as we restore it, and both would keep
+//! the API server busy for ever. After a few times we back off.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Rewrites {
         (self.is_fought && !left.is_zero()).then_some(left)
     }
 
-    /// Returns whether somebody keeps changing it, as of the last [`wait`](Self::wait).
+    /// Returns whether another client keeps changing it, as of the last [`wait`](Self::wait).
     pub(crate) fn is_fought(&self) -> bool {
         self.is_fought
     }

@@ -18,15 +18,15 @@ const POD_SUBRESOURCES: [&str; 2] = ["ephemeralcontainers", "resize"];
 pub(super) struct WebhookRules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
 
 impl WebhookRules {
-    /// Returns the rules for `targets`, those that a webhook that refuses may have and those that are spared.
+    /// Returns the rules for `targets`, those of a `failurePolicy: Fail` webhook and those that are exempt from it.
     pub(super) fn of(
         targets: &[Target],
         discovery: &DiscoveredResources,
-        spared: &Exemptions<'_>,
+        exemptions: &Exemptions<'_>,
     ) -> (Self, Self) {
         let (mut asked, mut kept_apart) = (Self::default(), Self::default());
         let mut add = |group: &Text, version: &Text, resource: &str, subresource: &str, operations| {
-            let rules = if spared.has(group, resource) { &mut kept_apart } else { &mut asked };
+            let rules = if exemptions.has(group, resource) { &mut kept_apart } else { &mut asked };
             rules.add(group, version, resource, subresource, operations);
         };
         for target in targets {

@@ -128,7 +128,7 @@ fn check_crowd(crowd: Crowd) {
 }
 
 #[test]
-fn a_new_connection_does_not_wait_for_those_that_nobody_uses() {
+fn new_connection_evicts_idle_ones() {
     check_crowd(Crowd::Silent);
     check_crowd(Crowd::Idle);
     check_crowd(Crowd::Dribbling);

@@ -270,7 +270,7 @@ fn many_large_bodies_at_once_do_not_take_all_memory() {
 }
 
 #[test]
-fn whoever_sends_large_bodies_slowly_leaves_small_ones_their_room() {
+fn slow_large_bodies_do_not_block_small_ones() {
     let server = quiet();
     let held = server.runtime.block_on(async {
         let mut held = Vec::new();

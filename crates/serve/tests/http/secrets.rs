@@ -81,7 +81,7 @@ spec:
 "#;
 
 #[test]
-fn a_value_of_a_secret_is_said_to_nobody() {
+fn values_of_secrets_are_never_shown() {
     let (log, lines) = Log::captured(LogLevel::Debug);
     let mut server = Running::start(snapshot(RULES), |state| state.log = log);
     let encoded = base64::engine::general_purpose::STANDARD.encode(CANARY);

@@ -92,7 +92,7 @@ fn other_parts_must_be_named() {
     };
     refused(cluster, "parts-named", &deployment(""));
     apply(cluster, "parts-named", &deployment("ok: fine"));
-    cluster.wait_until("nobody may look inside", || {
+    cluster.wait_until("exec is refused", || {
         let exec = cluster.kubectl(&["exec", "p", "-n", "parts-named", "--", "ls"], "");
         exec.stderr.contains("resource PodExecOptions// was blocked") && exec.stderr.contains("exec: no exec")
     });

@@ -32,7 +32,7 @@ pub(crate) fn cluster() -> Option<&'static TestCluster> {
                 let server = start_server(settings(), client).expect("a server");
                 // A test that fails says why.
                 drop(std::panic::take_hook());
-                sender.send(()).expect("somebody waits");
+                sender.send(()).expect("the receiver lives");
                 let certificates = server.state().certificates.resolver();
                 server.serve(certificates, std::future::pending()).await.expect("it serves");
             });
@@ -84,7 +84,7 @@ pub(crate) fn ask(cluster: &TestCluster, namespace: &str, object: &str) -> Comma
     cluster.kubectl(&["create", "--dry-run=server", "-n", namespace, "-f", "-"], object)
 }
 
-/// Asks whether somebody else may create `object`.
+/// Asks whether another user may create `object`.
 pub(crate) fn ask_as(
     cluster: &TestCluster,
     kubeconfig: &Path,

@@ -50,7 +50,7 @@ pub(crate) fn stored(cluster: &TestCluster, namespace: &str, name: &str) -> Valu
     json::parse(&text).expect("json")
 }
 
-/// A rule about nothing, so that somebody is asked about everything from the beginning.
+/// A rule about nothing, so that the webhook matches everything from the beginning.
 const ANY: &str = "{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {name: any, namespace: default},
     spec: {type: Patch, match: [{select: '$.metadata.name', matchValue: probe}], patch: [{op: add, path: /metadata/labels/a, value: b}]}}";
 
@@ -87,7 +87,7 @@ fn serve(cluster: &'static TestCluster) {
             });
             // A test that fails says so itself.
             let _ = std::panic::take_hook();
-            sender.send(()).expect("somebody waits");
+            sender.send(()).expect("the receiver lives");
             let certificates = [&first, &second].map(|server| server.state().certificates.resolver());
             let [of_first, of_second] = certificates;
             tokio::join!(

@@ -1,4 +1,4 @@
-//! Certificates on a real control plane, and in a folder that somebody else keeps.
+//! Certificates on a real control plane, and in a mounted folder.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ fn replicas_that_start_at_once_share_one_authority() {
 }
 
 #[test]
-fn a_folder_that_somebody_else_keeps_is_followed() {
+fn certificate_folder_is_followed() {
     let folder = std::env::temp_dir().join(format!("kubewright-certificates-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let terms = CertificateTerms::of(&ServeSettings::default());

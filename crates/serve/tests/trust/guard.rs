@@ -61,7 +61,7 @@ fn only_administrators_and_the_exempt_give_a_namespace_the_label() {
     label(&["--as=bob"], "shop", "colour-").expect_success();
     label(&["--as=bob"], "shop", "admission.kubemod.io/ignore-").expect_success();
     label(&[], "shop", LABEL).expect_success();
-    // As the documentation of installing says, whoever does it.
+    // As the installation documentation says, for every user.
     label(&["--as=bob"], "kube-system", LABEL).expect_success();
 
     let agent = |namespace: &str| {

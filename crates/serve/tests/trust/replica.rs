@@ -11,7 +11,7 @@ use kubewright_value::{Source, Value, json, yaml};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
-/// A policy about everything, which refuses when nobody answers.
+/// A policy about everything, with `failurePolicy: Fail`.
 pub(crate) const POLICY: &str = "
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy

@@ -1,4 +1,4 @@
-//! Webhook configurations on a real control plane: written, put right, taken away, and harmless when nobody answers.
+//! Webhook configurations on a real control plane: written, restored, removed, and harmless without a server.
 
 use std::time::{Duration, Instant};
 
@@ -131,19 +131,19 @@ fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() 
     std::thread::sleep(Duration::from_secs(1));
     let before = [version(MUTATING), version(VALIDATING)];
     std::thread::sleep(Duration::from_secs(3));
-    assert_eq!([version(MUTATING), version(VALIDATING)], before, "nobody writes what is as it should be");
+    assert_eq!([version(MUTATING), version(VALIDATING)], before, "nothing is written without a difference");
 }
 
 #[test]
 fn what_the_rules_want_is_written_soon_after_they_change() {
     let Some(installed) = install("changing", 2) else { return };
     let names = || installed.names();
-    assert!(names().contains(&"judge-fail.kubewright.dev".to_owned()), "{:?}", names());
+    assert!(names().contains(&"validate-fail.kubewright.dev".to_owned()), "{:?}", names());
     assert!(installed.webhooks(MUTATING).item(0).is_some());
     let other = POLICY.replace("failurePolicy: Fail", "failurePolicy: Ignore");
     installed.replicas[0].learn(&other);
     let changed = time(&installed.cluster, "the webhook that refuses is gone", || {
-        names().contains(&"judge-ignore.kubewright.dev".to_owned())
+        names().contains(&"validate-ignore.kubewright.dev".to_owned())
     });
     println!("changed after {changed:?}");
     assert!(changed < Duration::from_secs(2), "{changed:?}");
@@ -151,14 +151,14 @@ fn what_the_rules_want_is_written_soon_after_they_change() {
     installed.replicas[1].learn(&other);
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {
-        assert!(names().contains(&"judge-ignore.kubewright.dev".to_owned()), "{:?}", names());
+        assert!(names().contains(&"validate-ignore.kubewright.dev".to_owned()), "{:?}", names());
     }
-    assert!(!names().contains(&"judge-fail.kubewright.dev".to_owned()));
+    assert!(!names().contains(&"validate-fail.kubewright.dev".to_owned()));
     installed.cluster.wait_until("nothing patches", || installed.webhooks(MUTATING).item(0).is_none());
 }
 
 #[test]
-fn somebody_who_keeps_changing_a_configuration_is_let_have_it_after_five_times() {
+fn restoring_backs_off_after_five_foreign_changes() {
     let Some(installed) = install("fought", 3) else { return };
     let patch = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
     let is_ours = || {
@@ -229,7 +229,7 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
         ))
     };
     let refusal = map("default", "refused").failure();
-    let bound = ["create", "clusterrolebinding", "absent", "--clusterrole=absent", "--user=nobody"];
+    let bound = ["create", "clusterrolebinding", "absent", "--clusterrole=absent", "--user=absent"];
     assert!(refusal.contains("failed calling webhook"), "{refusal}");
 
     cluster.kubectl(&bound, "").expect_success();
@@ -268,7 +268,7 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
 }
 
 #[test]
-fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
+fn match_conditions_belong_to_one_policy_and_a_wrong_one_does_not_block_others() {
     let Some(installed) = install("choosing", 1) else { return };
     let policy = |name: &str, condition: &str| {
         let conditions =

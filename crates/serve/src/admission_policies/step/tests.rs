@@ -85,7 +85,7 @@ fn a_policy_whose_types_are_wrong_is_not_bound() {
 }
 
 #[test]
-fn what_somebody_has_changed_is_put_right() {
+fn policy_step_restores_foreign_changes() {
     let wanted = wanted();
     let policy = stored(&wanted.policy, 2, "[]");
     let open =
@@ -114,7 +114,7 @@ fn what_the_api_server_fills_in_is_no_change() {
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_alone() {
+fn policy_step_leaves_objects_of_other_owners_alone() {
     let mut wanted = wanted();
     let policy = stored(&wanted.policy, 2, "[]");
     let metadata = wanted.policy.as_object_mut().and_then(|map| map.get_mut("metadata"));

@@ -59,7 +59,7 @@ fn who_sends_a_body_slowly_makes_room_for_the_bodies_of_others() {
 }
 
 #[test]
-fn silence_and_answers_that_nobody_takes_end_a_connection() {
+fn connection_ends_after_silence_or_an_unread_answer() {
     let connections = ConnectionTable::new(20);
     let (connection, _) = connections.open();
     let usage = &connection.usage;

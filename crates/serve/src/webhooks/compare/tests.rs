@@ -52,7 +52,7 @@ fn labels_and_the_owner_are_put_back_and_the_version_stays() {
 }
 
 #[test]
-fn an_authority_that_somebody_else_put_in_stays() {
+fn repaired_configuration_keeps_an_injected_ca_bundle() {
     let silent = DESIRED.replace(", caBundle: new", "");
     check(DESIRED, &silent, "");
     check(&DESIRED.replace("Fail", "Ignore"), &silent, DESIRED);

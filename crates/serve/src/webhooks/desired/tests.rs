@@ -126,16 +126,16 @@ fn kinds_become_resources_with_the_parts_of_pods() {
         true,
         &[target("*/*/Pod/", true, &[Create, Update]), target("apps/v1/D*/", true, &[Create])],
         &[
-            r#"judge-fail: "" * pods,pods/ephemeralcontainers,pods/resize CREATE,UPDATE"#,
-            r#"judge-fail: "apps" v1 daemonsets,deployments CREATE"#,
+            r#"validate-fail: "" * pods,pods/ephemeralcontainers,pods/resize CREATE,UPDATE"#,
+            r#"validate-fail: "apps" v1 daemonsets,deployments CREATE"#,
         ],
     );
 }
 
 #[test]
 fn resources_are_taken_as_they_are() {
-    check(true, &[target("*/*/pods/", false, &[Create])], &[r#"judge-fail: "*" * pods CREATE"#]);
-    check(true, &[target("a.b/v9/things/*", false, &[Create])], &[r#"judge-fail: "a.b" v9 things/* CREATE"#]);
+    check(true, &[target("*/*/pods/", false, &[Create])], &[r#"validate-fail: "*" * pods CREATE"#]);
+    check(true, &[target("a.b/v9/things/*", false, &[Create])], &[r#"validate-fail: "a.b" v9 things/* CREATE"#]);
 }
 
 #[test]
@@ -143,32 +143,32 @@ fn groups_and_versions_may_have_wildcards() {
     check(
         true,
         &[target("b*/v1*/CronJob/", true, &[Create])],
-        &[r#"judge-fail: "batch" v1 cronjobs CREATE"#, r#"judge-fail: "batch" v1beta1 cronjobs CREATE"#],
+        &[r#"validate-fail: "batch" v1 cronjobs CREATE"#, r#"validate-fail: "batch" v1beta1 cronjobs CREATE"#],
     );
     check(
         true,
         &[target("*.k8s.io/*/ingresses/", false, &[Create])],
-        &[r#"judge-fail: "networking.k8s.io" * ingresses CREATE"#],
+        &[r#"validate-fail: "networking.k8s.io" * ingresses CREATE"#],
     );
 }
 
 #[test]
 fn parts_are_asked_for_by_their_names_and_by_their_kinds() {
-    check(true, &[target("*/*/Pod/exec", true, &[Connect])], &[r#"judge-fail: "" * pods/exec CONNECT"#]);
+    check(true, &[target("*/*/Pod/exec", true, &[Connect])], &[r#"validate-fail: "" * pods/exec CONNECT"#]);
     check(
         true,
         &[target("*/*/PodExecOptions/", true, &[Connect])],
-        &[r#"judge-fail: "" * pods/exec CONNECT"#],
+        &[r#"validate-fail: "" * pods/exec CONNECT"#],
     );
     check(
         true,
         &[target("*/*/Deployment/*", true, &[Update])],
-        &[r#"judge-fail: "apps" * deployments/* UPDATE"#],
+        &[r#"validate-fail: "apps" * deployments/* UPDATE"#],
     );
     check(
         true,
         &[target("*/*/Scale/", true, &[Update])],
-        &[r#"judge-fail: "apps" * deployments/scale UPDATE"#],
+        &[r#"validate-fail: "apps" * deployments/scale UPDATE"#],
     );
 }
 
@@ -177,7 +177,7 @@ fn every_kind_is_one_rule_and_the_parts_of_pods() {
     check(
         true,
         &[target("*/*/*/", true, &Operation::ALL)],
-        &[r#"judge-fail: "" v1 pods/ephemeralcontainers,pods/resize *"#, r#"judge-fail: "*" * * *"#],
+        &[r#"validate-fail: "" v1 pods/ephemeralcontainers,pods/resize *"#, r#"validate-fail: "*" * * *"#],
     );
 }
 
@@ -195,9 +195,9 @@ fn wildcards_stand_alone() {
             "*/*/*/log",
             "*/*/jobs/x",
         ]),
-        &[r#"judge-fail: "*" * *,*/log,jobs/x,pods/* CREATE"#],
+        &[r#"validate-fail: "*" * *,*/log,jobs/x,pods/* CREATE"#],
     );
-    check(true, &all(&["*/*/*/*", "*/*/*/", "*/*/pods/exec"]), &[r#"judge-fail: "*" * */* CREATE"#]);
+    check(true, &all(&["*/*/*/*", "*/*/*/", "*/*/pods/exec"]), &[r#"validate-fail: "*" * */* CREATE"#]);
 }
 
 #[test]
@@ -216,12 +216,12 @@ fn what_the_cluster_lives_by_is_asked_for_by_a_twin_that_never_refuses() {
             target("*/*/leases/", false, &[Update]),
         ],
         &[
-            r#"judge-fail: "" * pods,pods/ephemeralcontainers,pods/resize UPDATE"#,
-            r#"judge-fail-spared: "" * nodes UPDATE"#,
-            r#"judge-fail-spared: "*" * leases UPDATE"#,
+            r#"validate-fail: "" * pods,pods/ephemeralcontainers,pods/resize UPDATE"#,
+            r#"validate-fail-exempt: "" * nodes UPDATE"#,
+            r#"validate-fail-exempt: "*" * leases UPDATE"#,
         ],
     );
-    check(false, &[target("*/*/Node/", true, &[Update])], &[r#"judge-ignore: "" * nodes UPDATE"#]);
+    check(false, &[target("*/*/Node/", true, &[Update])], &[r#"validate-ignore: "" * nodes UPDATE"#]);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn every_default_is_written_out() {
     let webhook = webhook(Door::Mutate, false, vec![target("*/*/pods/", false, &[Create])]);
     let [mutating, validating] =
         desired_configurations(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
-    let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
+    let want = r#"{"name":"mutate.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
     let names: Vec<&str> = entries(&validating).iter().map(|entry| text(entry, "name")).collect();
     assert_eq!(names, ["rules.kubewright.dev", "guard.kubewright.dev"]);
@@ -260,7 +260,7 @@ fn conditions_beyond_what_the_api_server_takes_are_joined() {
     let conditions = entries(&validating)[0].get("matchConditions").and_then(Value::as_array).unwrap();
     assert_eq!(conditions.len(), 64);
     assert!(text(&conditions[63], "expression").starts_with("(x == 63) && (!("));
-    assert_eq!(text(&entries(&validating)[0], "name"), "mine.judge.kubewright.dev");
+    assert_eq!(text(&entries(&validating)[0], "name"), "mine.validate.kubewright.dev");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn names_that_are_no_domains_are_told_apart() {
 }
 
 #[test]
-fn an_authority_that_somebody_else_puts_in_is_not_named() {
+fn desired_configuration_omits_an_injected_ca_bundle() {
     let wanted = WebhookInputs { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
     let [_, validating] = desired_configurations(&wanted, &discovery());
     assert!(entries(&validating)[0].at(&["clientConfig", "caBundle"]).is_none());
