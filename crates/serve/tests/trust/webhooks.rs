@@ -281,7 +281,7 @@ fn match_conditions_belong_to_one_policy_and_a_wrong_one_does_not_block_others()
     let wrong = policy("mole", "request.nonsense == 'x'");
     installed.replicas[0].learn(&format!("{wrong}---{good}---{RULE}"));
     installed.cluster.wait_until("the webhook of the one is there", || {
-        installed.names().iter().any(|name| name.starts_with("cpol.spy.judge"))
+        installed.names().iter().any(|name| name.starts_with("cpol.spy.validate"))
     });
     assert!(!installed.names().iter().any(|name| name.contains("mole")), "{:?}", installed.names());
     let create = |name: &str| {
@@ -297,7 +297,7 @@ fn match_conditions_belong_to_one_policy_and_a_wrong_one_does_not_block_others()
 
     installed.replicas[0].learn(&format!("{}---{good}", policy("mole", "request.name.startsWith('mole')")));
     installed.cluster.wait_until("that of the other too, once it is right", || {
-        installed.names().iter().any(|name| name.starts_with("cpol.mole.judge"))
+        installed.names().iter().any(|name| name.starts_with("cpol.mole.validate"))
     });
 }
 

@@ -101,7 +101,7 @@ fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
 fn check(fails: bool, targets: &[Target], want: &[&str]) {
     let webhook = webhook(Door::Validate, fails, targets.to_vec());
     let [_, validating] = desired_configurations(&wanted(vec![("validate/x", &webhook)]), &discovery());
-    let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("judge"));
+    let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("validate"));
     let rules = judging.flat_map(|entry| {
         entry.get("rules").and_then(Value::as_array).unwrap().iter().map(|rule| {
             let part = |key| texts(rule, key).join(",");
@@ -135,7 +135,11 @@ fn kinds_become_resources_with_the_parts_of_pods() {
 #[test]
 fn resources_are_taken_as_they_are() {
     check(true, &[target("*/*/pods/", false, &[Create])], &[r#"validate-fail: "*" * pods CREATE"#]);
-    check(true, &[target("a.b/v9/things/*", false, &[Create])], &[r#"validate-fail: "a.b" v9 things/* CREATE"#]);
+    check(
+        true,
+        &[target("a.b/v9/things/*", false, &[Create])],
+        &[r#"validate-fail: "a.b" v9 things/* CREATE"#],
+    );
 }
 
 #[test]
@@ -143,7 +147,10 @@ fn groups_and_versions_may_have_wildcards() {
     check(
         true,
         &[target("b*/v1*/CronJob/", true, &[Create])],
-        &[r#"validate-fail: "batch" v1 cronjobs CREATE"#, r#"validate-fail: "batch" v1beta1 cronjobs CREATE"#],
+        &[
+            r#"validate-fail: "batch" v1 cronjobs CREATE"#,
+            r#"validate-fail: "batch" v1beta1 cronjobs CREATE"#,
+        ],
     );
     check(
         true,
