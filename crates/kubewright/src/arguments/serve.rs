@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kubewright_serve::log::Level;
+use kubewright_serve::log::LogLevel;
 
 use super::RuleOptions;
 use super::checked::{certificate, host, label, language, namespace, namespace_or_any, target, webhook_url};
@@ -155,7 +155,7 @@ pub(crate) struct Serve {
 
     /// What is logged: debug (every review), info (what rules refused or changed), warn or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub(crate) log_level: Level,
+    pub(crate) log_level: LogLevel,
 
     /// Send a trace of each review to this OTLP collector, such as `http://collector:4318`
     #[arg(long, value_name = "URL", value_parser = collector)]

@@ -9,7 +9,7 @@ use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed;
-use kubewright_serve::{ServeError, Settings, Snapshot, offline};
+use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
@@ -44,7 +44,7 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
         settings.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.namespace.is_none();
-    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| failure(&error))?;
+    kubewright_serve::run_in_cluster(settings, config, makes_namespace).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -76,7 +76,7 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
         ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| files::register(&folder.join(name)));
     }
     ca.map_or(Ok(()), refuse_input)?;
-    offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
+    run_offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -107,19 +107,19 @@ fn random_bytes<const N: usize>() -> Option<[u8; N]> {
     Some(bytes)
 }
 
-fn settings(arguments: &Serve) -> Settings {
+fn settings(arguments: &Serve) -> ServeSettings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
-    let usual = Settings::default();
+    let usual = ServeSettings::default();
     let mut options = rules::dialect_options(&arguments.options, None);
     let valid_from = options.inputs.now.unwrap_or_default();
     options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
     options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
     options.modrule.fails_closed = arguments.fail_closed;
     options.modrule.targets.clone_from(&arguments.targets);
-    Settings {
+    ServeSettings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),
         dialects: arguments.dialects.clone(),

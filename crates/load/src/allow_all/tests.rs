@@ -5,21 +5,21 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use super::serve_nothing;
-use crate::{Client, Outcome, Reviews, Target, at_rate};
+use super::serve_allow_all;
+use crate::{LoadClient, LoadTarget, RequestOutcome, Reviews, at_rate};
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#;
 
-fn started() -> (Runtime, Arc<Client>) {
+fn started() -> (Runtime, Arc<LoadClient>) {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
     let address = listener.local_addr().expect("an address");
     let (sender, receiver) = channel();
-    runtime.spawn(serve_nothing(listener, move |certificate| {
+    runtime.spawn(serve_allow_all(listener, move |certificate| {
         sender.send(certificate.to_owned()).map_err(std::io::Error::other)
     }));
     let authorities = receiver.recv().expect("a certificate");
-    let client = Client::new(Target { address, authorities, token: None }, 2).expect("a client");
+    let client = LoadClient::new(LoadTarget { address, authorities, token: None }, 2).expect("a client");
     (runtime, Arc::new(client))
 }
 
@@ -57,13 +57,13 @@ fn an_answer_that_was_not_expected_is_wrong() {
 fn a_server_that_is_not_trusted_is_not_asked() {
     let (runtime, client) = started();
     let other = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a certificate");
-    let target = Target { authorities: other.cert.pem(), ..client.target().clone() };
-    let client = Client::new(target, 1).expect("a client");
+    let target = LoadTarget { authorities: other.cert.pem(), ..client.target().clone() };
+    let client = LoadClient::new(target, 1).expect("a client");
     let outcome = runtime.block_on(async {
         let reviews = Reviews::of_pod(POD, "shop", true);
         let (id, body) = reviews.get(0);
         reviews.judge(&id, client.post("/validate", body, Duration::from_secs(5)).await)
     });
-    let Outcome::Wrong(reason) = outcome else { panic!("{outcome:?}") };
+    let RequestOutcome::Wrong(reason) = outcome else { panic!("{outcome:?}") };
     assert!(reason.contains("certificate"), "{reason}");
 }

@@ -1,4 +1,4 @@
-//! What we must know of a certificate that somebody else made, read from its DER.
+//! The fields of a certificate that we need, read from its DER.
 //!
 //! rcgen writes certificates and rustls trusts them, but neither tells when one ends. That is six fields in a fixed
 //! order, so they are walked here: lengths are checked before anything is taken, nothing recurses, and what is not

@@ -1,20 +1,19 @@
-//! What no webhook may hold up that refuses when nobody answers: what a cluster needs to get back on its feet while
-//! no replica of ours runs.
+//! Requests that a `failurePolicy: Fail` webhook must never match, so that a cluster can recover while no replica runs.
 //!
-//! Namespaces are left out by their names and labels. Kinds are left out twice: they are in no rule of such a
-//! webhook, and a condition catches those that come in by a wildcard, so that a kind added to the cluster tomorrow
-//! does not matter. Whoever names such a kind is asked for by a twin of the webhook, which never refuses by itself.
+//! Namespaces are excluded by name and label. Kinds are excluded twice: they are in no rule of such a webhook, and a
+//! matchCondition excludes those that a wildcard matches, so that kinds added to the cluster later are covered too.
+//! A policy that names such a kind gets a second webhook with `failurePolicy: Ignore` for it (`-exempt`).
 
 use kubewright_engine::WatchedResource;
 use kubewright_value::{Map, Text, Value, json};
 
-use super::object;
+use super::json_object;
 
 /// The namespaces, besides our own.
-const NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
+const EXEMPT_NAMESPACES: [&str; 2] = ["kube-system", "kube-node-lease"];
 
 /// The kinds, by group and resource; `*` is all of the group.
-const KINDS: [(&str, &str); 9] = [
+const EXEMPT_RESOURCES: [(&str, &str); 9] = [
     ("", "nodes"),
     ("", "events"),
     ("events.k8s.io", "events"),
@@ -26,9 +25,9 @@ const KINDS: [(&str, &str); 9] = [
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
 ];
 
-/// What is spared, with what is our own.
+/// The exemptions of one installation.
 #[derive(Debug, Clone)]
-pub(super) struct Spared<'s> {
+pub(super) struct Exemptions<'s> {
     /// The name of our ClusterRole and its binding, with which everything of ours goes.
     pub(super) name: &'s str,
     pub(super) namespace: &'s str,
@@ -37,24 +36,24 @@ pub(super) struct Spared<'s> {
     pub(super) kinds: &'s [WatchedResource],
 }
 
-impl Spared<'_> {
-    /// Returns whether a rule for `group`, which may be `*`, and `resource`, which may not, is about a spared kind.
+impl Exemptions<'_> {
+    /// Returns whether a rule for `group`, which may be `*`, and `resource`, which may not, is about an exempt kind.
     pub(super) fn has(&self, group: &str, resource: &str) -> bool {
         let own = self.kinds.iter().map(|kind| (kind.group, kind.resource));
-        KINDS.into_iter().chain(own).any(|(spared, name)| match (group, name) {
-            // Reviews are all that the groups have of which everything is spared.
+        EXEMPT_RESOURCES.into_iter().chain(own).any(|(exempt, name)| match (group, name) {
+            // The groups that are exempt as a whole contain only reviews.
             ("*", "*") => resource.ends_with("reviews"),
             ("*", _) => resource == name,
-            (_, "*") => group == spared,
-            _ => group == spared && resource == name,
+            (_, "*") => group == exempt,
+            _ => group == exempt && resource == name,
         })
     }
 
-    /// Returns the condition under which such a webhook may be called at all, a name and CEL.
+    /// Returns the matchCondition of such a webhook, a name and CEL.
     pub(super) fn condition(&self) -> (Text, Text) {
         let own = self.kinds.iter().map(|kind| (kind.group, kind.resource));
         let (groups, kinds): (Vec<_>, Vec<_>) =
-            KINDS.into_iter().chain(own).partition(|(_, name)| *name == "*");
+            EXEMPT_RESOURCES.into_iter().chain(own).partition(|(_, name)| *name == "*");
         let groups = groups.into_iter().map(|(group, _)| json::quote(group));
         let mut kinds: Vec<String> =
             kinds.into_iter().map(|(group, name)| json::quote(&format!("{name}.{group}"))).collect();
@@ -77,11 +76,11 @@ impl Spared<'_> {
                 definitions.join(", ")
             ));
         }
-        ("not-spared".into(), parts.join(" && ").into())
+        ("not-exempt".into(), parts.join(" && ").into())
     }
 
-    /// Returns the condition, a name and CEL, that keeps rules away from what we ourselves write: a rule that refuses
-    /// our Events, our statuses or our webhook configurations would keep us from telling of it, and from repair.
+    /// Returns the matchCondition, a name and CEL, that excludes our own writes: a rule that refuses our Events, statuses
+    /// or webhook configurations would prevent reports and repairs.
     pub(super) fn not_ourselves(&self) -> (Text, Text) {
         let accounts = json::quote(&format!("system:serviceaccount:{}:", self.namespace));
         let expression =
@@ -104,14 +103,14 @@ impl Spared<'_> {
     fn outside(&self, fails: bool) -> Value {
         let mut names = vec![self.namespace];
         if fails {
-            names.extend(NAMESPACES.into_iter().filter(|name| *name != self.namespace));
+            names.extend(EXEMPT_NAMESPACES.into_iter().filter(|name| *name != self.namespace));
         }
         not_in("kubernetes.io/metadata.name", names.into_iter().map(Value::from).collect())
     }
 }
 
 fn not_in(key: &str, values: Vec<Value>) -> Value {
-    object([("key", key.into()), ("operator", "NotIn".into()), ("values", Value::array(values))])
+    json_object([("key", key.into()), ("operator", "NotIn".into()), ("values", Value::array(values))])
 }
 
 /// Adds `expressions` to a selector; null is the selector of everything.

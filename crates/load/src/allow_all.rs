@@ -1,4 +1,4 @@
-//! A webhook that reads each review and allows it: what the network, TLS, HTTP and JSON cost, whoever decides.
+//! A webhook that reads each review and allows it: the cost of network, TLS, HTTP and JSON alone.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,20 +18,20 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::Answer;
+use crate::LoadAnswer;
 
 /// Answers reviews at `listener` for ever. `tell` gets its own certificate, in PEM, before the first connection.
 ///
 /// # Errors
 /// When there is no certificate to be made.
-pub async fn serve_nothing(
+pub async fn serve_allow_all(
     listener: TcpListener,
     tell: impl FnOnce(&str) -> io::Result<()>,
 ) -> io::Result<()> {
-    serve_answers(listener, tell, |_, body| async move { allow(&body) }).await
+    serve_answers(listener, tell, |_, body| async move { allow_review(&body) }).await
 }
 
-/// Like [`serve_nothing`], where `answer` makes a JSON text of a path and a body.
+/// Like [`serve_allow_all`], where `answer` makes a JSON text of a path and a body.
 ///
 /// # Errors
 /// When there is no certificate to be made.
@@ -41,9 +41,9 @@ pub async fn serve_answers<F>(
     answer: impl Fn(String, Bytes) -> F + Clone + Send + Sync + 'static,
 ) -> io::Result<()>
 where
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = LoadAnswer> + Send + 'static,
 {
-    let (certificate, config) = identity()?;
+    let (certificate, config) = self_signed_identity()?;
     tell(&certificate)?;
     let acceptor = TlsAcceptor::from(Arc::new(config));
     loop {
@@ -52,14 +52,14 @@ where
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
             let Ok(stream) = acceptor.accept(stream).await else { return };
-            let service = service_fn(move |request| respond(request, answer.clone()));
+            let service = service_fn(move |request| respond_with(request, answer.clone()));
             let builder = auto::Builder::new(TokioExecutor::new());
             let _ = builder.serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
 
-async fn respond<F: Future<Output = Answer>>(
+async fn respond_with<F: Future<Output = LoadAnswer>>(
     request: Request<Incoming>,
     answer: impl Fn(String, Bytes) -> F,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
@@ -74,18 +74,18 @@ async fn respond<F: Future<Output = Answer>>(
 
 /// Returns the answer that allows what a review asks.
 #[must_use]
-pub fn allow(review: &[u8]) -> Answer {
+pub fn allow_review(review: &[u8]) -> LoadAnswer {
     let review = std::str::from_utf8(review).ok().and_then(|text| json::parse(text).ok());
     let id = review.as_ref().and_then(|review| review.at(&["request", "uid"])).and_then(Value::as_str);
     let id = id.unwrap_or_default();
     let body = format!(
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{{"uid":"{id}","allowed":true}}}}"#
     );
-    Answer { status: 200, body: Bytes::from(body) }
+    LoadAnswer { status: 200, body: Bytes::from(body) }
 }
 
-/// A certificate for loopback that nobody signed but itself.
-fn identity() -> io::Result<(String, ServerConfig)> {
+/// A self-signed certificate for loopback.
+fn self_signed_identity() -> io::Result<(String, ServerConfig)> {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).map_err(io::Error::other)?;
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(io::Error::other)?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))

@@ -1,11 +1,11 @@
 use super::*;
-use crate::Settings;
+use crate::ServeSettings;
 use crate::certificates::keys::first_certificate;
-use crate::certificates::{Keys, Step, Terms, take};
+use crate::certificates::{CertificateKeys, CertificateStep, CertificateTerms, take_certificate_step};
 
-fn made(now: i64) -> Keys {
-    let terms = Terms::of(&Settings::default());
-    take(Step::Make, &Keys::default(), now, &terms).unwrap()
+fn made(now: i64) -> CertificateKeys {
+    let terms = CertificateTerms::of(&ServeSettings::default());
+    take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now, &terms).unwrap()
 }
 
 #[track_caller]

@@ -1,42 +1,54 @@
-//! Keeps the Secret: watches it, serves what is in it, and takes the next step when there is one.
+//! Reconciles the Secret: watches it, serves its certificate, and takes the next step when one is due.
 //!
-//! Nobody leads. Every replica decides the same from the same Secret, waits a random moment and writes the version
-//! that it has seen; whoever comes second is refused, reads, and finds it done.
+//! There is no leader. Every replica decides the same from the same Secret, waits a random time and writes with the
+//! resourceVersion that it has seen; the second write is a conflict, and that replica reads the result.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use kubewright_cluster::{Client, Event, Pace, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchPolicy};
 use kubewright_value::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::{Keys, Step, Terms, next, now, take};
+use super::{
+    CertificateKeys, CertificateStep, CertificateTerms, next_certificate_step, take_certificate_step,
+    unix_seconds,
+};
 use crate::jitter::jitter;
-use crate::log::Level;
-use crate::reread::reread;
-use crate::{State, clock};
+use crate::log::LogLevel;
+use crate::reread::refresh_object;
+use crate::{ServerState, clock};
 
 /// The longest that nothing is looked at.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const SECRET_RESYNC_INTERVAL: Duration = Duration::from_secs(60);
 /// How long replicas wait at most before they write, so that mostly one of them does.
-const APART: Duration = Duration::from_millis(200);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_SECRET_WRITE_JITTER: Duration = Duration::from_millis(200);
+const MAX_SECRET_BACKOFF: Duration = Duration::from_secs(30);
 
-/// Keeps the Secret of the settings, for ever. From the call on the state is not ready before there is a certificate.
-pub fn keep(state: Arc<State>, client: Client) -> impl Future<Output = Infallible> + Send {
-    state.readiness.wait_for(super::CERTIFICATE);
-    run(state, client)
+/// Reconciles the Secret of the settings, for ever. The server is not ready before there is a certificate.
+pub fn reconcile_certificates(
+    state: Arc<ServerState>,
+    client: Client,
+) -> impl Future<Output = Infallible> + Send {
+    state.readiness.wait_for(super::CERTIFICATE_CONDITION);
+    run_certificate_reconciler(state, client)
 }
 
-async fn run(state: Arc<State>, client: Client) -> Infallible {
-    let (name, terms) = (format!("{}-tls", state.settings.name), Terms::of(&state.settings));
-    let resource = Resource::new("", "v1", "secrets");
+async fn run_certificate_reconciler(state: Arc<ServerState>, client: Client) -> Infallible {
+    let (name, terms) = (format!("{}-tls", state.settings.name), CertificateTerms::of(&state.settings));
+    let resource = GroupVersionResource::new("", "v1", "secrets");
     let namespace = state.settings.namespace.clone();
     let store = Arc::new(Store::default());
     let path = resource.only(&namespace, &name);
-    tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
-    let mut keeper = Keeper { state, client, store, resource, namespace, name, terms, known: None };
+    tokio::spawn(kubewright_cluster::run_reflector(
+        client.clone(),
+        path,
+        Arc::clone(&store),
+        WatchPolicy::default(),
+    ));
+    let mut keeper =
+        CertificateReconciler { state, client, store, resource, namespace, name, terms, known: None };
     let mut changes = keeper.store.changes();
     let mut adoptions = keeper.state.certificates.adoptions();
     let mut wait = Duration::from_millis(100);
@@ -50,9 +62,9 @@ async fn run(state: Arc<State>, client: Client) -> Infallible {
             }
             Err(error) => {
                 let line =
-                    keeper.state.log.line(Level::Error, "cannot keep the Secret with the certificates");
+                    keeper.state.log.line(LogLevel::Error, "could not reconcile the certificate Secret");
                 line.text("secret", &keeper.name).shown("error", error).write();
-                wait = (wait * 2).min(LONGEST_WAIT);
+                wait = (wait * 2).min(MAX_SECRET_BACKOFF);
                 sleep(wait).await;
                 continue;
             }
@@ -67,26 +79,26 @@ async fn run(state: Arc<State>, client: Client) -> Infallible {
     }
 }
 
-struct Keeper {
-    state: Arc<State>,
+struct CertificateReconciler {
+    state: Arc<ServerState>,
     client: Client,
     store: Arc<Store>,
-    resource: Resource,
+    resource: GroupVersionResource,
     namespace: String,
     name: String,
-    terms: Terms,
+    terms: CertificateTerms,
     /// What is served, from which a Secret that is gone is made again.
-    known: Option<Keys>,
+    known: Option<CertificateKeys>,
 }
 
-impl Keeper {
+impl CertificateReconciler {
     /// Serves what there is, takes a step if there is one, and returns how long nothing more is to be done.
     async fn look(&mut self) -> Result<Duration, String> {
         if !self.store.is_synced() {
-            return Ok(LOOK_AGAIN);
+            return Ok(SECRET_RESYNC_INTERVAL);
         }
         let secret = self.store.get(&self.namespace, &self.name);
-        let keys = secret.as_ref().map(Keys::of);
+        let keys = secret.as_ref().map(CertificateKeys::of);
         if let Some(keys) = &keys {
             self.serve(keys);
         }
@@ -95,20 +107,20 @@ impl Keeper {
             (None, Some(_)) => None,
             _ => Some(self.next(keys.as_ref())),
         };
-        if let Some(Step::Wait(until)) = step {
-            let left = Duration::from_secs(u64::try_from(until - now()).unwrap_or_default());
-            return Ok(left.clamp(Duration::from_millis(250), LOOK_AGAIN));
+        if let Some(CertificateStep::Wait(until)) = step {
+            let left = Duration::from_secs(u64::try_from(until - unix_seconds()).unwrap_or_default());
+            return Ok(left.clamp(Duration::from_millis(250), SECRET_RESYNC_INTERVAL));
         }
         let version = self.store.version();
-        sleep(jitter(APART)).await;
+        sleep(jitter(MAX_SECRET_WRITE_JITTER)).await;
         if self.store.version() != version && self.store.get(&self.namespace, &self.name) != secret {
             return Ok(Duration::ZERO);
         }
         let keys = match (step, &self.known) {
             (None, Some(known)) => known.clone(),
             (step, _) => {
-                let step = step.unwrap_or(Step::Make);
-                take(step, &keys.unwrap_or_default(), now(), &self.terms)
+                let step = step.unwrap_or(CertificateStep::Make);
+                take_certificate_step(step, &keys.unwrap_or_default(), unix_seconds(), &self.terms)
                     .map_err(|error| error.to_string())?
             }
         };
@@ -116,13 +128,13 @@ impl Keeper {
         Ok(Duration::ZERO)
     }
 
-    fn next(&self, keys: Option<&Keys>) -> Step {
-        let bundle = keys.map(Keys::bundle);
+    fn next(&self, keys: Option<&CertificateKeys>) -> CertificateStep {
+        let bundle = keys.map(CertificateKeys::bundle);
         let adopted = self.state.certificates.adopted(bundle.as_deref().unwrap_or_default());
-        next(keys, now(), adopted, &self.terms)
+        next_certificate_step(keys, unix_seconds(), adopted, &self.terms)
     }
 
-    fn serve(&mut self, keys: &Keys) {
+    fn serve(&mut self, keys: &CertificateKeys) {
         if self.known.as_ref() == Some(keys) || self.state.certificates.serve(keys).is_err() {
             return;
         }
@@ -130,22 +142,27 @@ impl Keeper {
         self.known = Some(keys.clone());
         let expiry = self.state.certificates.expiry();
         self.state.metrics.certificate_expires(expiry);
-        self.state.readiness.done(super::CERTIFICATE);
+        self.state.readiness.done(super::CERTIFICATE_CONDITION);
         if is_new {
-            let line = self.state.log.line(Level::Info, "certificate served");
+            let line = self.state.log.line(LogLevel::Info, "certificate served");
             let expires = UNIX_EPOCH + Duration::from_secs(u64::try_from(expiry).unwrap_or_default());
-            line.text("expires", &clock::text(expires)).write();
+            line.text("expires", &clock::rfc3339_seconds(expires)).write();
         }
     }
 
-    async fn write(&mut self, secret: Option<Value>, keys: &Keys, step: Option<Step>) -> Result<(), String> {
+    async fn write(
+        &mut self,
+        secret: Option<Value>,
+        keys: &CertificateKeys,
+        step: Option<CertificateStep>,
+    ) -> Result<(), String> {
         let written = match &secret {
             Some(secret) => {
                 let path = self.resource.named(&self.namespace, &self.name);
-                self.client.replace(&path, &with(secret, keys)).await
+                self.client.replace(&path, &secret_with_keys(secret, keys)).await
             }
             None => {
-                let made = with(&self.empty(), keys);
+                let made = secret_with_keys(&self.empty(), keys);
                 self.client.create(&self.resource.within(&self.namespace), &made).await
             }
         };
@@ -153,15 +170,15 @@ impl Keeper {
             Ok(object) => {
                 let step =
                     step.map_or_else(|| "restore".to_owned(), |step| format!("{step:?}").to_lowercase());
-                self.state.log.line(Level::Info, "certificates changed").text("step", &step).write();
-                self.store.apply(Event::Set(object));
+                self.state.log.line(LogLevel::Info, "certificates changed").text("step", &step).write();
+                self.store.apply(WatchEvent::Set(object));
                 self.serve(keys);
                 Ok(())
             }
             // Nothing can be made in a namespace that is not there.
             Err(error) if error.is_conflict() || (error.is_not_found() && secret.is_some()) => {
                 let path = self.resource.named(&self.namespace, &self.name);
-                reread(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
+                refresh_object(&self.client, &path, &self.store).await.map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
         }
@@ -190,7 +207,7 @@ impl Keeper {
 }
 
 /// Returns `secret` with `keys` in it. What others have put there stays.
-fn with(secret: &Value, keys: &Keys) -> Value {
+fn secret_with_keys(secret: &Value, keys: &CertificateKeys) -> Value {
     let mut secret = secret.clone();
     let mut data = secret.get("data").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     data.remove("old-ca.crt");

@@ -1,4 +1,4 @@
-//! Keeps a store as the API server has it: a list, then a watch, for ever.
+//! The reflector: a list, then watches, that keep a store up to date.
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
@@ -8,14 +8,14 @@ use std::time::Duration;
 use kubewright_k8s::ApiPath;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{Client, Error, Event, List, Store};
+use crate::{Client, Error, ObjectList, Store, WatchEvent};
 
-/// How patient a watch is.
+/// Timeouts and backoff of a reflector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// After how long without a word a connection counts as dead. The API server says something every minute.
+pub struct WatchPolicy {
+    /// After how long without an event a connection counts as dead. The API server sends a bookmark every minute.
     pub idle: Duration,
-    /// How long one watch is asked to last.
+    /// The `timeoutSeconds` of one watch.
     pub life: Duration,
     /// The first wait after a failure; it doubles from there.
     pub first_wait: Duration,
@@ -23,17 +23,17 @@ pub struct Pace {
     pub longest_wait: Duration,
     /// How long a watch must have lived for the waits to begin anew.
     pub good_life: Duration,
-    /// After how long everything is listed again, in case that somebody between here and there loses events.
+    /// After how long everything is listed again, in case a proxy drops events.
     pub list_again: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchPolicy {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(90),
             life: Duration::from_secs(300),
             first_wait: Duration::from_millis(100),
-            // An API server that is back should be noticed before anybody has changed a rule.
+            // Short, so that rule changes after an outage are seen soon.
             longest_wait: Duration::from_secs(2),
             good_life: Duration::from_secs(30),
             list_again: Duration::from_secs(1800),
@@ -41,12 +41,17 @@ impl Default for Pace {
     }
 }
 
-/// Keeps `store` as the API server has `path`. Never ends; a failure is in [`Store::problem`] until it is over.
+/// Keeps `store` in sync with `path`, for ever. A failure is in [`Store::problem`] until it is over.
 ///
-/// A resource that is not there, such as that of a custom resource whose definition is missing, has no objects: the
-/// store counts as synced once that has stayed so for a moment, and is looked for again.
-pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) -> Infallible {
-    let mut waits = Waits { next: pace.first_wait, pace };
+/// A resource that does not exist, such as one whose CustomResourceDefinition is missing, has no objects: the store counts
+/// as synced once it has been missing for a moment, and the list is tried again.
+pub async fn run_reflector(
+    client: Client,
+    path: ApiPath,
+    store: Arc<Store>,
+    pace: WatchPolicy,
+) -> Infallible {
+    let mut waits = Backoff { next: pace.first_wait, pace };
     let mut missing = None;
     loop {
         let listed = Instant::now();
@@ -56,18 +61,18 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
                     waits.next = pace.first_wait;
                 }
                 store.replace(list);
-                follow(&client, &path, &store, listed, &mut waits).await;
+                watch_until_stale(&client, &path, &store, listed, &mut waits).await;
             }
             Err(error) if error.is_not_found() => {
                 let since = *missing.get_or_insert(listed);
-                if listed - since >= patience(&store) {
-                    store.replace(List::default());
+                if listed - since >= missing_grace(&store) {
+                    store.replace(ObjectList::default());
                 }
-                store.heard(Some(error));
-                sleep(waits.take().min(LOOK_AGAIN)).await;
+                store.record_contact(Some(error));
+                sleep(waits.take().min(MISSING_RESOURCE_RETRY)).await;
             }
             Err(error) => {
-                store.heard(Some(error));
+                store.record_contact(Some(error));
                 sleep(waits.take()).await;
             }
         }
@@ -75,10 +80,10 @@ pub async fn keep(client: Client, path: ApiPath, store: Arc<Store>, pace: Pace) 
 }
 
 /// How often a resource that is not there is looked for.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const MISSING_RESOURCE_RETRY: Duration = Duration::from_secs(2);
 
 /// An API server that starts knows its custom resources a little later than itself.
-fn patience(store: &Store) -> Duration {
+fn missing_grace(store: &Store) -> Duration {
     match store.is_empty() {
         true => Duration::from_millis(500),
         false => Duration::from_secs(10),
@@ -86,13 +91,19 @@ fn patience(store: &Store) -> Duration {
 }
 
 /// Watches again and again, until only a list can help.
-async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant, waits: &mut Waits) {
-    let list_again = listed + jittered(waits.pace.list_again);
+async fn watch_until_stale(
+    client: &Client,
+    path: &ApiPath,
+    store: &Store,
+    listed: Instant,
+    waits: &mut Backoff,
+) {
+    let list_again = listed + jitter_around(waits.pace.list_again);
     while Instant::now() < list_again {
         let started = Instant::now();
-        let life = jittered(waits.pace.life).min(list_again - started);
-        // The API server ends it; who does not is not waited for.
-        let watching = watch(client, path, store, life, waits.pace.idle);
+        let life = jitter_around(waits.pace.life).min(list_again - started);
+        // The API server ends the watch; one that does not is cancelled.
+        let watching = run_watch(client, path, store, life, waits.pace.idle);
         let ended = timeout(life + waits.pace.idle, watching).await.unwrap_or(Ok(()));
         let is_good = started.elapsed() >= waits.pace.good_life;
         if is_good {
@@ -103,7 +114,7 @@ async fn follow(client: &Client, path: &ApiPath, store: &Store, listed: Instant,
             Ok(()) => sleep(waits.take()).await,
             Err(error) => {
                 let is_over = needs_list(&error);
-                store.heard(Some(error));
+                store.record_contact(Some(error));
                 sleep(waits.take()).await;
                 if is_over {
                     return;
@@ -120,7 +131,7 @@ fn needs_list(error: &Error) -> bool {
 }
 
 /// One watch, from the version of the store to its end.
-async fn watch(
+async fn run_watch(
     client: &Client,
     path: &ApiPath,
     store: &Store,
@@ -136,30 +147,30 @@ async fn watch(
         ("timeoutSeconds".into(), seconds.into()),
     ]);
     let mut lines = client.watch(&path, idle).await?;
-    // Where nothing ever happens nothing is ever sent; that it may be watched is news enough.
-    store.heard(None);
+    // A quiet resource sends no events, so the accepted watch already counts as contact.
+    store.record_contact(None);
     while let Some(line) = lines.next().await? {
-        store.apply(Event::of(&line)?);
+        store.apply(WatchEvent::of(&line)?);
     }
     Ok(())
 }
 
 /// How long to wait after the next failure.
-struct Waits {
+struct Backoff {
     next: Duration,
-    pace: Pace,
+    pace: WatchPolicy,
 }
 
-impl Waits {
+impl Backoff {
     fn take(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.pace.longest_wait);
-        jittered(wait)
+        jitter_around(wait)
     }
 }
 
 /// Returns `duration` up to a fifth longer or shorter, so that many clients do not come at once.
-fn jittered(duration: Duration) -> Duration {
+fn jitter_around(duration: Duration) -> Duration {
     let random = RandomState::new().hash_one(0) % 1000;
     duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or_default()) * 0.0004)
 }

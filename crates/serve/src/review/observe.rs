@@ -1,4 +1,4 @@
-//! Who hears of a decision besides the one who asked: the log, the counters, the rules' Events and statuses.
+//! Side effects of a decided review: log, metrics, traces, and notices for Events and statuses.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,21 +8,21 @@ use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Map, Value};
 
-use super::{Review, Verdict};
-use crate::events::cut;
-use crate::log::Level;
-use crate::metrics::{RequestKey, RuleError};
-use crate::traces::{Parent, ReviewSpan, RuleSpan};
-use crate::{Notice, NoticeKind, Snapshot, State};
+use super::{AdmissionResponse, AdmissionReview};
+use crate::events::truncated;
+use crate::log::LogLevel;
+use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
+use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
+use crate::{Notice, NoticeKind, ServerState, Snapshot};
 
 /// How long a patch in the log may be, in bytes and in operations.
-const MAX_PATCH_BYTES: usize = 16 << 10;
-const MAX_PATCH_OPERATIONS: usize = 200;
+const MAX_LOGGED_PATCH_BYTES: usize = 16 << 10;
+const MAX_LOGGED_PATCH_OPERATIONS: usize = 200;
 
 /// How many rules are in one line of the log, how long what each says may be, and what all say together.
-const MAX_RULES: usize = 50;
-const MAX_MESSAGE_BYTES: usize = 2 << 10;
-const MAX_RULES_BYTES: usize = 32 << 10;
+const MAX_LOGGED_RULES: usize = 50;
+const MAX_LOGGED_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_LOGGED_RULES_BYTES: usize = 32 << 10;
 
 /// How long the name of an object may be of which others hear: no Event can be about a longer one.
 const MAX_NAME_BYTES: usize = 253;
@@ -31,25 +31,25 @@ const MAX_NAME_BYTES: usize = 253;
 const MAX_NOTICE_BYTES: usize = 4 << 10;
 
 /// A review that was decided.
-pub(super) struct Told<'a> {
-    pub(super) state: &'a State,
+pub(super) struct ReviewObserver<'a> {
+    pub(super) state: &'a ServerState,
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) hook: &'a str,
-    pub(super) review: &'a Review,
+    pub(super) review: &'a AdmissionReview,
 }
 
-impl Told<'_> {
-    /// Tells everybody.
-    pub(super) fn tell(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
-        self.count(decision, verdict, time);
-        self.log(decision, verdict, time);
+impl ReviewObserver<'_> {
+    /// Counts and logs the review, and sends notices about its outcomes.
+    pub(super) fn observe(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        self.count(decision, response, time);
+        self.log(decision, response, time);
         if !self.review.request.is_dry_run {
             decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
         }
     }
 
     /// Sends the spans of the review and of the rules that had to say something.
-    pub(super) fn trace(&self, decision: &Decision, parent: Option<Parent>, time: Duration) {
+    pub(super) fn trace(&self, decision: &Decision, parent: Option<TraceParent>, time: Duration) {
         let request = &self.review.request;
         let rules = decision
             .outcomes
@@ -69,11 +69,11 @@ impl Told<'_> {
         });
     }
 
-    fn count(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
+    fn count(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
         let metrics = &self.state.metrics;
         metrics.reviewed(self.hook.starts_with("mutate"), time);
         metrics.requested(RequestKey {
-            is_allowed: verdict.is_allowed,
+            is_allowed: response.is_allowed,
             webhook: self.hook.into(),
             kind: self.review.request.kind.kind.clone(),
             operation: self.review.request.operation,
@@ -83,23 +83,24 @@ impl Told<'_> {
             meters.count(outcome);
             if outcome.status == Status::Error {
                 let reason = match &outcome.error {
-                    Some(EvalErrorKind::Limit) => RuleError::Limit,
-                    Some(EvalErrorKind::Query(_) | EvalErrorKind::Failed) => RuleError::Lookup,
-                    Some(EvalErrorKind::Evaluation) | None => RuleError::Evaluation,
+                    Some(EvalErrorKind::Limit) => RuleErrorReason::Limit,
+                    Some(EvalErrorKind::Query(_) | EvalErrorKind::Failed) => RuleErrorReason::Lookup,
+                    Some(EvalErrorKind::Evaluation) | None => RuleErrorReason::Evaluation,
                 };
                 metrics.rule_failed(reason);
             }
             if !outcome.exceptions.is_empty() {
-                metrics.exceptions_used(1);
+                metrics.count(MetricId::ExceptionsUsed);
             }
         }
     }
 
     /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
-    fn log(&self, decision: &Decision, verdict: &Verdict, time: Duration) {
-        let is_quiet =
-            verdict.is_allowed && verdict.patch.is_empty() && !decision.outcomes.iter().any(is_remarkable);
-        let level = if is_quiet { Level::Debug } else { Level::Info };
+    fn log(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        let is_quiet = response.is_allowed
+            && response.patch.is_empty()
+            && !decision.outcomes.iter().any(is_worth_logging);
+        let level = if is_quiet { LogLevel::Debug } else { LogLevel::Info };
         let log = &self.state.log;
         if !log.is_on(level) {
             return;
@@ -126,17 +127,17 @@ impl Told<'_> {
         line = line
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
-            .value("allowed", &verdict.is_allowed.into())
+            .value("allowed", &response.is_allowed.into())
             .value("rules", &Value::array(shown));
         if more > 0 {
             line = line.number("moreRules", more as u64);
         }
-        if verdict.patch.len() > MAX_PATCH_OPERATIONS {
-            line = line.number("patchOperations", verdict.patch.len() as u64);
-        } else if !verdict.patch.is_empty() {
-            let patch = shown_patch(&verdict.patch, request);
+        if response.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
+            line = line.number("patchOperations", response.patch.len() as u64);
+        } else if !response.patch.is_empty() {
+            let patch = shown_patch(&response.patch, request);
             let text = kubewright_value::json::to_string(&patch);
-            line = match text.len() <= MAX_PATCH_BYTES {
+            line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
                 true => line.value("patch", &patch),
                 false => line.number("patchBytes", text.len() as u64),
             };
@@ -146,13 +147,13 @@ impl Told<'_> {
 
     /// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
     fn shown_rules(&self, decision: &Decision) -> (Vec<Value>, usize) {
-        let mut rules = decision.outcomes.iter().filter(|outcome| is_remarkable(outcome));
+        let mut rules = decision.outcomes.iter().filter(|outcome| is_worth_logging(outcome));
         let (mut shown, mut bytes) = (Vec::new(), 0);
-        while shown.len() < MAX_RULES
-            && bytes < MAX_RULES_BYTES
+        while shown.len() < MAX_LOGGED_RULES
+            && bytes < MAX_LOGGED_RULES_BYTES
             && let Some(outcome) = rules.next()
         {
-            bytes += outcome.message.len().min(MAX_MESSAGE_BYTES);
+            bytes += outcome.message.len().min(MAX_LOGGED_MESSAGE_BYTES);
             shown.push(self.shown(outcome));
         }
         (shown, rules.count())
@@ -163,7 +164,7 @@ impl Told<'_> {
         shown.insert("rule".into(), outcome.rule.to_string().into());
         shown.insert("result".into(), outcome.status.name().into());
         if !outcome.message.is_empty() {
-            let message = cut(outcome.message.to_string(), MAX_MESSAGE_BYTES);
+            let message = truncated(outcome.message.to_string(), MAX_LOGGED_MESSAGE_BYTES);
             shown.insert("message".into(), message.into());
         }
         if outcome.is_refusal {
@@ -193,10 +194,10 @@ impl Told<'_> {
                 name: request.name.clone(),
             },
             kind,
-            message: cut(outcome.message.to_string(), MAX_NOTICE_BYTES),
+            message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
         };
         if self.state.notices.try_send(notice).is_err() {
-            self.state.metrics.notice_dropped();
+            self.state.metrics.count(MetricId::NoticesDropped);
         }
     }
 }
@@ -224,6 +225,6 @@ fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {
     }
 }
 
-fn is_remarkable(outcome: &Outcome) -> bool {
+fn is_worth_logging(outcome: &Outcome) -> bool {
     notice_kind(outcome).is_some() || !outcome.patch.is_empty()
 }

@@ -13,7 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Reads admission reviews and allows them.
 #[derive(Parser)]
-struct Arguments {
+struct AllowAllArguments {
     /// Where to listen
     #[arg(long)]
     address: SocketAddr,
@@ -23,12 +23,12 @@ struct Arguments {
 }
 
 fn main() -> io::Result<()> {
-    let arguments = Arguments::parse();
+    let arguments = AllowAllArguments::parse();
     let workers = std::thread::available_parallelism().map_or(2, |cpus| cpus.get().max(2));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(arguments.address).await?;
-        let tell = |certificate: &str| std::fs::write(&arguments.write_ca, certificate);
-        kubewright_load::serve_nothing(listener, tell).await
+        let write_certificate = |certificate: &str| std::fs::write(&arguments.write_ca, certificate);
+        kubewright_load::serve_allow_all(listener, write_certificate).await
     })
 }

@@ -1,36 +1,38 @@
-//! Keeps the configurations: writes what the rules want, and puts right what somebody else has changed.
+//! Reconciles the webhook configurations: writes what the rules want, and restores what other clients have changed.
 //!
-//! All replicas do. Each waits a random moment before it writes, so that the second finds it done; and before it takes
-//! back a change of somebody else it waits longer, because that may be a replica that has heard of a rule earlier.
+//! All replicas do it. Each waits a random time before it writes, so that the others find it done; before it undoes a
+//! change by another client it waits longer, because that may be a replica that has seen a new rule earlier.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Discovery, Pace, Resource, Resources, Store};
+use kubewright_cluster::{Client, DiscoveredResources, Discovery, GroupVersionResource, Store, WatchPolicy};
 use kubewright_engine::{WatchRole, WatchedResource};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::configuration::Configuration;
+use super::configuration::WebhookConfiguration;
 use super::installation::Installation;
-use super::{Address, Wanted, desired, originals, resources};
-use crate::log::Level;
-use crate::reread::reread;
-use crate::{Snapshot, State};
+use super::{
+    WebhookAddress, WebhookInputs, desired_configurations, installed_upstream_webhooks, webhook_resources,
+};
+use crate::log::LogLevel;
+use crate::reread::refresh_object;
+use crate::{ServerState, Snapshot};
 
 /// How often everything is looked at without a reason.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const WEBHOOK_RESYNC_INTERVAL: Duration = Duration::from_secs(30);
+const MAX_WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Keeps the configurations as the rules of `state` want them, for ever. `snapshots` changes when the rules have.
-pub async fn keep(
-    state: Arc<State>,
+pub async fn reconcile_webhooks(
+    state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
     mut snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let mut keeper = Keeper::start(state, client, discovery);
+    let mut keeper = WebhookReconciler::start(state, client, discovery);
     let mut bundles = keeper.state.certificates.bundle();
     let mut changes = keeper.changes();
     let mut wait = Duration::from_millis(100);
@@ -46,9 +48,10 @@ pub async fn keep(
                 pause
             }
             Err(error) => {
-                let line = keeper.state.log.line(Level::Error, "cannot keep the webhook configurations");
+                let line =
+                    keeper.state.log.line(LogLevel::Error, "could not reconcile webhook configurations");
                 line.text("error", &error).write();
-                wait = (wait * 2).min(LONGEST_WAIT);
+                wait = (wait * 2).min(MAX_WEBHOOK_BACKOFF);
                 wait
             }
         };
@@ -68,11 +71,11 @@ pub async fn keep(
     }
 }
 
-struct Keeper {
-    state: Arc<State>,
+struct WebhookReconciler {
+    state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
-    configurations: [Configuration; 2],
+    configurations: [WebhookConfiguration; 2],
     installation: Installation,
     definitions: Arc<Store>,
     /// The version of the definitions that discovery knows of.
@@ -82,17 +85,22 @@ struct Keeper {
     has_left: bool,
 }
 
-impl Keeper {
-    fn start(state: Arc<State>, client: Client, discovery: Arc<Discovery>) -> Self {
+impl WebhookReconciler {
+    fn start(state: Arc<ServerState>, client: Client, discovery: Arc<Discovery>) -> Self {
         let name = state.settings.name.clone();
-        let watch = |resource: &Resource, store: &Arc<Store>, is_named: bool| {
+        let watch = |resource: &GroupVersionResource, store: &Arc<Store>, is_named: bool| {
             let path = if is_named { resource.only("", &name) } else { resource.all() };
-            tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(store), Pace::default()));
+            tokio::spawn(kubewright_cluster::run_reflector(
+                client.clone(),
+                path,
+                Arc::clone(store),
+                WatchPolicy::default(),
+            ));
         };
-        let configurations = resources().map(|resource| {
+        let configurations = webhook_resources().map(|resource| {
             let store = Arc::new(Store::default());
             watch(&resource, &store, true);
-            Configuration::new(resource, store)
+            WebhookConfiguration::new(resource, store)
         });
         // What a definition says does not matter here, only that it has changed.
         let definitions = Arc::new(Store::new(|object| {
@@ -100,7 +108,7 @@ impl Keeper {
                 map.remove("spec");
             }
         }));
-        let resource = Resource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        let resource = GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
         watch(&resource, &definitions, false);
         let installation = Installation::watch(&client, &state.settings);
         Self {
@@ -125,7 +133,7 @@ impl Keeper {
     /// Brings both configurations nearer to what they should be, and returns when to look again.
     async fn look(&mut self) -> Result<Duration, String> {
         if !self.configurations.iter().all(|one| one.store.is_synced()) || !self.installation.is_known() {
-            return Ok(LONGEST_WAIT);
+            return Ok(MAX_WEBHOOK_BACKOFF);
         }
         if self.installation.is_leaving() {
             return self.leave().await;
@@ -140,7 +148,7 @@ impl Keeper {
         let found = self.find_originals().await;
         let snapshot = self.state.snapshot.load_full();
         let wanted = self.wanted(&snapshot, bundle.as_deref().filter(|_| is_told), &found);
-        let wanted = desired(&wanted, &resources);
+        let wanted = desired_configurations(&wanted, &resources);
         let mut is_settled = true;
         for (place, wanted) in wanted.into_iter().enumerate() {
             let Some(configuration) = self.configurations.get_mut(place) else { continue };
@@ -160,7 +168,7 @@ impl Keeper {
         snapshot: &'w Snapshot,
         bundle: Option<&'w str>,
         originals: &[String],
-    ) -> Wanted<'w> {
+    ) -> WebhookInputs<'w> {
         let settings = &self.state.settings;
         let kinds: Vec<WatchedResource> =
             snapshot.languages().flat_map(|language| language.watched_resources()).copied().collect();
@@ -170,14 +178,15 @@ impl Keeper {
             !language.upstream_webhooks().iter().any(|name| originals.iter().any(|found| found == name))
         });
         let checked = checked.flat_map(|language| language.watched_resources()).copied();
-        Wanted {
+        WebhookInputs {
             name: &settings.name,
             namespace: &settings.namespace,
             address: match &settings.url {
-                Some(url) => Address::Url(url.clone()),
-                None => {
-                    Address::Service { namespace: settings.namespace.clone(), name: settings.service.clone() }
-                }
+                Some(url) => WebhookAddress::Url(url.clone()),
+                None => WebhookAddress::Service {
+                    namespace: settings.namespace.clone(),
+                    name: settings.service.clone(),
+                },
             },
             bundle,
             hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
@@ -193,40 +202,46 @@ impl Keeper {
 
     /// Returns the resources that there are, asked for anew where definitions have changed since. A definition counts
     /// a little later than it is there, so it is asked once more.
-    async fn discover(&mut self) -> Result<(Arc<Resources>, Duration), String> {
-        const AGAIN: Duration = Duration::from_millis(1500);
-        const LONGEST: Duration = Duration::from_secs(300);
+    async fn discover(&mut self) -> Result<(Arc<DiscoveredResources>, Duration), String> {
+        const DISCOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(1500);
+        const DISCOVERY_TTL: Duration = Duration::from_secs(300);
         let digest = self.definitions.digest();
         let now = Instant::now();
         let (is_new, since) = match self.discovered {
-            Some((known, since)) if known == digest && now.duration_since(since) < LONGEST => (false, since),
+            Some((known, since)) if known == digest && now.duration_since(since) < DISCOVERY_TTL => {
+                (false, since)
+            }
             _ => (true, now),
         };
         self.discovered = Some((digest, since));
         let age = now.duration_since(since);
-        let resources = if is_new || age < AGAIN * 3 {
+        let resources = if is_new || age < DISCOVERY_RETRY_INTERVAL * 3 {
             self.discovery.refreshed().await
         } else {
             self.discovery.resources().await
         };
-        let pause = if age < AGAIN * 3 { AGAIN } else { LOOK_AGAIN };
+        let pause = if age < DISCOVERY_RETRY_INTERVAL * 3 {
+            DISCOVERY_RETRY_INTERVAL
+        } else {
+            WEBHOOK_RESYNC_INTERVAL
+        };
         resources.map(|resources| (resources, pause)).map_err(|error| error.to_string())
     }
 
     /// Returns the webhook configurations of the programs that our languages come from. Looked for once a minute.
     async fn find_originals(&mut self) -> Vec<String> {
-        const EVERY: Duration = Duration::from_secs(60);
+        const UPSTREAM_CHECK_INTERVAL: Duration = Duration::from_secs(60);
         if let Some((time, found)) = &self.originals
-            && time.elapsed() < EVERY
+            && time.elapsed() < UPSTREAM_CHECK_INTERVAL
         {
             return found.clone();
         }
-        let found = originals(&self.client, &self.state.snapshot.load()).await;
+        let found = installed_upstream_webhooks(&self.client, &self.state.snapshot.load()).await;
         let known = self.originals.take().map(|(_, known)| known).unwrap_or_default();
         for name in found.iter().filter(|name| !known.contains(name)) {
             let message =
-                "the program that a rule language comes from is installed too; its webhooks are left alone";
-            self.state.log.line(Level::Warn, message).text("webhookConfiguration", name).write();
+                "the upstream project of a rule language is installed too; its webhooks are left alone";
+            self.state.log.line(LogLevel::Warn, message).text("webhookConfiguration", name).write();
         }
         self.originals = Some((Instant::now(), found.clone()));
         found
@@ -235,8 +250,9 @@ impl Keeper {
     /// The installation goes, and with it the configurations. Nothing is written until it is there again.
     async fn leave(&mut self) -> Result<Duration, String> {
         if !std::mem::replace(&mut self.has_left, true) {
-            let message = "webhook configurations are held off, or the installation is gone: none is kept";
-            self.state.log.line(Level::Warn, message).text("name", &self.state.settings.name).write();
+            let message =
+                "webhooks are switched off or kubewright is uninstalled; removing webhook configurations";
+            self.state.log.line(LogLevel::Warn, message).text("name", &self.state.settings.name).write();
         }
         for configuration in &mut self.configurations {
             configuration.forget();
@@ -246,14 +262,14 @@ impl Keeper {
             }
             match self.client.delete(&path).await {
                 Ok(_) => {
-                    let line = self.state.log.line(Level::Info, "webhook configuration deleted");
+                    let line = self.state.log.line(LogLevel::Info, "webhook configuration deleted");
                     line.text("resource", &path.resource).text("name", &path.name).write();
                 }
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.to_string()),
             }
-            let _ = reread(&self.client, &path, &configuration.store).await;
+            let _ = refresh_object(&self.client, &path, &configuration.store).await;
         }
-        Ok(LOOK_AGAIN)
+        Ok(WEBHOOK_RESYNC_INTERVAL)
     }
 }
