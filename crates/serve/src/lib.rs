@@ -25,6 +25,7 @@ mod lookup;
 pub mod metrics;
 mod notice;
 mod offline;
+mod reconcile;
 mod registry;
 mod reread;
 pub mod review;

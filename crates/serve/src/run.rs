@@ -77,7 +77,7 @@ pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookSe
     ));
     match state.settings.tls_folder.clone() {
         Some(folder) => {
-            drop(tokio::spawn(certificates::follow_certificate_folder(Arc::clone(&state), folder)))
+            drop(tokio::spawn(certificates::follow_certificate_folder(Arc::clone(&state), folder)));
         }
         None => drop(tokio::spawn(certificates::reconcile_certificates(Arc::clone(&state), client.clone()))),
     }

@@ -13,7 +13,7 @@ use kubewright_engine::AdmissionPolicy;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::compare::with_api_defaults;
 use super::step::{ExistingObjects, PolicyPart, PolicyStep, next_policy_step};
@@ -21,6 +21,7 @@ use super::write::{object_name, watch_problem, write_problem};
 use super::{GenerationProgress, admission_policy_resources};
 use crate::jitter::jitter;
 use crate::log::LogLevel;
+use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::webhooks::Rewrites;
 use crate::{RuleState, ServerState, Snapshot, Stores};
 
@@ -40,32 +41,37 @@ pub(super) const POLICY_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 /// The longest wait before a write.
 const MAX_POLICY_WRITE_JITTER: Duration = Duration::from_millis(150);
 
-/// Keeps what the rule objects of `state` ask for, for ever. `snapshots` changes when the rules have.
+/// Reconciles the admission policies that the rule objects of `state` ask for, for ever. `snapshots` changes when the
+/// rules have.
 pub async fn reconcile_admission_policies(
     state: Arc<ServerState>,
     client: Client,
     stores: Arc<Stores>,
-    mut snapshots: watch::Receiver<u64>,
+    snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let mut keeper = AdmissionPolicyReconciler::start(state, client, stores);
-    let mut changes = keeper.kept.each_ref().map(|(_, store)| store.changes());
-    loop {
-        snapshots.mark_unchanged();
-        changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
-        let pause = keeper.look().await;
-        let [policies, bindings] = &mut changes;
-        let _ = timeout(pause, async {
-            tokio::select! {
-                _ = snapshots.changed() => {}
-                _ = policies.changed() => {}
-                _ = bindings.changed() => {}
-            }
-        })
-        .await;
+    let reconciler = AdmissionPolicyReconciler::start(state, client, stores);
+    let mut triggers: Vec<Box<dyn ChangeTrigger>> = vec![Box::new(snapshots)];
+    for (_, store) in &reconciler.kept {
+        triggers.push(Box::new(store.changes()));
+    }
+    run_reconciler(reconciler, triggers).await
+}
+
+impl Reconciler for AdmissionPolicyReconciler {
+    const MAX_BACKOFF: Duration = POLICY_RESYNC_INTERVAL;
+
+    /// Never fails as a whole: the problem of each rule is in its status.
+    async fn reconcile(&mut self) -> Result<Duration, String> {
+        Ok(self.reconcile_once().await)
+    }
+
+    fn log_failure(&self, error: &str) {
+        let line = self.state.log.line(LogLevel::Error, "could not reconcile admission policies");
+        line.text("error", error).write();
     }
 }
 
-/// What is kept, and what is remembered of it.
+/// The watched policies and bindings, and what was done to them.
 pub(super) struct AdmissionPolicyReconciler {
     pub(super) state: Arc<ServerState>,
     pub(super) client: Client,
@@ -128,7 +134,7 @@ impl AdmissionPolicyReconciler {
     }
 
     /// Brings everything nearer to what it should be, and returns when to look again.
-    async fn look(&mut self) -> Duration {
+    async fn reconcile_once(&mut self) -> Duration {
         let snapshot = self.state.snapshot.load_full();
         if snapshot.generation == 0 {
             return POLICY_RETRY_INTERVAL;

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchPolicy};
 use kubewright_value::{Map, Value};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{
     CertificateKeys, CertificateStep, CertificateTerms, next_certificate_step, take_certificate_step,
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::jitter::jitter;
 use crate::log::LogLevel;
+use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::reread::refresh_object;
 use crate::{ServerState, clock};
 
@@ -47,35 +48,23 @@ async fn run_certificate_reconciler(state: Arc<ServerState>, client: Client) -> 
         Arc::clone(&store),
         WatchPolicy::default(),
     ));
-    let mut keeper =
+    let reconciler =
         CertificateReconciler { state, client, store, resource, namespace, name, terms, known: None };
-    let mut changes = keeper.store.changes();
-    let mut adoptions = keeper.state.certificates.adoptions();
-    let mut wait = Duration::from_millis(100);
-    loop {
-        changes.mark_unchanged();
-        adoptions.mark_unchanged();
-        let pause = match keeper.look().await {
-            Ok(pause) => {
-                wait = Duration::from_millis(100);
-                pause
-            }
-            Err(error) => {
-                let line =
-                    keeper.state.log.line(LogLevel::Error, "could not reconcile the certificate Secret");
-                line.text("secret", &keeper.name).shown("error", error).write();
-                wait = (wait * 2).min(MAX_SECRET_BACKOFF);
-                sleep(wait).await;
-                continue;
-            }
-        };
-        let _ = timeout(pause, async {
-            tokio::select! {
-                _ = changes.changed() => {}
-                _ = adoptions.changed() => {}
-            }
-        })
-        .await;
+    let triggers: Vec<Box<dyn ChangeTrigger>> =
+        vec![Box::new(reconciler.store.changes()), Box::new(reconciler.state.certificates.adoptions())];
+    run_reconciler(reconciler, triggers).await
+}
+
+impl Reconciler for CertificateReconciler {
+    const MAX_BACKOFF: Duration = MAX_SECRET_BACKOFF;
+
+    async fn reconcile(&mut self) -> Result<Duration, String> {
+        self.reconcile_once().await
+    }
+
+    fn log_failure(&self, error: &str) {
+        let line = self.state.log.line(LogLevel::Error, "could not reconcile the certificate Secret");
+        line.text("secret", &self.name).text("error", error).write();
     }
 }
 
@@ -93,7 +82,7 @@ struct CertificateReconciler {
 
 impl CertificateReconciler {
     /// Serves what there is, takes a step if there is one, and returns how long nothing more is to be done.
-    async fn look(&mut self) -> Result<Duration, String> {
+    async fn reconcile_once(&mut self) -> Result<Duration, String> {
         if !self.store.is_synced() {
             return Ok(SECRET_RESYNC_INTERVAL);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use kubewright_cluster::{Client, DiscoveredResources, Discovery, GroupVersionResource, Store, WatchPolicy};
 use kubewright_engine::{WatchRole, WatchedResource};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::configuration::WebhookConfiguration;
 use super::installation::Installation;
@@ -18,6 +18,7 @@ use super::{
     WebhookAddress, WebhookInputs, desired_configurations, installed_upstream_webhooks, webhook_resources,
 };
 use crate::log::LogLevel;
+use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::reread::refresh_object;
 use crate::{ServerState, Snapshot};
 
@@ -25,49 +26,32 @@ use crate::{ServerState, Snapshot};
 const WEBHOOK_RESYNC_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 
-/// Keeps the configurations as the rules of `state` want them, for ever. `snapshots` changes when the rules have.
+/// Reconciles the webhook configurations with the rules of `state`, for ever. `snapshots` changes when the rules have.
 pub async fn reconcile_webhooks(
     state: Arc<ServerState>,
     client: Client,
     discovery: Arc<Discovery>,
-    mut snapshots: watch::Receiver<u64>,
+    snapshots: watch::Receiver<u64>,
 ) -> Infallible {
-    let mut keeper = WebhookReconciler::start(state, client, discovery);
-    let mut bundles = keeper.state.certificates.bundle();
-    let mut changes = keeper.changes();
-    let mut wait = Duration::from_millis(100);
-    loop {
-        snapshots.mark_unchanged();
-        bundles.mark_unchanged();
-        for change in &mut changes {
-            change.mark_unchanged();
-        }
-        let pause = match keeper.look().await {
-            Ok(pause) => {
-                wait = Duration::from_millis(100);
-                pause
-            }
-            Err(error) => {
-                let line =
-                    keeper.state.log.line(LogLevel::Error, "could not reconcile webhook configurations");
-                line.text("error", &error).write();
-                wait = (wait * 2).min(MAX_WEBHOOK_BACKOFF);
-                wait
-            }
-        };
-        let _ = timeout(pause, async {
-            let [mutating, validating, role, namespace, definitions] = &mut changes;
-            tokio::select! {
-                _ = snapshots.changed() => {}
-                _ = bundles.changed() => {}
-                _ = mutating.changed() => {}
-                _ = validating.changed() => {}
-                _ = role.changed() => {}
-                _ = namespace.changed() => {}
-                _ = definitions.changed() => {}
-            }
-        })
-        .await;
+    let reconciler = WebhookReconciler::start(state, client, discovery);
+    let mut triggers: Vec<Box<dyn ChangeTrigger>> =
+        vec![Box::new(snapshots), Box::new(reconciler.state.certificates.bundle())];
+    for changes in reconciler.changes() {
+        triggers.push(Box::new(changes));
+    }
+    run_reconciler(reconciler, triggers).await
+}
+
+impl Reconciler for WebhookReconciler {
+    const MAX_BACKOFF: Duration = MAX_WEBHOOK_BACKOFF;
+
+    async fn reconcile(&mut self) -> Result<Duration, String> {
+        self.reconcile_once().await
+    }
+
+    fn log_failure(&self, error: &str) {
+        let line = self.state.log.line(LogLevel::Error, "could not reconcile webhook configurations");
+        line.text("error", error).write();
     }
 }
 
@@ -131,7 +115,7 @@ impl WebhookReconciler {
     }
 
     /// Brings both configurations nearer to what they should be, and returns when to look again.
-    async fn look(&mut self) -> Result<Duration, String> {
+    async fn reconcile_once(&mut self) -> Result<Duration, String> {
         if !self.configurations.iter().all(|one| one.store.is_synced()) || !self.installation.is_known() {
             return Ok(MAX_WEBHOOK_BACKOFF);
         }

@@ -50,10 +50,10 @@ fn run(arguments: &BenchArguments) -> Result<bool, String> {
         match part {
             BenchPart::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
             BenchPart::Spike => {
-                spike::measure_spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?
+                spike::measure_spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
             }
             BenchPart::Memory => {
-                memory::measure_memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?
+                memory::measure_memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
             }
         }
     }

@@ -62,7 +62,7 @@ impl<'a> MeasuredServer<'a> {
                     return Err(format!("{} does not answer as it should: {reason}", self.name));
                 }
                 RequestOutcome::Wrong(_) | RequestOutcome::Refused => {
-                    std::thread::sleep(Duration::from_millis(20))
+                    std::thread::sleep(Duration::from_millis(20));
                 }
                 RequestOutcome::Right => return Ok(()),
             }
