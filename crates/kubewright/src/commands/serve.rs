@@ -52,13 +52,14 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
     let mut diagnostics = Vec::new();
     let found = files::find(&arguments.policies);
     diagnostics.extend(found.problems);
-    let documents = files::documents(&found.inputs, &mut diagnostics);
+    let documents = files::read_documents(&found.inputs, &mut diagnostics);
     let documents = files::objects_of(documents, &mut diagnostics);
     let world = world(&arguments.world, Values::default(), &mut diagnostics);
     let exceptions = files::find(&arguments.exceptions);
     diagnostics.extend(exceptions.problems);
     let mut settings = settings(arguments);
-    settings.options.exceptions = rules::exceptions(files::documents(&exceptions.inputs, &mut diagnostics));
+    settings.options.exceptions =
+        rules::exceptions(files::read_documents(&exceptions.inputs, &mut diagnostics));
     let snapshot = Snapshot::of(&settings.options, &settings.dialects, &documents, 1);
     diagnostics.extend(snapshot.states.iter().flat_map(|state| state.diagnostics.iter().cloned()));
     diagnostics.extend(of_others(&snapshot, &settings.options, documents));
