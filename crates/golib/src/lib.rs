@@ -13,6 +13,7 @@ pub mod image;
 pub mod inputs;
 pub mod json;
 pub mod naming;
+pub mod pem;
 pub mod random;
 pub mod regex;
 pub mod time;
