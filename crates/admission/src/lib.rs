@@ -3,6 +3,11 @@
 //! Both say the same things in the same words; they differ in what surrounds them. How this differs from Kyverno
 //! and from the API server, and why, is in `docs/dialects/admission.md`.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod autogen;
 mod check;
 mod compile;

@@ -8,6 +8,11 @@
 //! Which functions exist is the choice of who makes the [`Environment`]: the standard ones are always
 //! there, libraries are added.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod ast;
 mod bindings;
 mod cost;

@@ -9,6 +9,11 @@
 //! # Ok(()) }
 //! ```
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod client;
 mod config;
 mod discovery;

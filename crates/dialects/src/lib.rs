@@ -3,6 +3,11 @@
 //!
 //! Adding one is its crate and one line in [`all`].
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod load;
 
 pub use kubewright_dialect_kit::bounded::compile;

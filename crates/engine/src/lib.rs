@@ -6,6 +6,11 @@
 //!
 //! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod api_path;
 mod decide;
 mod diagnostic;

@@ -4,6 +4,11 @@
 //! Rules are written against programs in Go, so several languages need the same answers. Everything here works on the
 //! shared value and knows no language and no dialect.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod base64;
 pub mod compile_budget;
 pub mod float;

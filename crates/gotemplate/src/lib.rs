@@ -5,6 +5,11 @@
 //! whole JSON numbers print without an exponent, and that functions whose answer
 //! depends on the clock, on chance or on the network are refused until allowed.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod ast;
 mod call;
 mod context;

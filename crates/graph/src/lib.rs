@@ -8,6 +8,11 @@
 //!
 //! Pictures are made in [`draw`].
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod derive;
 pub mod draw;
 mod edge;

@@ -8,6 +8,11 @@
 //! wrong number of arguments is found before anything is evaluated. Where the specification leaves
 //! the grouping open, it is the one of the reference implementations: `!a.b` is `(!a).b`.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod ast;
 mod eval;
 mod function;

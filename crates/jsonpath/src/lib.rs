@@ -7,6 +7,11 @@
 //! A path with a wildcard, filter, range, union or `..` always finds a list, and drops
 //! what is undefined or fails on the way. Any other path finds one value, or fails.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod analyse;
 mod ast;
 mod convert;

@@ -2,6 +2,11 @@
 //!
 //! How this differs from KubeMod 0.20, and why, is in `docs/dialects/modrule.md`.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod annotation;
 mod binding;
 mod cluster;

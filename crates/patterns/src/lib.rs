@@ -3,6 +3,11 @@
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod candidacy;
 mod compile;
 mod criteria;

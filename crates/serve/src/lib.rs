@@ -6,6 +6,11 @@
 //!
 //! [`InCluster`]: kubewright_engine::InCluster
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod admission_policies;
 pub mod binding;
 pub mod certificates;

@@ -1,5 +1,10 @@
 //! Traits: bundles of patches with parameters, and the resources that they are rendered with.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod admission;
 mod cases;
 mod compile;

@@ -3,6 +3,11 @@
 //!
 //! Nothing here knows what a rule is. Everything here is pure: text in, value out.
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod bounded;
 mod budget;
 pub mod display;
