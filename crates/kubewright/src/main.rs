@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod fields;
 mod given;
+#[cfg(feature = "serve")]
 mod live;
 mod load;
 mod output;

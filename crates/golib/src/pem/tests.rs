@@ -10,10 +10,10 @@ fn check_all(text: &str, want: &[(&str, &[u8])]) {
 #[test]
 fn all_blocks_need_no_lines() {
     check_all("-----BEGIN A-----\nYWI=\n-----END A-----", &[("A", b"ab")]);
-    check_all("-----BEGIN A----- YW I= -----END A-----x-----BEGIN B-----YQ==-----END B-----", &[
-        ("A", b"ab"),
-        ("B", b"a"),
-    ]);
+    check_all(
+        "-----BEGIN A----- YW I= -----END A-----x-----BEGIN B-----YQ==-----END B-----",
+        &[("A", b"ab"), ("B", b"a")],
+    );
     check_all("no key", &[]);
 }
 

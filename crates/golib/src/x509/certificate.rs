@@ -3,7 +3,7 @@
 use der::Tag;
 use kubewright_value::Value;
 
-use super::reader::{CertificateReader, malformed, primitive_tag, constructed_tag};
+use super::reader::{CertificateReader, constructed_tag, malformed, primitive_tag};
 use super::{Fields, bytes, extension, extensions, key, list, name};
 use crate::time::Time;
 

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use der::Tag;
 use kubewright_value::Value;
 
-use super::reader::{CertificateReader, malformed, object_identifier, primitive_tag, constructed_tag};
+use super::reader::{CertificateReader, constructed_tag, malformed, object_identifier, primitive_tag};
 use super::{Extension, Fields, bytes, list, numbers, subtrees};
 use crate::url;
 use crate::utf8::lossy;

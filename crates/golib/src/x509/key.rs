@@ -4,7 +4,7 @@ use der::Tag;
 use kubewright_value::{Number, Value};
 
 use super::Fields;
-use super::reader::{CertificateReader, malformed, constructed_tag};
+use super::reader::{CertificateReader, constructed_tag, malformed};
 
 /// How many bits a key may have: turning it into a decimal takes the square of that.
 const LARGEST: usize = 16_384;

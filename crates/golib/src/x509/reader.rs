@@ -91,10 +91,8 @@ impl<'a> CertificateReader<'a> {
             typed(Tag::BitString, content).and_then(|any| any.decode_as().ok());
         let bits = bits.ok_or_else(|| malformed(what))?;
         // Go refuses bits that are set and do not count.
-        let is_clean = bits
-            .raw_bytes()
-            .last()
-            .is_none_or(|last| last.trailing_zeros() >= u32::from(bits.unused_bits()));
+        let is_clean =
+            bits.raw_bytes().last().is_none_or(|last| last.trailing_zeros() >= u32::from(bits.unused_bits()));
         if is_clean { Ok((bits.raw_bytes(), bits.unused_bits())) } else { Err(malformed(what)) }
     }
 

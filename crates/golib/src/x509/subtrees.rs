@@ -3,8 +3,8 @@
 use der::Tag;
 use kubewright_value::Value;
 
-use super::reader::{CertificateReader, malformed, constructed_tag};
 use super::extensions::{address, ascii, kind_of_name};
+use super::reader::{CertificateReader, constructed_tag, malformed};
 use super::{Extension, Fields, bytes, list};
 
 const PERMITTED: [&str; 4] =

@@ -25,25 +25,13 @@ use crate::survey::Survey;
 type Example = (&'static str, &'static str);
 
 const RULES: [Example; 4] = [
-    (
-        "rules/graceful-shutdown.yaml",
-        include_str!("../../rules/modrule/graceful-shutdown/rule.yaml"),
-    ),
+    ("rules/graceful-shutdown.yaml", include_str!("../../rules/modrule/graceful-shutdown/rule.yaml")),
     ("rules/require-labels.yaml", include_str!("../../rules/modrule/require-labels/rule.yaml")),
-    (
-        "rules/autoscaler-bounds.yaml",
-        include_str!("../../rules/kyverno/autoscaler-bounds/policy.yaml"),
-    ),
-    (
-        "rules/resource-limits.yaml",
-        include_str!("../../rules/admission/resource-limits/policy.yaml"),
-    ),
+    ("rules/autoscaler-bounds.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/policy.yaml")),
+    ("rules/resource-limits.yaml", include_str!("../../rules/admission/resource-limits/policy.yaml")),
 ];
 const MANIFESTS: [Example; 3] = [
-    (
-        "manifests/autoscalers.yaml",
-        include_str!("../../rules/kyverno/autoscaler-bounds/resources.yaml"),
-    ),
+    ("manifests/autoscalers.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/resources.yaml")),
     ("manifests/services.yaml", include_str!("../../rules/modrule/require-labels/objects.yaml")),
     ("manifests/web.yaml", include_str!("../../rules/modrule/graceful-shutdown/objects.yaml")),
 ];

@@ -55,7 +55,8 @@ impl Issuer {
     /// Reads the certificate of an authority.
     pub(super) fn of(text: &str) -> Result<Self, String> {
         let block = first_block(text).ok_or("unable to decode certificate")?;
-        Self::of_der(&block.bytes).ok_or_else(|| "error parsing certificate: not an X.509 certificate".to_owned())
+        Self::of_der(&block.bytes)
+            .ok_or_else(|| "error parsing certificate: not an X.509 certificate".to_owned())
     }
 
     fn of_der(bytes: &[u8]) -> Option<Self> {
