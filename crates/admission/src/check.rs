@@ -1,6 +1,7 @@
 //! What is wrong with a policy or a binding although every field of it can be read: most of it the API server refuses.
 
-use kubewright_engine::{Diagnostic, GroupVersionKind, Operation, is_cluster_scoped, kind_of_resource};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{GroupVersionKind, Operation, is_cluster_scoped, kind_of_resource};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;

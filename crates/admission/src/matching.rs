@@ -1,8 +1,7 @@
 //! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
 
-use kubewright_engine::{
-    EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope, kind_of_resource,
-};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope};
+use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
@@ -91,7 +90,7 @@ fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
     (!kinds.is_empty()).then_some(kinds)
 }
 
-fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
+fn fits(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool {
     let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
     rule.operations.contains(request.operation)
         && has(&rule.groups, &request.addressed().group)
@@ -102,7 +101,7 @@ fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
 }
 
 /// A name that the API server is going to make up is none of those that anybody wrote.
-fn is_called(request: &Request, name: &Text) -> bool {
+fn is_called(request: &AdmissionRequest, name: &Text) -> bool {
     let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
@@ -117,7 +116,7 @@ fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
 fn selects_object(
     selector: &LabelSelector,
     object: &Value,
-    request: &Request,
+    request: &AdmissionRequest,
     budget: &mut Budget,
 ) -> Result<bool, EvalError> {
     for object in [object, &request.old_object] {

@@ -1,20 +1,16 @@
-//! A ValidatingAdmissionPolicy, its Bindings, a ValidatingPolicy or its exceptions as they are written, field by field.
+//! What ValidatingAdmissionPolicies and ValidatingPolicies have in common, as it is written, field by field.
 
-mod constraints;
-mod exception;
-mod vap;
-mod vpol;
+pub(super) mod constraints;
 
-pub(super) use exception::read as read_exception;
-pub(super) use vap::{read as read_vap, read_binding};
-pub(super) use vpol::read as read_vpol;
+use std::collections::HashSet;
 
-use kubewright_engine::{GroupVersionKind, Operations};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{GroupVersionKind, Operations};
 use kubewright_value::{Step, Text};
 
 use super::diagnostics as code;
-use kubewright_cel_rules::source::{NamedExpression, ParamRef, Validation};
-use kubewright_dialect_kit::fields::{FieldCodes, Placed};
+use kubewright_cel_rules::source::{NamedExpression, Validation, annotations, named, validations};
+use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader};
 use kubewright_dialect_kit::selector::Selector;
 
 /// A policy, in what all of them have in common.
@@ -39,39 +35,6 @@ pub(super) struct Policy {
     pub(super) path: Vec<Step>,
 }
 
-/// What a ValidatingPolicy says besides.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) mode: Mode,
-    pub(super) actions: Actions,
-    pub(super) is_admission: bool,
-    pub(super) is_background: bool,
-    /// `autogen.podControllers.controllers`, where it is said.
-    pub(super) controllers: Option<Vec<Placed<Text>>>,
-}
-
-/// What a policy is evaluated on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Objects of Kubernetes.
-    Kubernetes,
-    /// Any JSON.
-    Json,
-    /// Requests over HTTP.
-    Http,
-    /// Requests that Envoy asks about.
-    Envoy,
-}
-
-impl Mode {
-    pub(super) const ALL: [(&'static str, Self); 4] = [
-        ("Kubernetes", Self::Kubernetes),
-        ("JSON", Self::Json),
-        ("HTTP", Self::Http),
-        ("Envoy", Self::Envoy),
-    ];
-}
-
 /// What a violation leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Actions {
@@ -79,16 +42,6 @@ pub(super) struct Actions {
     pub(super) denies: bool,
     /// The one who asks is warned.
     pub(super) warns: bool,
-}
-
-/// Where a policy of the API server holds.
-#[derive(Debug, Clone)]
-pub(super) struct Binding {
-    pub(super) name: Text,
-    pub(super) policy: Placed<Text>,
-    pub(super) constraints: Option<Constraints>,
-    pub(super) params: Option<ParamRef>,
-    pub(super) actions: Actions,
 }
 
 /// Which requests: `matchConstraints`, `matchResources`.
@@ -116,30 +69,62 @@ pub(super) struct ResourceRule {
     pub(super) is_namespaced: Option<bool>,
 }
 
-/// A PolicyException.
-#[derive(Debug, Clone)]
-pub(super) struct Exception {
-    /// `namespace/name`, or the name alone.
-    pub(super) key: Text,
-    /// Name and kind of the policies.
-    pub(super) policies: Vec<(Placed<Text>, Text)>,
-    pub(super) conditions: Vec<NamedExpression>,
-    /// What the expressions of the policy may take as allowed; without both lists the whole policy is excused.
-    pub(super) images: Vec<Text>,
-    pub(super) values: Vec<Text>,
-    /// Whether what is excused counts as passed.
-    pub(super) is_pass: bool,
-    /// Higher ones decide what is reported.
-    pub(super) priority: i64,
-    /// When it ends, as it is written.
-    pub(super) expires: Option<Placed<Text>>,
-}
-
 /// What can be wrong with any field.
-const FIELD_CODES: FieldCodes = FieldCodes {
+pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
     missing: &code::MISSING_FIELD,
     unquoted: &code::UNQUOTED_TEXT,
     unknown_value: &code::UNKNOWN_VALUE,
 };
+
+/// Reads what all policies have.
+pub(super) fn common<'d>(
+    reader: &mut Reader<'d>,
+    metadata: &Fields<'d>,
+    spec: &Fields<'d>,
+) -> Option<Policy> {
+    let is_fail_closed = reader
+        .string(spec, "failurePolicy")
+        .and_then(|text| reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)]));
+    let about = reader.texts(metadata, "annotations").unwrap_or_default();
+    let annotation = |name: &str| -> Text {
+        let found = about.iter().find(|(key, _)| key.strip_prefix("policies.kyverno.io/") == Some(name));
+        found.map(|(_, text)| text.value.clone()).unwrap_or_default()
+    };
+    let policy = Policy {
+        namespace: None,
+        severity: annotation("severity"),
+        category: annotation("category"),
+        is_scored: annotation("scored") != "false",
+        constraints: constraints::read(reader, spec, "matchConstraints"),
+        conditions: named(reader, spec, "matchConditions"),
+        variables: named(reader, spec, "variables"),
+        validations: validations(reader, spec, "validations"),
+        annotations: annotations(reader, spec),
+        is_fail_closed: is_fail_closed.unwrap_or(true),
+        param_kind: None,
+        path: spec.path.clone(),
+        name: Placed { value: Text::default(), path: Vec::new() },
+    };
+    Some(Policy { name: reader.filled(metadata, "name")?, ..policy })
+}
+
+/// Reads `validationActions`; nothing where there are none.
+pub(super) fn actions<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Option<Actions> {
+    let texts = reader.strings(spec, "validationActions")?;
+    let (deny, warn) = (Actions { denies: true, warns: false }, Actions { denies: false, warns: true });
+    let words = [("Deny", deny), ("Warn", warn), ("Audit", Actions::default())];
+    let found: Vec<Actions> =
+        texts.iter().filter_map(|text| reader.one_of(text, "validation action", &words)).collect();
+    let mut known = HashSet::new();
+    if let Some(text) = texts.iter().find(|text| !known.insert(&text.value)) {
+        let message = format!("`{}` is there twice", text.value);
+        let location = reader.place(&text.path);
+        reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help("leave out one"));
+    }
+    (!texts.is_empty()).then(|| Actions {
+        denies: found.iter().any(|one| one.denies),
+        warns: found.iter().any(|one| one.warns),
+    })
+}

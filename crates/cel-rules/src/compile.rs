@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
-use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
@@ -29,6 +29,7 @@ pub struct Problem {
 
 impl Problem {
     /// Returns a problem of a whole text.
+    #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
@@ -57,6 +58,7 @@ pub struct Compiler<'k> {
 
 impl<'k> Compiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
+    #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
         Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
     }
@@ -267,7 +269,8 @@ impl<'k> Compiler<'k> {
             // What one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
-            let help = unknown.nearest.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            let near = path.get(unknown.at).and_then(|step| nearest(step, unknown.known.iter().copied()));
+            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
         let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
@@ -352,7 +355,7 @@ fn code_of(kind: CompileErrorKind) -> &'static Code {
 }
 
 /// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
-fn known_fields(kind: &str, path: &[&str]) -> Option<Unknown> {
+fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let mut parts = kind.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();

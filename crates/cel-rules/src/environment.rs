@@ -26,31 +26,37 @@ pub struct Given {
 
 impl Environments {
     /// Returns what the API server gives expressions.
+    #[must_use]
     pub fn admission() -> Self {
         Self::of(Environment::kubernetes().with_plain_or_value())
     }
 
     /// Returns what ValidatingPolicies give expressions.
+    #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
         Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
     }
 
     /// Returns what a policy gives expressions that sees the objects of `namespace` only.
+    #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
         Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
     }
 
     /// Returns what a policy gives expressions that answers requests over HTTP.
+    #[must_use]
     pub fn http(&self) -> Self {
         Self { base: Environment::http_check(), inputs: self.inputs }
     }
 
     /// Returns what a policy gives expressions that answers requests of Envoy.
+    #[must_use]
     pub fn envoy(&self) -> Self {
         Self { base: Environment::envoy_check(), inputs: self.inputs }
     }
 
     /// Returns what `base` gives, and the request.
+    #[must_use]
     pub fn of(base: Environment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request());
         Self { base, inputs: Inputs::default() }
@@ -61,6 +67,7 @@ impl Environments {
     }
 
     /// Returns the environment of expressions that may read what is `given`.
+    #[must_use]
     pub fn environment(&self, given: Given) -> Environment {
         let mut environment = self.base.clone();
         if given.namespace {
@@ -171,6 +178,7 @@ const FIELDS: &[(&[&str], &[&str])] = &[
 ];
 
 /// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
+#[must_use]
 pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
     (0..path.len()).find_map(|at| {
         let before = path.get(..at)?;

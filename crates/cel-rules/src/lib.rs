@@ -50,6 +50,7 @@ pub struct Checks {
 
 impl Checks {
     /// Returns the message of what must hold, as its author wrote it; empty where there are several.
+    #[must_use]
     pub fn message(&self) -> &str {
         match self.assertions.as_slice() {
             [one] => one.message.trim(),
@@ -120,6 +121,7 @@ pub struct Assertion {
 
 impl Checks {
     /// Returns the same for `to`, where it was written for Pods.
+    #[must_use]
     pub fn rebased(&self, to: Workload) -> Self {
         let conditions = |list: &[Condition]| list.iter().map(|one| one.rebased(to)).collect();
         let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
@@ -137,6 +139,7 @@ impl Checks {
     }
 
     /// Returns it with what is known once all of it is there.
+    #[must_use]
     pub fn finished(mut self) -> Self {
         let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
         let needs_namespace = self.programs().any(reads_namespace);
@@ -145,6 +148,7 @@ impl Checks {
     }
 
     /// Returns what tests can leave out; `conditions` and `assertions` are what the policy calls its lists.
+    #[must_use]
     pub fn branches(&self, conditions: &str, assertions: &str) -> Vec<(String, Vec<Step>)> {
         let condition = |one: &Condition| (format!("{conditions} {}", one.name), one.expression.path.clone());
         let assertion = |(index, one): (usize, &Assertion)| {
@@ -165,6 +169,7 @@ impl Checks {
 
 impl Condition {
     /// Returns it without its place, which is none of the policy's.
+    #[must_use]
     pub fn of_another_document(mut self) -> Self {
         self.expression.path.clear();
         self

@@ -1,8 +1,8 @@
 //! The objects that a rule reads besides the one it judges.
 
-use kubewright_engine::{
-    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, WorldView, is_cluster_scoped,
-    kind_of_resource, resource_name,
+use kubewright_engine::{Answer, ApiCall, EvalError, Query, WorldView};
+use kubewright_k8s::{
+    AdmissionRequest, GroupVersionKind, ObjectName, is_cluster_scoped, kind_of_resource, resource_name,
 };
 use kubewright_value::{Budget, Text, Value};
 
@@ -38,6 +38,7 @@ enum From {
 
 impl Params {
     /// Compiles which objects are parameters.
+    #[must_use]
     pub fn compile(kind: &GroupVersionKind, reference: &ParamRef, words: Words) -> Self {
         Self {
             kind: kind.clone(),
@@ -54,7 +55,7 @@ impl Params {
     /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
     pub fn find(
         &self,
-        request: &Request,
+        request: &AdmissionRequest,
         world: WorldView<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, EvalError> {

@@ -1,10 +1,11 @@
 //! The request as CEL sees it: without the objects, which are variables of their own.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, resource_name};
 use kubewright_value::{Map, Text, Value};
 
 /// Returns the fields of `request`; a text that is empty is not there.
-pub fn value(request: &Request) -> Value {
+#[must_use]
+pub fn value(request: &AdmissionRequest) -> Value {
     let mut map = Map::with_capacity(12);
     map.insert("kind".into(), kind_of(&request.kind));
     map.insert("resource".into(), resource_of(request.addressed()));
@@ -22,7 +23,7 @@ pub fn value(request: &Request) -> Value {
 }
 
 /// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
-pub(super) fn namespace_of(request: &Request) -> &Text {
+pub(super) fn namespace_of(request: &AdmissionRequest) -> &Text {
     match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
         true => &request.name,
         false => &request.namespace,
@@ -43,23 +44,26 @@ fn user(user: &Value) -> Value {
 }
 
 /// Returns the object as it will be and as it was.
-pub fn objects<'a>(request: &'a Request, object: &'a Value) -> (&'a Value, &'a Value) {
+#[must_use]
+pub fn objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> (&'a Value, &'a Value) {
     match request.operation {
         Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
         Operation::Delete => (&Value::Null, &request.old_object),
         // Outside a cluster nobody knows what an object was before it is changed.
-        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => (object, object),
+        Operation::Update if request.old_object.is_null() && !request.is_admission() => (object, object),
         _ => (object, &request.old_object),
     }
 }
 
 /// Returns a kind as requests have it.
+#[must_use]
 pub fn kind_of(kind: &GroupVersionKind) -> Value {
     let texts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
     texts.into_iter().map(|(key, text)| (key.into(), text.clone().into())).collect::<Map>().into()
 }
 
 /// The name of the resource is not known; Kubernetes guesses it from the kind in the same way.
+#[must_use]
 pub fn resource_of(kind: &GroupVersionKind) -> Value {
     let texts = [
         ("group", kind.group.clone()),

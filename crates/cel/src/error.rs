@@ -75,6 +75,8 @@ pub enum EvalErrorKind {
     Unbound,
     /// The cost limit is used up. Always an error of the rule, never a "no".
     Limit,
+    /// An error of the host, with the number that the host gave it.
+    Host(u32),
 }
 
 /// An error of a function, which does not know where it was called.
@@ -125,6 +127,13 @@ impl Failure {
         &self.0.message
     }
 
+    /// Returns the same with `prefix` and a colon before its message.
+    #[must_use]
+    pub fn within(mut self, prefix: &str) -> Self {
+        self.0.message = format!("{prefix}: {}", self.0.message);
+        self
+    }
+
     /// Says where it went wrong, unless that is known already.
     pub(super) fn at(mut self, at: u32) -> Self {
         self.0.at.get_or_insert(at);
@@ -138,6 +147,13 @@ impl Failure {
 
     pub(super) fn is_limit(&self) -> bool {
         self.0.kind == EvalErrorKind::Limit
+    }
+}
+
+/// An error about a value.
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::value(message)
     }
 }
 

@@ -8,11 +8,6 @@
 //! Which functions exist is the choice of who makes the [`Environment`]: the standard ones are always
 //! there, libraries are added.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod ast;
 mod bindings;
 mod cost;
@@ -109,6 +104,11 @@ impl fmt::Debug for Program {
         write!(f, "Program({:?})", self.source)
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

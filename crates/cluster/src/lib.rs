@@ -9,11 +9,6 @@
 //! # Ok(()) }
 //! ```
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod client;
 mod config;
 mod discovery;
@@ -29,3 +24,8 @@ pub use error::{Error, Status};
 pub use resource::Resource;
 pub use store::{Event, Store};
 pub use watch::{Pace, keep};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -294,8 +294,9 @@ fn no_file_is_named_or_marked_against_the_style() {
 #[test]
 fn no_definition_fills_in_defaults() {
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
-    let languages = dialects.iter().filter_map(|dialect| dialect.in_cluster());
-    let definitions: Vec<&str> = languages.flat_map(|language| language.definitions()).collect();
+    let languages = dialects.iter().filter_map(|dialect| dialect.cluster_support());
+    let definitions: Vec<&str> =
+        languages.flat_map(|language| language.custom_resource_definitions()).collect();
     assert!(definitions.len() >= 5, "only {} definitions", definitions.len());
     for definition in definitions {
         let definition = kubewright_value::yaml::parse(definition).expect("YAML");

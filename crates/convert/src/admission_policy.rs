@@ -1,7 +1,7 @@
 //! The ValidatingAdmissionPolicy that Kyverno has the API server enforce in place of a rule.
 
 use kubewright_jmespath::Functions;
-use kubewright_kyverno::source::{Exception, Policy};
+use kubewright_kyverno::source::{ExceptionSource, PolicySource};
 use kubewright_value::{Document, Text, Value};
 
 use crate::{Target, policy, resources};
@@ -14,8 +14,8 @@ use crate::{Target, policy, resources};
 /// The reason why the policy has no exact equivalent.
 pub fn write_admission_policy(
     document: &Document,
-    policy: Policy,
-    exceptions: &[Exception],
+    policy: PolicySource,
+    exceptions: &[ExceptionSource],
     functions: &Functions,
 ) -> Result<[Value; 2], String> {
     if let Some(kind) = guessed_kind(&policy) {
@@ -31,7 +31,7 @@ pub fn write_admission_policy(
 }
 
 /// Returns a kind whose resource could only be guessed: a policy about another resource would enforce nothing.
-fn guessed_kind(policy: &Policy) -> Option<&Text> {
+fn guessed_kind(policy: &PolicySource) -> Option<&Text> {
     let parts = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let filters = parts.flat_map(|part| part.flat.iter().chain(&part.any).chain(&part.all));
     let mut kinds = filters.flat_map(|filter| &filter.kinds).map(|kind| &kind.value);

@@ -1,6 +1,6 @@
 //! What a rule checks, in CEL, ready to be written.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
 use super::policy::{Converter, Made, refuse, unique};
@@ -9,8 +9,8 @@ use super::{Expressions, Note, Target, expressions};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::fields::child;
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_kyverno::matching::kind::parts;
-use kubewright_kyverno::source::{self, Match, Method, Rule};
+use kubewright_kyverno::matching::kind::kind_parts;
+use kubewright_kyverno::source::{self, Match, Method, RuleSource};
 
 /// What a rule checks, ready to be written.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl Checks {
 
 impl Converter<'_> {
     /// Returns what a rule checks.
-    pub(super) fn checks(&self, rule: &Rule, notes: &mut Vec<Note>) -> Made<Checks> {
+    pub(super) fn checks(&self, rule: &RuleSource, notes: &mut Vec<Note>) -> Made<Checks> {
         let mut checks = match &rule.validate.method {
             Method::Cel(cel) => self.cel(rule, cel, notes)?,
             _ => self.expressions(rule, notes)?,
@@ -111,7 +111,7 @@ impl Converter<'_> {
         Ok(checks)
     }
 
-    fn cel(&self, rule: &Rule, cel: &source::Cel, notes: &mut Vec<Note>) -> Made<Checks> {
+    fn cel(&self, rule: &RuleSource, cel: &source::Cel, notes: &mut Vec<Note>) -> Made<Checks> {
         if rule.preconditions.is_some() {
             return refuse("`preconditions` beside `cel`", &child(&rule.path, "preconditions"));
         }
@@ -165,7 +165,7 @@ impl Converter<'_> {
         Ok(checks)
     }
 
-    fn expressions(&self, rule: &Rule, notes: &mut Vec<Note>) -> Made<Checks> {
+    fn expressions(&self, rule: &RuleSource, notes: &mut Vec<Note>) -> Made<Checks> {
         if !rule.cel_preconditions.is_empty() {
             return refuse("`celPreconditions` without `cel`", &child(&rule.path, "celPreconditions"));
         }
@@ -212,7 +212,7 @@ impl Converter<'_> {
     }
 
     /// Lets updates of objects through that were as bad before, as the source does.
-    pub(super) fn forgive(&self, rule: &Rule, checks: &mut Checks, notes: &mut Vec<Note>) {
+    pub(super) fn forgive(&self, rule: &RuleSource, checks: &mut Checks, notes: &mut Vec<Note>) {
         let filters = || rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
         // The object as it was is taken for one that nobody in particular creates.
         let forgives_some = filters().any(|filter| {
@@ -276,7 +276,7 @@ fn is_about_connections(matching: &Match) -> bool {
     let mut filters = matching.flat.iter().chain(&matching.any).chain(&matching.all);
     filters.any(|filter| {
         filter.operations.contains(&Operation::Connect)
-            || filter.kinds.iter().any(|kind| !matches!(parts(&kind.value), [.., ""]))
+            || filter.kinds.iter().any(|kind| !matches!(kind_parts(&kind.value), [.., ""]))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Which requests a policy in CEL is about, as it is written: resource rules, selectors and conditions.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
 use kubewright_dialect_kit::selector::{LabelOperator, Selector};

@@ -8,10 +8,16 @@ use kubewright_value::Step;
 use super::Inexpressible;
 use super::resources::{self, Found};
 use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_kyverno::source::{ActionOverride, Exception, Filter, Match, Policy, Rule};
+use kubewright_kyverno::source::{
+    ActionOverride, ExceptionSource, Match, PolicySource, ResourceFilter, RuleSource,
+};
 
 /// Returns why no ValidatingAdmissionPolicy is made of `rule`, which is in CEL; nothing when one is.
-pub(super) fn refusal(policy: &Policy, rule: &Rule, exceptions: &[&Exception]) -> Option<Inexpressible> {
+pub(super) fn refusal(
+    policy: &PolicySource,
+    rule: &RuleSource,
+    exceptions: &[&ExceptionSource],
+) -> Option<Inexpressible> {
     let overrides = [&policy.settings.failure_action_overrides, &rule.validate.failure_action_overrides];
     let mut reason = overrides.into_iter().find_map(|overrides| of_overrides(overrides, &rule.path));
     reason = reason.or_else(|| of_match(&rule.matching, Side::Match));
@@ -60,7 +66,7 @@ fn of_match(matching: &Match, side: Side) -> Option<Inexpressible> {
         .or_else(|| of_list(&matching.all, side))
 }
 
-fn of_list(filters: &[Filter], side: Side) -> Option<Inexpressible> {
+fn of_list(filters: &[ResourceFilter], side: Side) -> Option<Inexpressible> {
     let one = filters.iter().find_map(|filter| of_user(filter).or_else(|| of_filter(filter, side)));
     one.or_else(|| {
         let selecting =
@@ -79,7 +85,7 @@ fn of_list(filters: &[Filter], side: Side) -> Option<Inexpressible> {
     })
 }
 
-fn of_user(filter: &Filter) -> Option<Inexpressible> {
+fn of_user(filter: &ResourceFilter) -> Option<Inexpressible> {
     let has_user =
         !(filter.subjects.is_empty() && filter.roles.is_empty() && filter.cluster_roles.is_empty());
     has_user
@@ -87,7 +93,7 @@ fn of_user(filter: &Filter) -> Option<Inexpressible> {
         .flatten()
 }
 
-fn of_filter(filter: &Filter, side: Side) -> Option<Inexpressible> {
+fn of_filter(filter: &ResourceFilter, side: Side) -> Option<Inexpressible> {
     let resources = child(&filter.path, "resources");
     if side != Side::Match && !filter.kinds.is_empty() && !filter.namespaces.is_empty() {
         let path = child(&resources, "namespaces");
@@ -108,7 +114,7 @@ fn is_wild(text: &&Placed<kubewright_value::Text>) -> bool {
     has_wildcard(&text.value)
 }
 
-fn of_exception(exception: &Exception, rule: &Rule) -> Option<Inexpressible> {
+fn of_exception(exception: &ExceptionSource, rule: &RuleSource) -> Option<Inexpressible> {
     if exception.policies.iter().any(|(_, rules)| rules.len() > 1) {
         return refuse("multiple ruleNames in PolicyException is not applicable", &rule.path);
     }
@@ -133,7 +139,7 @@ fn of_kinds(matching: &Match, rule: &[Step]) -> Option<Inexpressible> {
                 Found::Wild => false,
             };
         if !is_one {
-            let [_, _, name, _] = kubewright_kyverno::matching::kind::parts(&kind.value);
+            let [_, _, name, _] = kubewright_kyverno::matching::kind::kind_parts(&kind.value);
             let path = if kind.path.is_empty() { rule } else { &kind.path };
             return refuse(&format!("no unique match for kind {name}"), path);
         }

@@ -16,17 +16,17 @@ mod scope;
 mod shape;
 mod text;
 
-use kubewright_engine::Operation;
 use kubewright_jmespath::Functions;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
 use super::{Expressions, Inexpressible, Validation};
 use formula::{Formula, LARGEST};
 use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_kyverno::mixed::Mixed;
-use kubewright_kyverno::pattern::Pattern;
-use kubewright_kyverno::source::{ContextSource, Filter, Method, Rule};
-use kubewright_kyverno::template::Template;
+use kubewright_kyverno::mixed::Tainted;
+use kubewright_kyverno::pattern::ValidatePattern;
+use kubewright_kyverno::source::{ContextSource, Method, ResourceFilter, RuleSource};
+use kubewright_kyverno::template::VariableTemplate;
 use scope::Scope;
 use shape::Shape;
 pub(super) use text::literal;
@@ -38,7 +38,7 @@ pub(super) const TARGET: &str = "(object != null ? object : oldObject)";
 ///
 /// # Errors
 /// When there is no CEL that decides the same for every object.
-pub(crate) fn expressions(rule: &Rule, functions: &Functions) -> Result<Expressions, Inexpressible> {
+pub(crate) fn expressions(rule: &RuleSource, functions: &Functions) -> Result<Expressions, Inexpressible> {
     if let Some(first) = rule.context.first() {
         return Err(Inexpressible { why: looked_up(&first.from), path: first.path.clone() });
     }
@@ -63,7 +63,7 @@ pub(super) fn fits(subject: &str, pattern: &str) -> String {
 }
 
 /// Returns whether the rule is violated by the object as it was, when that was created.
-fn was_violated(rule: &Rule, shape: Shape, functions: &Functions) -> Option<String> {
+fn was_violated(rule: &RuleSource, shape: Shape, functions: &Functions) -> Option<String> {
     let made = decided(rule, &Scope::new("oldObject", shape), functions).ok()?;
     let applies = Formula::all_of(made.conditions.into_iter().map(|(_, condition)| condition));
     Some(applies.and(made.pass.not()).on("CREATE").simplified().written())
@@ -81,7 +81,7 @@ fn looked_up(source: &ContextSource) -> String {
     .to_owned()
 }
 
-fn filters(rule: &Rule) -> impl Iterator<Item = &Filter> {
+fn filters(rule: &RuleSource) -> impl Iterator<Item = &ResourceFilter> {
     rule.matching.any.iter().chain(&rule.matching.all).chain(&rule.matching.flat)
 }
 
@@ -99,7 +99,7 @@ struct Decided {
     is_for_deletions: bool,
 }
 
-fn decided(rule: &Rule, scope: &Scope, functions: &Functions) -> Result<Decided, Inexpressible> {
+fn decided(rule: &RuleSource, scope: &Scope, functions: &Functions) -> Result<Decided, Inexpressible> {
     let mut made = Decided { conditions: Vec::new(), pass: Formula::True, is_for_deletions: false };
     let mut error = Formula::False;
     if let Some(written) = &rule.preconditions {
@@ -143,15 +143,16 @@ fn decided(rule: &Rule, scope: &Scope, functions: &Functions) -> Result<Decided,
 
 impl Decided {
     /// Returns whether the rule also says something about objects that are deleted.
-    fn judges_deletions(&self, rule: &Rule) -> bool {
-        let is_asked =
-            |filter: &Filter| filter.operations.is_empty() || filter.operations.contains(&Operation::Delete);
+    fn judges_deletions(&self, rule: &RuleSource) -> bool {
+        let is_asked = |filter: &ResourceFilter| {
+            filter.operations.is_empty() || filter.operations.contains(&Operation::Delete)
+        };
         matches!(rule.validate.method, Method::Deny(_))
             && filters(rule).any(is_asked)
             && !self.conditions.iter().any(|(_, condition)| condition.clone().on("DELETE") == Formula::False)
     }
 
-    fn written(self, rule: &Rule, scope: &Scope, functions: &Functions) -> Expressions {
+    fn written(self, rule: &RuleSource, scope: &Scope, functions: &Functions) -> Expressions {
         let conditions = self.conditions.iter().map(|(name, formula)| (name.clone(), formula.written()));
         let mut made = Expressions {
             conditions: conditions.collect(),
@@ -206,13 +207,14 @@ fn one_pattern_in(
     shape: Shape,
     functions: &Functions,
 ) -> Result<Checked, Inexpressible> {
-    let (template, _) = Template::parse(&pattern.value, functions);
+    let (template, _) = VariableTemplate::parse(&pattern.value, functions);
     let Some(constant) = template.constant() else {
         let why = "the pattern has variables in it".to_owned();
         return Err(Inexpressible { why, path: pattern.path.clone() });
     };
-    let mixed = Mixed::Own(constant.clone());
-    let compiled = if is_entry { Pattern::compile_entry(&mixed) } else { Pattern::compile(&mixed) };
+    let mixed = Tainted::Own(constant.clone());
+    let compiled =
+        if is_entry { ValidatePattern::compile_entry(&mixed) } else { ValidatePattern::compile(&mixed) };
     let outcome = pattern::translate(&compiled.node, value, shape).map_err(|inexpressible| {
         Inexpressible { path: [pattern.path.as_slice(), &inexpressible.path].concat(), ..inexpressible }
     })?;

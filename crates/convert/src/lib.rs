@@ -4,11 +4,6 @@
 //! policy is about. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
 //! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod admission_policy;
 mod checks;
 mod constraints;
@@ -140,6 +135,11 @@ pub(crate) struct Inexpressible {
     /// Where that stands in the document.
     pub(crate) path: Vec<Step>,
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

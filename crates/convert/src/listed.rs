@@ -3,23 +3,23 @@
 //! Kyverno puts the entries of a `match` into lists that know nothing of each other, so that some policies would
 //! become wider or narrower on the way. Those are left to [`super::matching`], which writes conditions as well.
 
-use kubewright_engine::Operation;
 use kubewright_golib::glob::has_wildcard;
+use kubewright_k8s::Operation;
 use kubewright_value::Text;
 
 use super::constraints::{Constraints, ResourceRule, namespaces_named, selector};
 use super::resources::{self, Found, Resource, Scoped};
-use kubewright_kyverno::source::{Exception, Filter, Match, Rule};
+use kubewright_kyverno::source::{ExceptionSource, Match, ResourceFilter, RuleSource};
 
 /// What is meant where no operation is named, in Kyverno's order.
 const OPERATIONS: [Operation; 4] =
     [Operation::Create, Operation::Update, Operation::Connect, Operation::Delete];
 
 /// Returns what `rule` is about in lists alone; nothing when they would say something else than the rule.
-pub(super) fn constraints(rule: &Rule, exceptions: &[&Exception]) -> Option<Constraints> {
-    let matched: Vec<&Filter> = entries(&rule.matching).collect();
+pub(super) fn constraints(rule: &RuleSource, exceptions: &[&ExceptionSource]) -> Option<Constraints> {
+    let matched: Vec<&ResourceFilter> = entries(&rule.matching).collect();
     let excluded = rule.exclude.iter().chain(exceptions.iter().map(|exception| &exception.matching));
-    let excluded: Vec<&Filter> = excluded.flat_map(entries).collect();
+    let excluded: Vec<&ResourceFilter> = excluded.flat_map(entries).collect();
     let is_same = is_same_in_lists(&matched) && are_exclusions_kept(&excluded);
     is_same.then(|| {
         // Of several entries the last one has the word about namespaces and labels.
@@ -38,16 +38,16 @@ pub(super) fn constraints(rule: &Rule, exceptions: &[&Exception]) -> Option<Cons
     })
 }
 
-fn entries(matching: &Match) -> impl Iterator<Item = &Filter> {
+fn entries(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
     matching.flat.iter().chain(&matching.any).chain(&matching.all)
 }
 
-fn texts(filter: &Filter) -> Vec<Text> {
+fn texts(filter: &ResourceFilter) -> Vec<Text> {
     filter.namespaces.iter().map(|text| text.value.clone()).collect()
 }
 
 /// Returns whether a `match` means the same when it is written in lists.
-fn is_same_in_lists(filters: &[&Filter]) -> bool {
+fn is_same_in_lists(filters: &[&ResourceFilter]) -> bool {
     let [first, rest @ ..] = filters else { return false };
     filters.iter().all(|filter| is_same_alone(filter))
         && rest.iter().all(|filter| texts(filter) == texts(first))
@@ -55,7 +55,7 @@ fn is_same_in_lists(filters: &[&Filter]) -> bool {
 }
 
 /// Returns whether one entry of a `match` means the same when it is written in lists.
-fn is_same_alone(filter: &Filter) -> bool {
+fn is_same_alone(filter: &ResourceFilter) -> bool {
     let scopes: Vec<Scoped> = found(filter).map(|resource| resource.scope).collect();
     let has_two_names = filter.name.is_some() && !filter.names.is_empty();
     // The API server does not ask for the namespace of objects that have none.
@@ -79,8 +79,8 @@ fn is_same_alone(filter: &Filter) -> bool {
 }
 
 /// Returns whether nothing that is excluded gets lost in lists of resources.
-fn are_exclusions_kept(filters: &[&Filter]) -> bool {
-    let is_kept = |filter: &&Filter| {
+fn are_exclusions_kept(filters: &[&ResourceFilter]) -> bool {
+    let is_kept = |filter: &&ResourceFilter| {
         !filter.kinds.is_empty()
             && !filter.kinds.iter().any(|kind| resources::is_any_version(&kind.value))
             && filter.namespaces.is_empty()
@@ -92,8 +92,8 @@ fn are_exclusions_kept(filters: &[&Filter]) -> bool {
 }
 
 /// Returns whether entries that share a list also share what is said about names and operations.
-fn are_rules_apart(filters: &[&Filter]) -> bool {
-    let mut seen: Vec<(Resource, &Filter)> = Vec::new();
+fn are_rules_apart(filters: &[&ResourceFilter]) -> bool {
+    let mut seen: Vec<(Resource, &ResourceFilter)> = Vec::new();
     for filter in filters {
         for resource in found(filter) {
             let shared = seen
@@ -111,7 +111,7 @@ fn are_rules_apart(filters: &[&Filter]) -> bool {
     true
 }
 
-fn rules(filters: &[&Filter]) -> Vec<ResourceRule> {
+fn rules(filters: &[&ResourceFilter]) -> Vec<ResourceRule> {
     let mut rules: Vec<ResourceRule> = Vec::new();
     for filter in filters {
         for resource in found(filter) {
@@ -141,15 +141,15 @@ fn rules(filters: &[&Filter]) -> Vec<ResourceRule> {
     rules
 }
 
-fn names(filter: &Filter) -> Vec<Text> {
+fn names(filter: &ResourceFilter) -> Vec<Text> {
     filter.names.iter().chain(&filter.name).map(|name| name.value.clone()).collect()
 }
 
-fn operations(filter: &Filter) -> Vec<Operation> {
+fn operations(filter: &ResourceFilter) -> Vec<Operation> {
     if filter.operations.is_empty() { OPERATIONS.to_vec() } else { filter.operations.clone() }
 }
 
-fn found(filter: &Filter) -> impl Iterator<Item = Resource> {
+fn found(filter: &ResourceFilter) -> impl Iterator<Item = Resource> {
     filter.kinds.iter().flat_map(|kind| match resources::find(&kind.value) {
         Found::Known(resources) => resources,
         Found::Guessed(resource) => vec![resource],

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::Operation;
 use kubewright_golib::glob::has_wildcard;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text};
 
 use super::Inexpressible;
@@ -16,8 +16,8 @@ use super::resources::{self, Found, Resource, Scoped};
 use super::texts::{all, any, is_one_of};
 use kubewright_dialect_kit::fields::child;
 use kubewright_dialect_kit::selector::{LabelOperator, Requirement, Selector};
-use kubewright_kyverno::matching::kind::parts;
-use kubewright_kyverno::source::{Filter, Match, Subject, SubjectKind};
+use kubewright_kyverno::matching::kind::kind_parts;
+use kubewright_kyverno::source::{Match, ResourceFilter, SubjectFilter, SubjectKind};
 
 /// How many kinds an entry may name. Every one of them may be a rule of its own.
 const MOST_KINDS: usize = 2000;
@@ -64,7 +64,7 @@ pub(super) fn constraints(written: &Matching<'_>) -> Made<Constraints> {
 }
 
 /// Returns whether one entry is enough, and the entries.
-fn entries(matching: &Match) -> (bool, Vec<&Filter>) {
+fn entries(matching: &Match) -> (bool, Vec<&ResourceFilter>) {
     match (matching.any.as_slice(), matching.all.as_slice()) {
         ([], []) => (false, matching.flat.iter().collect()),
         ([], all) => (false, all.iter().collect()),
@@ -81,7 +81,7 @@ struct Scope {
     has_namespaces: bool,
 }
 
-fn scope(entries: &[&Filter], is_any: bool) -> Made<Scope> {
+fn scope(entries: &[&ResourceFilter], is_any: bool) -> Made<Scope> {
     let mut scope = Scope::default();
     let mut has_kinds = false;
     for entry in entries {
@@ -106,7 +106,7 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     /// Writes the only entry of a `match`.
-    fn alone(&self, entry: &Filter, made: &mut Constraints) -> Made<()> {
+    fn alone(&self, entry: &ResourceFilter, made: &mut Constraints) -> Made<()> {
         made.rules = self.rules(entry)?;
         if let Some(written) = entry.selector.as_ref().filter(|selector| is_plain(selector)) {
             made.object_selector = Some(selector(written));
@@ -118,7 +118,7 @@ impl Writer<'_> {
             }
             made.namespace_selector = Some(selector(written));
         }
-        let rest = Filter {
+        let rest = ResourceFilter {
             selector: entry.selector.clone().filter(|selector| !is_plain(selector)),
             namespace_selector: None,
             ..entry.clone()
@@ -128,7 +128,7 @@ impl Writer<'_> {
     }
 
     /// Writes entries of which one is enough.
-    fn any_of(&self, entries: &[&Filter], made: &mut Constraints) -> Made<()> {
+    fn any_of(&self, entries: &[&ResourceFilter], made: &mut Constraints) -> Made<()> {
         for entry in entries {
             made.rules.extend(self.rules(entry)?);
         }
@@ -153,7 +153,7 @@ impl Writer<'_> {
     }
 
     /// Writes entries that must all fit.
-    fn all_of(&self, entries: &[&Filter], made: &mut Constraints) -> Made<()> {
+    fn all_of(&self, entries: &[&ResourceFilter], made: &mut Constraints) -> Made<()> {
         let first = entries.iter().position(|entry| !entry.kinds.is_empty()).unwrap_or(0);
         for (place, entry) in entries.iter().enumerate() {
             if place == first {
@@ -195,7 +195,7 @@ impl Writer<'_> {
     }
 
     /// Returns whether everything that is matched is of the kinds of an entry.
-    fn has_no_other_kinds(&self, entry: &Filter) -> bool {
+    fn has_no_other_kinds(&self, entry: &ResourceFilter) -> bool {
         let (_, matched) = entries(self.written.matching);
         let mut kinds = matched.iter().flat_map(|filter| &filter.kinds);
         matched.iter().all(|filter| !filter.kinds.is_empty())
@@ -203,7 +203,7 @@ impl Writer<'_> {
     }
 
     /// Returns the resources and operations of an entry.
-    fn rules(&self, entry: &Filter) -> Made<Vec<ResourceRule>> {
+    fn rules(&self, entry: &ResourceFilter) -> Made<Vec<ResourceRule>> {
         let operations: Vec<Operation> = self
             .written
             .operations
@@ -234,12 +234,12 @@ impl Writer<'_> {
     }
 
     /// Returns the kinds and operations of an entry as conditions.
-    fn about(&self, entry: &Filter) -> Made<Vec<String>> {
+    fn about(&self, entry: &ResourceFilter) -> Made<Vec<String>> {
         let mut tests = Vec::new();
         if !entry.kinds.is_empty() {
             let mut kinds = Vec::new();
             for kind in &entry.kinds {
-                let [group, version, name, part] = parts(&kind.value);
+                let [group, version, name, part] = kind_parts(&kind.value);
                 if !part.is_empty() {
                     return refuse("a subresource in one entry of several", &kind.path);
                 }
@@ -276,7 +276,7 @@ impl Writer<'_> {
     }
 
     /// Returns what an entry says besides kinds and operations, each with a name for it.
-    fn terms(&self, entry: &Filter, is_match: bool) -> Made<Vec<(Text, String)>> {
+    fn terms(&self, entry: &ResourceFilter, is_match: bool) -> Made<Vec<(Text, String)>> {
         let mut terms: Vec<(Text, String)> = Vec::new();
         let mut push = |name: &'static str, term: String| terms.push((Text::new_static(name), term));
         let object = self.object();
@@ -327,7 +327,7 @@ impl Writer<'_> {
         "(has(request.name) ? request.name : object.metadata.generateName)"
     }
 
-    fn namespaces(&self, entry: &Filter) -> String {
+    fn namespaces(&self, entry: &ResourceFilter) -> String {
         let names = || entry.namespaces.iter().map(|name| name.value.as_str());
         let mut test = is_one_of("request.namespace", names());
         if self.scope.has_cluster {
@@ -342,7 +342,7 @@ impl Writer<'_> {
 }
 
 /// Returns the resources of an entry.
-fn found(entry: &Filter) -> Made<Vec<Resource>> {
+fn found(entry: &ResourceFilter) -> Made<Vec<Resource>> {
     let mut all = Vec::new();
     if entry.kinds.len() > MOST_KINDS {
         return refuse("it is about too many kinds", &entry.path);
@@ -444,7 +444,7 @@ fn pair(map: &str, key: &str, value: &str) -> String {
 }
 
 /// Returns whether one of `subjects` asks. While nobody knows who asks, a `match` does not ask, and nobody is excluded.
-fn subjects(subjects: &[Subject], is_match: bool) -> String {
+fn subjects(subjects: &[SubjectFilter], is_match: bool) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut groups: Vec<&str> = Vec::new();
     for subject in subjects {

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_engine::Operation;
 use kubewright_jmespath::{Functions, Inputs};
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::checks::{Checks, EXPRESSIONS};
@@ -14,8 +14,10 @@ use super::{Conversion, Inexpressible, Note, Refused, Target, Written};
 use super::{decision, listed, vap, vpol};
 use kubewright_dialect_kit::fields::child;
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_kyverno::autogen::{self, Generated};
-use kubewright_kyverno::source::{Action, ActionOverride, Exception, Method, Policy, Rule};
+use kubewright_kyverno::autogen::{self, AutogenRule};
+use kubewright_kyverno::source::{
+    ActionOverride, ExceptionSource, FailureAction, Method, PolicySource, RuleSource,
+};
 
 /// How many characters an expression may have, for the API server and for us.
 const LONGEST: usize = 100_000;
@@ -36,7 +38,7 @@ pub(super) struct Draft {
     pub(super) validations: Vec<Value>,
     pub(super) audit_annotations: Option<Value>,
     pub(super) params: Option<(Value, Value)>,
-    pub(super) action: Action,
+    pub(super) action: FailureAction,
     /// Whether Kyverno itself would have written it.
     pub(super) is_native: bool,
 }
@@ -44,18 +46,18 @@ pub(super) struct Draft {
 /// What all writers know of the policy.
 pub(super) struct Origin<'p> {
     pub(super) document: &'p Document,
-    pub(super) policy: &'p Policy,
+    pub(super) policy: &'p PolicySource,
     /// How many rules it has, those that cannot be written included.
     pub(super) rules: usize,
 }
 
 /// A rule with what belongs to it.
 struct Subject<'r> {
-    rule: &'r Rule,
-    generated: Vec<&'r Generated>,
+    rule: &'r RuleSource,
+    generated: Vec<&'r AutogenRule>,
     /// All that there are, for this rule or not.
-    all_exceptions: &'r [Exception],
-    exceptions: Vec<&'r Exception>,
+    all_exceptions: &'r [ExceptionSource],
+    exceptions: Vec<&'r ExceptionSource>,
     /// Whether it is rewritten for controllers, or was.
     is_for_controllers: bool,
 }
@@ -77,8 +79,8 @@ pub(super) fn convert(
 /// Converts `policy`, which was read from `document`.
 pub(super) fn converted(
     document: &Document,
-    mut policy: Policy,
-    exceptions: &[Exception],
+    mut policy: PolicySource,
+    exceptions: &[ExceptionSource],
     target: Target,
     functions: Functions,
 ) -> Conversion {
@@ -101,7 +103,7 @@ pub(super) fn converted(
         refuse(&rule.name, Inexpressible { why, path: rule.path })
     }));
     let converter = Converter { document, policy: &policy, target, functions, rules };
-    let generated = autogen::generate(&policy);
+    let generated = autogen::autogen_rules(&policy);
     let mut drafted: Vec<(Text, Vec<Draft>)> = Vec::new();
     for (place, rule) in policy.rules.iter().enumerate() {
         let subject = Subject {
@@ -133,18 +135,22 @@ pub(super) fn converted(
     conversion
 }
 
-fn is_called(policy: &Policy, rule: usize, name: &Text) -> bool {
+fn is_called(policy: &PolicySource, rule: usize, name: &Text) -> bool {
     policy.rules.get(rule).is_some_and(|rule| rule.name.value == *name)
 }
 
 /// Returns the exceptions from `rule`.
-fn made_for<'e>(exceptions: &'e [Exception], policy: &Policy, rule: &Text) -> Vec<&'e Exception> {
+fn made_for<'e>(
+    exceptions: &'e [ExceptionSource],
+    policy: &PolicySource,
+    rule: &Text,
+) -> Vec<&'e ExceptionSource> {
     exceptions.iter().filter(|exception| exception.is_for(&policy.key(), rule)).collect()
 }
 
 pub(super) struct Converter<'c> {
     pub(super) document: &'c Document,
-    pub(super) policy: &'c Policy,
+    pub(super) policy: &'c PolicySource,
     pub(super) target: Target,
     pub(super) functions: Functions,
     rules: usize,
@@ -162,7 +168,7 @@ impl Converter<'_> {
         }
         let action = self.action(rule)?;
         let mut checks = self.checks(rule, notes)?;
-        if action == Action::Enforce && rule.validate.allows_existing_violations {
+        if action == FailureAction::Enforce && rule.validate.allows_existing_violations {
             self.forgive(rule, &mut checks, notes);
         }
         let constraints = self.constraints(subject, is_native, &checks.operations)?;
@@ -188,7 +194,7 @@ impl Converter<'_> {
     }
 
     /// Refuses what holds for the whole policy and has no equivalent.
-    fn policy_wide(&self, rule: &Rule) -> Made<()> {
+    fn policy_wide(&self, rule: &RuleSource) -> Made<()> {
         let settings = &self.policy.settings;
         let spec = |key: &str| child(&child(&[], "spec"), key);
         let is_vap = matches!(self.target, Target::ValidatingAdmissionPolicy { .. });
@@ -224,7 +230,7 @@ impl Converter<'_> {
     }
 
     /// Returns what a violation leads to, everywhere.
-    fn action(&self, rule: &Rule) -> Made<Action> {
+    fn action(&self, rule: &RuleSource) -> Made<FailureAction> {
         let own = rule.validate.failure_action.unwrap_or(self.policy.settings.failure_action);
         let overrides = rule.validate.failure_action_overrides.iter();
         let overrides = match rule.validate.failure_action {
@@ -271,9 +277,9 @@ impl Converter<'_> {
     /// Leaves out what exceptions are made for.
     fn excuse(
         &self,
-        exceptions: &[&Exception],
+        exceptions: &[&ExceptionSource],
         operations: &[Operation],
-        rule: &Rule,
+        rule: &RuleSource,
         made: &mut Constraints,
     ) -> Made<()> {
         for (place, exception) in exceptions.iter().enumerate() {
@@ -297,7 +303,7 @@ impl Converter<'_> {
     }
 
     /// Says that the name of a resource is a guess.
-    fn tell_guesses(&self, rule: &Rule, notes: &mut Vec<Note>) {
+    fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<Note>) {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
         // Finding a place takes the longer the more stands before it, and nobody reads thousands of notes.
         for kind in filters.flat_map(|filter| &filter.kinds).take(MOST_GUESSES) {
@@ -313,7 +319,13 @@ impl Converter<'_> {
         }
     }
 
-    pub(super) fn note(&self, notes: &mut Vec<Note>, rule: &Rule, path: &[Step], what: impl Into<String>) {
+    pub(super) fn note(
+        &self,
+        notes: &mut Vec<Note>,
+        rule: &RuleSource,
+        path: &[Step],
+        what: impl Into<String>,
+    ) {
         let rule = rule.name.value.clone();
         let location = self.document.locate(path);
         notes.push(Note { rule, what: what.into(), about: String::new(), location });
@@ -358,13 +370,16 @@ impl Converter<'_> {
     fn controller(
         &self,
         subject: &Subject<'_>,
-        generated: &Generated,
+        generated: &AutogenRule,
         checks: &Checks,
         draft: &Draft,
     ) -> Made<Draft> {
         let rule = subject.rule;
-        let rewritten =
-            Rule { matching: generated.matching.clone(), exclude: generated.exclude.clone(), ..rule.clone() };
+        let rewritten = RuleSource {
+            matching: generated.matching.clone(),
+            exclude: generated.exclude.clone(),
+            ..rule.clone()
+        };
         let subject = Subject {
             rule: &rewritten,
             generated: Vec::new(),

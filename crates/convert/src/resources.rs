@@ -1,11 +1,11 @@
 //! What the API server calls the kinds that a policy names. Offline nobody can be asked, so the kinds that every
 //! cluster has are listed here, and the plural of any other is guessed.
 
-use kubewright_engine::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_golib::glob::{Glob, has_wildcard};
+use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Budget, Text};
 
-use kubewright_kyverno::matching::kind::parts;
+use kubewright_kyverno::matching::kind::kind_parts;
 
 /// What the API server serves under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ const PARTS: &[(&str, &[&str])] = &[
 
 /// Returns what `selector` means, which is a kind as a policy names it.
 pub(crate) fn find(selector: &str) -> Found {
-    let [group, version, kind, part] = parts(selector);
+    let [group, version, kind, part] = kind_parts(selector);
     if [group, version, kind, part] == ["*", "*", "*", ""] {
         return Found::Known(vec![Resource {
             group: "*".into(),
@@ -187,7 +187,7 @@ pub(crate) fn find(selector: &str) -> Found {
 
 /// Returns whether `selector` says in so many words that every version is meant, and not merely none in particular.
 pub(crate) fn is_any_version(selector: &str) -> bool {
-    let [_, version, kind, _] = parts(selector);
+    let [_, version, kind, _] = kind_parts(selector);
     version == "*" && kind != "*" && (selector.contains("*/") || selector.contains(".*."))
 }
 

@@ -6,7 +6,7 @@ use kubewright_value::{Map, Text, Value};
 
 use super::policy::{Draft, Origin};
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_kyverno::source::Action;
+use kubewright_kyverno::source::FailureAction;
 
 const VERSION: &str = "admissionregistration.k8s.io/v1";
 
@@ -91,8 +91,8 @@ fn validation(written: &Value, draft: &Draft) -> Value {
 
 fn binding(draft: &Draft, name: &str) -> Value {
     let actions = match draft.action {
-        Action::Enforce => vec!["Deny"],
-        Action::Audit => vec!["Audit", "Warn"],
+        FailureAction::Enforce => vec!["Deny"],
+        FailureAction::Audit => vec!["Audit", "Warn"],
     };
     let mut spec = Map::from([("policyName", Value::from(name))]);
     if let Some((_, reference)) = &draft.params {

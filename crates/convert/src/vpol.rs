@@ -9,7 +9,7 @@ use super::Written;
 use super::policy::{Draft, Origin, texts};
 use super::rebase::rewritten;
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_kyverno::source::Action;
+use kubewright_kyverno::source::FailureAction;
 
 const VERSION: &str = "policies.kyverno.io/v1";
 
@@ -179,9 +179,9 @@ fn metadata(origin: &Origin<'_>, name: &str) -> Value {
 fn spec(origin: &Origin<'_>, plan: &Plan) -> Value {
     let (draft, settings) = (&plan.draft, &origin.policy.settings);
     let actions = match (draft.action, settings.emits_warning) {
-        (Action::Enforce, _) => vec!["Deny"],
-        (Action::Audit, true) => vec!["Audit", "Warn"],
-        (Action::Audit, false) => vec!["Audit"],
+        (FailureAction::Enforce, _) => vec!["Deny"],
+        (FailureAction::Audit, true) => vec!["Audit", "Warn"],
+        (FailureAction::Audit, false) => vec!["Audit"],
     };
     let mut spec = Map::from([("validationActions", Value::from(actions))]);
     if !settings.is_fail_closed {

@@ -57,6 +57,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the object at `path`; nothing where there is none.
+    #[must_use]
     pub fn object_under(&self, path: &[Step]) -> Option<Fields<'d>> {
         let map = self.document.value.follow(path)?.as_object()?;
         Some(Fields { path: path.to_vec(), map })
@@ -68,6 +69,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the location of `path`.
+    #[must_use]
     pub fn place(&self, path: &[Step]) -> Location {
         self.document.locate(path)
     }
@@ -108,6 +110,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the value of a field; null counts as absent.
+    #[must_use]
     pub fn any(&self, fields: &Fields<'d>, key: &str) -> Option<Placed<&'d Value>> {
         let value = fields.map.get(key).filter(|value| !value.is_null())?;
         Some(Placed { value, path: child(&fields.path, key) })
@@ -321,6 +324,7 @@ impl<'d> Reader<'d> {
 
 impl Fields<'_> {
     /// Returns the values of an object with free keys, whatever they are.
+    #[must_use]
     pub fn values(&self) -> Vec<(Text, Placed<Value>)> {
         let placed = |name: &Text, value: &Value| Placed {
             value: value.clone(),
@@ -356,6 +360,7 @@ impl IntoStep for usize {
 }
 
 /// Returns the name of a kind with its article.
+#[must_use]
 pub fn article(kind: Kind) -> String {
     match kind {
         Kind::Null => "null".to_owned(),

@@ -37,21 +37,25 @@ pub struct Note {
 
 impl Notes {
     /// Returns notes that are thrown away.
+    #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
 
     /// Returns notes that are kept if `tracer` wants them.
+    #[must_use]
     pub fn of(tracer: &Tracer) -> Self {
         if tracer.is_on() { Self::on() } else { Self::off() }
     }
 
     /// Returns notes that are kept.
+    #[must_use]
     pub fn on() -> Self {
         Self { open: Some(vec![Vec::new()]), ..Self::default() }
     }
 
     /// Returns whether anybody wants to know.
+    #[must_use]
     pub fn is_on(&self) -> bool {
         self.open.is_some()
     }

@@ -20,6 +20,7 @@ pub struct Selector {
 
 impl Selector {
     /// Returns whether it asks for nothing.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
     }
@@ -86,6 +87,7 @@ pub struct LabelSelector {
 
 impl LabelSelector {
     /// Compiles the wildcards of `selector`.
+    #[must_use]
     pub fn compile(selector: &Selector) -> Self {
         let (mut exact, mut wild) = (Vec::new(), Vec::new());
         for (key, value) in &selector.labels {

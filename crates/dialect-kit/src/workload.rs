@@ -13,6 +13,7 @@ pub enum Workload {
 
 impl Workload {
     /// Returns the keys that lead to the description of a Pod.
+    #[must_use]
     pub fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Pod => &[],

@@ -3,18 +3,13 @@
 //!
 //! Adding one is its crate and one line in [`all`].
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod load;
 
 pub use kubewright_dialect_kit::bounded::compile;
 pub use kubewright_gotemplate::{Inputs, KeySource};
 pub use load::{Loaded, codes, load, load_within};
 
-use kubewright_admission::{Native, Policies};
+use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
 use kubewright_modrule::{ModRule, ModRuleOptions};
@@ -69,9 +64,14 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
     vec![
         Box::new(ModRule::new(modrule, *inputs)),
         Box::new(kyverno),
-        Box::new(Native::new()),
-        Box::new(Policies::new(exceptions, *inputs)),
+        Box::new(ValidatingAdmissionPolicies::new()),
+        Box::new(ValidatingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
         Box::new(Patterns),
     ]
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use kubewright_value::{Document, Step, Value};
 
-use crate::{Code, Diagnostic, GroupVersionKind};
+use crate::{Code, Diagnostic};
+use kubewright_k8s::GroupVersionKind;
 
 /// One mistake in one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]

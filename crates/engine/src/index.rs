@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use crate::{KindScope, NamespaceScope, Operation, Request, Rule};
+use crate::{KindScope, NamespaceScope, Rule};
+use kubewright_k8s::{AdmissionRequest, Operation};
 
 /// Every loaded rule, arranged by operation, namespace and kind.
 ///
@@ -37,7 +38,7 @@ struct ByKind {
 
 impl RuleIndex {
     /// Builds an index over `rules`, sorted into the order in which they run:
-    /// by phase, tier, precedence, then name. Of two rules with one id the later one stays.
+    /// by action, tier, precedence, then name. Of two rules with one id the later one stays.
     #[must_use]
     pub fn new(rules: Vec<Arc<Rule>>) -> Self {
         let mut unique: Vec<Arc<Rule>> = Vec::with_capacity(rules.len());
@@ -72,7 +73,7 @@ impl RuleIndex {
 
     /// Returns every rule whose scope admits `request`, in the order in which they run.
     #[must_use]
-    pub fn candidates(&self, request: &Request) -> Vec<&Rule> {
+    pub fn candidates(&self, request: &AdmissionRequest) -> Vec<&Rule> {
         let mut positions = Vec::new();
         if let Some(shelf) = self.by_operation.get(request.operation as usize) {
             shelf.any_namespace.collect(&request.kind.kind, &mut positions);

@@ -7,7 +7,7 @@ use kubewright_patch as patch;
 use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 
-use crate::{About, Query, RuleId, TraceNode};
+use crate::{Query, RuleId, RuleMetadata, TraceNode};
 
 /// What one rule said about one request.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub rule: Arc<RuleId>,
     /// The verdict.
     pub status: Status,
+    /// What kind of error it is; only for [`Status::Error`].
+    pub error: Option<EvalErrorKind>,
     /// Why, in one line; empty when there is nothing to say.
     pub message: Text,
     /// The message as the author of the rule wrote it, with its expressions; empty where there is none.
@@ -35,8 +37,8 @@ pub struct Outcome {
     pub is_refusal: bool,
     /// The exceptions that made the rule skip the object, each `namespace/name`.
     pub exceptions: Vec<Text>,
-    /// What the rule's author says about the rule.
-    pub about: Arc<About>,
+    /// What the rule's author says about it.
+    pub metadata: Arc<RuleMetadata>,
     /// The tree of what was looked at, when it was asked for.
     pub trace: Option<Box<TraceNode>>,
 }
@@ -80,27 +82,35 @@ impl fmt::Display for Status {
 #[derive(Debug, Clone, Error)]
 #[error("{message}")]
 pub struct EvalError {
-    /// What sort of reason.
+    /// The kind of error.
     pub kind: EvalErrorKind,
     /// The reason, in the rule language's words.
     pub message: String,
     /// The place in the rule file.
     pub location: Option<Location>,
-    /// Whether the request is let pass all the same, because the rule would not have refused it either way.
+    /// Whether the request is admitted despite the error, because a violation would only have been reported.
     pub is_tolerated: bool,
 }
 
-/// The sorts of reasons why a rule could not answer.
+/// The kinds of errors of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvalErrorKind {
     /// The rule does not fit the object.
     Evaluation,
-    /// A limit was reached.
+    /// A limit was reached: steps, bytes, depth, or the cost of a CEL expression.
     Limit,
-    /// The world does not know something the rule needs.
+    /// The world does not know something the rule needs yet.
     Query(Box<Query>),
-    /// Somebody has looked for something the rule needs, and could not find out.
+    /// Something the rule needs was looked up, and the lookup failed.
     Failed,
+}
+
+impl EvalErrorKind {
+    /// Returns whether the rule has its answer, which is an error: no limit was reached, and no query is open.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Evaluation | Self::Failed)
+    }
 }
 
 impl EvalError {
@@ -130,7 +140,12 @@ impl EvalError {
     /// Returns the error of a rule that needs an answer which could not be found out, and why.
     #[must_use]
     pub fn failed(query: &Query, why: &str) -> Self {
-        let message = format!("{query} could not be looked up: {why}");
+        Self::failed_lookup(format!("{query} could not be looked up: {why}"))
+    }
+
+    /// Returns the error of a rule that needs an answer which could not be found out, in the rule language's words.
+    #[must_use]
+    pub fn failed_lookup(message: impl Into<String>) -> Self {
         Self { kind: EvalErrorKind::Failed, ..Self::new(message) }
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{Answer, EvalError, Query, Request, Scope, Tracer, WorldView, resource_name};
+use crate::{AdmissionPhase, Answer, EvalError, Query, Scope, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,26 +46,28 @@ pub struct Rule {
     pub id: Arc<RuleId>,
     /// What it can be about.
     pub scope: Scope,
-    /// When it runs.
-    pub phase: Phase,
+    /// Whether it changes objects or judges them.
+    pub action: RuleAction,
+    /// The admission phase in which a cluster asks it. A rule that judges may be asked among those that change objects.
+    pub phase: AdmissionPhase,
     /// Lower tiers run first; the rules of one tier are matched before any of them changes anything.
     pub tier: i32,
     /// Lower runs first within a tier.
     pub precedence: u32,
     /// Its place among the rules of its policy; lower runs first.
     pub position: u32,
-    /// What is said about it wherever it is named.
-    pub about: Arc<About>,
+    /// What its author says about it.
+    pub metadata: Arc<RuleMetadata>,
     /// Whether a request is refused when the rule cannot answer.
     pub refuses_on_error: bool,
-    /// Whether the rules of its policy behind it are left out once it has said something else than skip.
+    /// Whether the later rules of its policy are left out once this one has not skipped the object.
     pub is_exclusive: bool,
     /// Whether its text names the resource `secrets`: no other rule can look Secrets up.
     pub reads_secrets: bool,
-    /// The namespace of its policy, outside of which it may look nothing up; a rule without one may look up everything.
+    /// The namespace of its policy, outside of which it may not look anything up; a rule without one may look up everything.
     pub home: Option<Text>,
-    /// When it runs at all.
-    pub occasions: Occasions,
+    /// The modes in which it runs.
+    pub evaluation_modes: EvaluationModes,
     /// Where it was written.
     pub location: Location,
     /// What it does.
@@ -75,7 +78,7 @@ impl Rule {
     /// Returns what rules are sorted by.
     pub(crate) fn order(&self) -> impl Ord + '_ {
         (
-            self.phase,
+            self.action,
             self.tier,
             self.precedence,
             &self.id.policy,
@@ -86,52 +89,52 @@ impl Rule {
     }
 }
 
-/// When a rule runs.
+/// The modes in which a rule runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Occasions {
-    /// When somebody is about to change an object.
+pub struct EvaluationModes {
+    /// Whether it runs at admission.
     pub admission: bool,
-    /// When everything that is stored is looked through.
+    /// Whether it runs in background scans.
     pub background: bool,
 }
 
-/// Always.
-impl Default for Occasions {
+/// All modes.
+impl Default for EvaluationModes {
     fn default() -> Self {
         Self { admission: true, background: true }
     }
 }
 
-/// Why objects are looked at.
+/// Why objects are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
-    /// Somebody is about to change one.
+pub enum EvaluationMode {
+    /// A request is about to change one.
     Admission,
-    /// Everything that is stored is looked through.
+    /// A scan of stored objects.
     Background,
 }
 
-impl Occasions {
-    /// Returns whether `occasion` is one of them.
+impl EvaluationModes {
+    /// Returns whether `mode` is one of them.
     #[must_use]
-    pub fn contains(self, occasion: Occasion) -> bool {
-        match occasion {
-            Occasion::Admission => self.admission,
-            Occasion::Background => self.background,
+    pub fn contains(self, mode: EvaluationMode) -> bool {
+        match mode {
+            EvaluationMode::Admission => self.admission,
+            EvaluationMode::Background => self.background,
         }
     }
 }
 
 /// What the author of a rule says about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct About {
+pub struct RuleMetadata {
     /// How bad a violation is: `critical`, `high`, `medium`, `low` or `info`; empty when it is not said.
     pub severity: Text,
-    /// What it belongs to, such as `Pod Security`; may be empty.
+    /// The category, such as `Pod Security`; may be empty.
     pub category: Text,
-    /// What reports carry besides, by name.
+    /// Further properties for reports, by name.
     pub properties: Vec<(Text, Text)>,
-    /// Whether the one who asks is warned of a violation that is only reported.
+    /// Whether the requester gets a warning for a violation that is only reported.
     pub emits_warning: bool,
 }
 
@@ -144,13 +147,13 @@ pub struct Branch {
     pub location: Location,
 }
 
-/// Rules that change objects run before rules that judge them.
+/// What a rule does. Rules that mutate run before rules that validate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
+pub enum RuleAction {
     /// Changes objects.
-    Patch,
+    Mutate,
     /// Judges objects after all changes.
-    Judge,
+    Validate,
 }
 
 /// What a rule does: it looks at the object of one request and may change it.
@@ -174,7 +177,7 @@ pub trait Program: Send + Sync {
     }
 
     /// Returns what the requester is told where the rule says `message`, if the language has words of its own for it.
-    fn denial(&self, _message: &str, _request: &Request) -> Option<String> {
+    fn denial(&self, _message: &str, _request: &AdmissionRequest) -> Option<String> {
         None
     }
 
@@ -193,34 +196,34 @@ impl fmt::Debug for dyn Program {
 /// Everything a rule may look at, and what it may spend.
 pub struct Evaluation<'a> {
     /// What is asked. Its `object` is the original one.
-    pub request: &'a Request,
+    pub request: &'a AdmissionRequest,
     /// What else exists, as far as the rule may see it.
     pub world: WorldView<'a>,
     /// What may be spent.
     pub budget: &'a mut Budget,
     /// Where to say what was looked at.
     pub tracer: &'a mut Tracer,
-    /// What was asked for already.
-    pub(crate) memory: &'a Memory,
+    /// Answers that all rules of the decision share.
+    pub(crate) cache: &'a DecisionCache,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Returns an evaluation of `request` that stands alone. `memory` is empty, and lives as long as it.
+    /// Returns an evaluation of `request` outside of a decision; `cache` is empty.
     #[must_use]
     pub fn new(
-        request: &'a Request,
+        request: &'a AdmissionRequest,
         world: WorldView<'a>,
         budget: &'a mut Budget,
         tracer: &'a mut Tracer,
-        memory: &'a Memory,
+        cache: &'a DecisionCache,
     ) -> Self {
-        Self { request, world, budget, tracer, memory }
+        Self { request, world, budget, tracer, cache }
     }
 
     /// Returns what the API server calls objects of the kind of the request, as far as that can be guessed.
     #[must_use]
     pub fn resource(&self) -> &'a Text {
-        self.memory.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
+        self.cache.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
     }
 
     /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.
@@ -233,7 +236,7 @@ impl<'a> Evaluation<'a> {
         if name.is_empty() {
             return Ok(None);
         }
-        match self.memory.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
+        match self.cache.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
             Answer::Found(namespace) => Ok(Some(namespace)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
@@ -244,9 +247,9 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// What the rules of one decision need not ask for again.
+/// Answers that all rules of one decision share.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct DecisionCache {
     namespace: OnceCell<Answer>,
     resource: OnceCell<Text>,
 }
@@ -256,12 +259,12 @@ pub struct Memory {
 pub enum Applies {
     /// It is.
     Yes,
-    /// It is not, and for a judging rule that is good: the object was looked at and found clean.
-    Clean,
+    /// It is not, and for a validating rule that is a pass: the object does not violate it.
+    NotViolated,
     /// It is not, and here is why.
     No(Text),
-    /// It is about something else altogether, so there is nothing to report; here is why.
-    Outside(Text),
+    /// The object is out of its scope, so there is nothing to report; here is why.
+    OutOfScope(Text),
 }
 
 /// What a rule does to an object it applies to.
@@ -278,8 +281,8 @@ pub enum Effect {
         /// The exceptions that were made for it, each `namespace/name`.
         exceptions: Vec<Text>,
     },
-    /// There is nothing to report.
-    Nothing(Text),
+    /// The rule applies, and there is nothing to report.
+    NotReported(Text),
     /// The object is not as the rule wants it.
     Fail {
         /// Whether the request is refused for it.

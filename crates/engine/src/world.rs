@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use closed::ClosedWorld;
+use kubewright_k8s::{AdmissionRequest, ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
 pub use view::WorldView;
 
-use crate::{ApiPath, GroupVersionKind, Request, RuleId};
+use crate::RuleId;
 
 /// Something that a rule asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,19 +47,6 @@ impl ImageLookup {
     pub fn of(reference: impl Into<Text>) -> Self {
         Self { reference: reference.into(), ..Self::default() }
     }
-}
-
-/// The name of an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectName {
-    /// The API group; empty for the core group.
-    pub group: Text,
-    /// The kind.
-    pub kind: Text,
-    /// The namespace; empty for an object without one.
-    pub namespace: Text,
-    /// The name.
-    pub name: Text,
 }
 
 /// A call over HTTP.
@@ -116,21 +104,6 @@ impl Query {
     }
 }
 
-impl ObjectName {
-    /// Returns the name of `object`.
-    #[must_use]
-    pub fn of(object: &Value) -> Self {
-        let kind = GroupVersionKind::of(object);
-        let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
-        Self {
-            group: kind.group,
-            kind: kind.kind,
-            namespace: metadata("namespace").into(),
-            name: metadata("name").into(),
-        }
-    }
-}
-
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -138,15 +111,6 @@ impl fmt::Display for Query {
             Self::Api(call) | Self::Http(call) => write!(f, "`{} {}`", call.method, call.url),
             Self::Image(image) => write!(f, "image `{}`", image.reference),
             Self::Shared(name) => write!(f, "global context entry `{name}`"),
-        }
-    }
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
-            "" => write!(f, "{} `{}`", self.kind, self.name),
-            namespace => write!(f, "{} `{namespace}/{}`", self.kind, self.name),
         }
     }
 }
@@ -171,9 +135,9 @@ pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
 
-    /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
-    /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    /// Returns the variables that the caller sets for `rule` and `request` in place of what the rule would find: names,
+    /// which may be dotted paths, and values. Later ones replace earlier ones.
+    fn overrides(&self, _rule: &RuleId, _request: &AdmissionRequest) -> Vec<(Text, Value)> {
         Vec::new()
     }
 }

@@ -4,11 +4,6 @@
 //! Rules are written against programs in Go, so several languages need the same answers. Everything here works on the
 //! shared value and knows no language and no dialect.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 pub mod base64;
 pub mod compile_budget;
 pub mod float;
@@ -19,9 +14,15 @@ pub mod inputs;
 pub mod json;
 pub mod naming;
 pub mod pem;
+pub mod quote;
 pub mod random;
 pub mod regex;
 pub mod time;
 pub mod url;
 pub mod utf8;
 pub mod x509;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

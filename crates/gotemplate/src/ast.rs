@@ -119,7 +119,7 @@ pub(super) fn show(expression: &Expression, names: &Names) -> String {
         }
         Term::Nil => return "nil".to_owned(),
         Term::Bool(value) => return value.to_string(),
-        Term::Text(text) => return super::print::quote(text),
+        Term::Text(text) => return kubewright_golib::quote::quote(text),
         Term::Number(literal) => return literal.text.clone(),
         Term::Function(function) => return function.name.to_owned(),
         Term::Pipe(pipe) => return format!("({})", show_pipe(pipe, names)),

@@ -5,11 +5,6 @@
 //! whole JSON numbers print without an exponent, and that functions whose answer
 //! depends on the clock, on chance or on the network are refused until allowed.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod ast;
 mod call;
 mod context;
@@ -130,6 +125,11 @@ fn constant(nodes: &[Node]) -> Option<Text> {
     });
     parts.collect::<Option<String>>().map(Text::from)
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

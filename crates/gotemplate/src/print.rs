@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use kubewright_golib::float;
+use kubewright_golib::quote::{quote, quote_ascii, quote_bytes};
 use kubewright_golib::utf8::lossy;
 use kubewright_value::{Budget, Exhausted, Number};
 
@@ -177,7 +178,7 @@ impl Printer<'_> {
                     &if backquoted {
                         format!("`{shown}`")
                     } else if spec.plus {
-                        quote_with(shown, |c| c.is_ascii() && is_printable(c))
+                        quote_ascii(shown)
                     } else {
                         quote(shown)
                     },
@@ -329,61 +330,4 @@ impl Printer<'_> {
 fn cut(text: &str, count: Option<usize>) -> &str {
     let end = count.and_then(|count| text.char_indices().nth(count)).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
-}
-
-/// Returns `text` as a Go string literal.
-pub(super) fn quote(text: &str) -> String {
-    quote_with(text, is_printable)
-}
-
-fn quote_with(text: &str, is_plain: fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if is_plain(c) => out.push(c),
-            c if u32::from(c) < 0x80 => {
-                let _ = write!(out, "\\x{:02x}", u32::from(c));
-            }
-            c if u32::from(c) < 0x1_0000 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => {
-                let _ = write!(out, "\\U{:08x}", u32::from(c));
-            }
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// Returns bytes as a Go string literal; those that are not UTF-8 are written as `\x`.
-pub(super) fn quote_bytes(bytes: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for chunk in bytes.utf8_chunks() {
-        let valid = quote(chunk.valid());
-        out.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
-        for byte in chunk.invalid() {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// As Go's `unicode.IsPrint`, for all characters that are assigned.
-pub(super) fn is_printable(c: char) -> bool {
-    !(c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..))
 }

@@ -303,7 +303,7 @@ impl<'a> Run<'a> {
             Here::Expression(expression) => (expression.at, Some(show(expression, names))),
             Here::Template(at, name, pipe) => {
                 let given = pipe.map(|pipe| format!(" {}", show_pipe(pipe, names))).unwrap_or_default();
-                (at, Some(format!("{{{{template {}{given}}}}}", super::print::quote(name))))
+                (at, Some(format!("{{{{template {}{given}}}}}", kubewright_golib::quote::quote(name))))
             }
         };
         let place = shown.map(|shown| format!(" at <{shown}>")).unwrap_or_default();

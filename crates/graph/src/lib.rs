@@ -8,11 +8,6 @@
 //!
 //! Pictures are made in [`draw`].
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod derive;
 pub mod draw;
 mod edge;
@@ -27,3 +22,8 @@ pub use edge::{Edge, EdgeType, Strength};
 pub use graph::{Graph, SelectionKey};
 pub use node::{Id, Node, Sort};
 pub use references::{References, codes};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

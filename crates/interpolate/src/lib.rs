@@ -6,11 +6,6 @@
 //!
 //! An expression may give the mark of [`omitted`]: the entry or item that it stands for is left out.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod error;
 mod expression;
 mod find;
@@ -36,6 +31,11 @@ pub enum Rendered {
     /// Nothing: it is to be left out.
     Omitted,
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

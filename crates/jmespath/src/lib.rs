@@ -8,11 +8,6 @@
 //! wrong number of arguments is found before anything is evaluated. Where the specification leaves
 //! the grouping open, it is the one of the reference implementations: `!a.b` is `(!a).b`.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod ast;
 mod eval;
 mod function;
@@ -47,6 +42,7 @@ pub enum Language {
 pub struct Expression {
     source: Box<str>,
     root: ast::Expr,
+    is_volatile: bool,
 }
 
 /// What [`Expression::find`] found.
@@ -127,7 +123,7 @@ impl Expression {
     /// As [`Expression::parse`].
     pub fn parse_as(text: &str, functions: &Functions, language: Language) -> Result<Self, ParseError> {
         parser::parse(text, functions, language)
-            .map(|root| Self { source: text.into(), root })
+            .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
             .map_err(|bad| bad.located(text))
     }
 
@@ -189,6 +185,11 @@ impl fmt::Debug for Expression {
         write!(f, "Expression({:?})", self.source)
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,6 @@
 //! A path with a wildcard, filter, range, union or `..` always finds a list, and drops
 //! what is undefined or fails on the way. Any other path finds one value, or fails.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod analyse;
 mod ast;
 mod convert;
@@ -286,6 +281,11 @@ fn located(source: &str, fault: &Fault) -> EvalError {
     };
     EvalError { message: fault.kind.to_string(), position: Position::of(source, fault.at as usize), kind }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

@@ -129,21 +129,3 @@ fn readable_number(number: Number) -> String {
 fn go_float(float: f64) -> String {
     float::format(float, 'g', None)
 }
-
-/// Returns `text` in double quotes, as Go quotes it.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use kubewright_engine::{GroupVersionKind, Operation, Request, is_cluster_scoped};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, is_cluster_scoped};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::given::UserInfo;
 
 /// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
-pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> Request {
-    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> AdmissionRequest {
+    let mut request = AdmissionRequest::for_object(object.clone(), Operation::Create, namespace);
     change_operation(&mut request, operation);
     user.place(&mut request);
     request
@@ -21,8 +21,8 @@ pub(crate) fn is_payload(document: &Document) -> bool {
 }
 
 /// Returns the request of `user` about a document that is of no kind, which is called as its file is.
-pub(crate) fn of_payload(document: &Document, user: &UserInfo) -> Request {
-    let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
+pub(crate) fn of_payload(document: &Document, user: &UserInfo) -> AdmissionRequest {
+    let mut request = AdmissionRequest::for_object(document.value.clone(), Operation::Create, "");
     let file = Path::new(&document.source.name).file_name().unwrap_or_default();
     request.name = file.to_string_lossy().as_ref().into();
     user.place(&mut request);
@@ -31,15 +31,15 @@ pub(crate) fn of_payload(document: &Document, user: &UserInfo) -> Request {
 
 /// Returns the request to create `object` as a cluster would see it: the object names its namespace, and a map that was
 /// written without anything in it is empty.
-pub(crate) fn stored(object: &Value, namespace: &str) -> Request {
-    let mut request = Request::for_object(object.clone(), Operation::Create, namespace);
+pub(crate) fn stored(object: &Value, namespace: &str) -> AdmissionRequest {
+    let mut request = AdmissionRequest::for_object(object.clone(), Operation::Create, namespace);
     place_namespace(&mut request);
     place_maps(&mut request);
     request
 }
 
 /// Lets the maps of a request that were written without anything in them be empty, as they are in a cluster.
-pub(crate) fn place_maps(request: &mut Request) {
+pub(crate) fn place_maps(request: &mut AdmissionRequest) {
     for object in [&mut request.object, &mut request.old_object] {
         if has_null_map(object) {
             fill_maps(object);
@@ -48,7 +48,7 @@ pub(crate) fn place_maps(request: &mut Request) {
 }
 
 /// Lets the objects of a request name their namespace, as they do in a cluster.
-pub(crate) fn place_namespace(request: &mut Request) {
+pub(crate) fn place_namespace(request: &mut AdmissionRequest) {
     if request.namespace.is_empty() {
         return;
     }
@@ -116,7 +116,7 @@ const CONNECT_OPTIONS: [(&str, &str, &str); 6] = [
 
 /// Lets a request to create an object be one to do `operation` to it. How the object was before an update nobody said:
 /// it stands for that too, and is known to be no more than a stand-in.
-pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
+pub(crate) fn change_operation(request: &mut AdmissionRequest, operation: Operation) {
     request.operation = operation;
     request.old_object = match operation {
         Operation::Create | Operation::Connect => Value::Null,
@@ -129,7 +129,7 @@ pub(crate) fn change_operation(request: &mut Request, operation: Operation) {
 }
 
 /// Lets a request whose object are the options of a connection be about what is connected to, as in a cluster.
-fn connect(request: &mut Request) {
+fn connect(request: &mut AdmissionRequest) {
     let is_core = request.kind.group.is_empty();
     let known = CONNECT_OPTIONS.iter().find(|(kind, ..)| is_core && request.kind.kind == *kind);
     let Some((_, whole, subresource)) = known else { return };

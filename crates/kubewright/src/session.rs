@@ -1,6 +1,7 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
+use kubewright_k8s::Operation;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
@@ -28,7 +29,7 @@ pub(crate) struct Session {
     namespace: String,
     old: OldObjects,
     user: UserInfo,
-    occasion: Option<Occasion>,
+    evaluation_mode: Option<EvaluationMode>,
 }
 
 impl Session {
@@ -69,7 +70,7 @@ impl Session {
             namespace,
             old,
             user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
-            occasion: objects.background.then_some(Occasion::Background),
+            evaluation_mode: objects.background.then_some(EvaluationMode::Background),
         })
     }
 
@@ -88,7 +89,7 @@ impl Session {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
-            occasion: self.occasion,
+            evaluation_mode: self.evaluation_mode,
             needs,
         }
     }

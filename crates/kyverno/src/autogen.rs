@@ -8,13 +8,13 @@ use kubewright_golib::glob;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
-use super::matching::kind::parts;
-use super::source::{Filter, Match, Method, Policy, Rule, Workload};
+use super::matching::kind::kind_parts;
+use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource, Workload};
 use kubewright_dialect_kit::fields::{Placed, child};
 
 /// A rule that is rewritten.
 #[derive(Debug, Clone)]
-pub struct Generated {
+pub struct AutogenRule {
     /// Which of [`Policy::rules`].
     pub rule: usize,
     /// The name of the rewritten rule.
@@ -48,11 +48,12 @@ const CONTROLLERS: [(&str, &str); 7] = [
 const NAME_LIMIT: usize = 63;
 
 /// Returns the rules that are rewritten, in the order of the rules they come from.
-pub fn generate(policy: &Policy) -> Vec<Generated> {
+#[must_use]
+pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     if off_for_all(policy).is_some() {
         return Vec::new();
     }
-    let wanted = wanted(policy);
+    let wanted = wanted_controllers(policy);
     let (cron_jobs, templates): (Vec<_>, Vec<_>) = CONTROLLERS
         .into_iter()
         .filter(|(kind, _)| wanted.contains(kind))
@@ -64,11 +65,11 @@ pub fn generate(policy: &Policy) -> Vec<Generated> {
         {
             if !controllers.is_empty() {
                 let kinds: Vec<Text> = controllers.iter().map(|(_, full)| Text::new(full)).collect();
-                generated.push(Generated {
+                generated.push(AutogenRule {
                     rule: index,
-                    name: name(prefix, &rule.name.value),
+                    name: autogen_rule_name(prefix, &rule.name.value),
                     workload,
-                    matching: about(&rule.matching, &kinds),
+                    matching: match_for_controllers(&rule.matching, &kinds),
                     exclude: rule.exclude.as_ref().map(|exclude| excluded(exclude, &kinds)),
                 });
             }
@@ -78,9 +79,9 @@ pub fn generate(policy: &Policy) -> Vec<Generated> {
 }
 
 /// Returns what an author should know about it: rules that see Pods and not what makes them, and the annotation.
-pub(super) fn warnings(document: &Document, policy: &Policy) -> Vec<Diagnostic> {
-    let mut warnings = annotation(document, policy);
-    if !wanted(policy).iter().any(|name| is_controller(name)) {
+pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Vec<Diagnostic> {
+    let mut warnings = check_autogen_annotation(document, policy);
+    if !wanted_controllers(policy).iter().any(|name| is_controller(name)) {
         return warnings;
     }
     let off = off_for_all(policy);
@@ -100,14 +101,14 @@ pub(super) fn warnings(document: &Document, policy: &Policy) -> Vec<Diagnostic> 
 }
 
 /// Returns what turns it off for the whole policy.
-fn off_for_all(policy: &Policy) -> Option<Off> {
+fn off_for_all(policy: &PolicySource) -> Option<Off> {
     let mut is_needed = false;
     for rule in &policy.rules {
         if let Some(field) = rule.stops_autogen {
             let reason = format!("`{field}` turns the rewriting off for all rules of the policy");
             return Some(Off { reason, path: rule.path.clone() });
         }
-        for filter in filters(rule) {
+        for filter in rule_filters(rule) {
             if let Some(off) = stopped_by(filter) {
                 return Some(off);
             }
@@ -117,7 +118,7 @@ fn off_for_all(policy: &Policy) -> Option<Off> {
     if is_needed {
         return None;
     }
-    let kinds = policy.rules.iter().flat_map(filters).flat_map(|filter| &filter.kinds);
+    let kinds = policy.rules.iter().flat_map(rule_filters).flat_map(|filter| &filter.kinds);
     let first = kinds.into_iter().find(|kind| is_pod(&kind.value));
     Some(Off {
         reason: "only the plain kind `Pod` is rewritten".to_owned(),
@@ -126,7 +127,7 @@ fn off_for_all(policy: &Policy) -> Option<Off> {
 }
 
 /// Returns what in one entry of a `match` or `exclude` turns it off.
-fn stopped_by(filter: &Filter) -> Option<Off> {
+fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
     let resources = child(&filter.path, "resources");
     let off = |key: &str| {
         let reason = format!("`{key}` turns the rewriting off for all rules of the policy");
@@ -153,9 +154,9 @@ fn stopped_by(filter: &Filter) -> Option<Off> {
 }
 
 /// Returns why one rule is not rewritten in a policy that is.
-fn off_for(rule: &Rule) -> Option<Off> {
+fn off_for(rule: &RuleSource) -> Option<Off> {
     let exclude = rule.exclude.as_ref()?;
-    let excluded: Vec<&Placed<Text>> = entries(exclude).flat_map(|filter| &filter.kinds).collect();
+    let excluded: Vec<&Placed<Text>> = all_match_entries(exclude).flat_map(|filter| &filter.kinds).collect();
     let is_off = !excluded.is_empty() && !excluded.iter().any(|kind| is_pod(&kind.value));
     is_off.then(|| Off {
         reason: "a rule whose `exclude` names kinds without `Pod` is not rewritten".to_owned(),
@@ -163,16 +164,16 @@ fn off_for(rule: &Rule) -> Option<Off> {
     })
 }
 
-fn is_rewritten(rule: &Rule) -> bool {
+fn is_rewritten(rule: &RuleSource) -> bool {
     // What was signed is the whole object.
     let has_way = !matches!(rule.validate.method, Method::Manifests(_));
     let is_about_pods =
-        entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));
+        all_match_entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));
     has_way && is_about_pods && !rule.name.value.starts_with("autogen-") && off_for(rule).is_none()
 }
 
 /// Returns the controllers that are wanted: those of the annotation, or all.
-fn wanted(policy: &Policy) -> Vec<&str> {
+fn wanted_controllers(policy: &PolicySource) -> Vec<&str> {
     match &policy.annotations.autogen_controllers {
         // Kyverno does not trim, and so loses `B` of `A, B`.
         Some(text) => text.value.split(',').map(str::trim).collect(),
@@ -180,7 +181,7 @@ fn wanted(policy: &Policy) -> Vec<&str> {
     }
 }
 
-fn annotation(document: &Document, policy: &Policy) -> Vec<Diagnostic> {
+fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<Diagnostic> {
     let Some(text) = &policy.annotations.autogen_controllers else { return Vec::new() };
     let mut warnings = Vec::new();
     for word in text.value.split(',') {
@@ -207,7 +208,7 @@ fn annotation(document: &Document, policy: &Policy) -> Vec<Diagnostic> {
 }
 
 /// Returns whether a rule checks Pods as such, and no controller.
-fn sees_only_pods(rule: &Rule) -> bool {
+fn sees_only_pods(rule: &RuleSource) -> bool {
     if matches!(
         rule.validate.method,
         Method::Unsupported { field: "mutate" | "generate" | "verifyImages", .. }
@@ -215,27 +216,27 @@ fn sees_only_pods(rule: &Rule) -> bool {
         return false;
     }
     let kinds = || {
-        let kinds = entries(&rule.matching).flat_map(|filter| &filter.kinds);
-        kinds.map(|kind| parts(&kind.value)).filter(|[_, _, _, subresource]| subresource.is_empty())
+        let kinds = all_match_entries(&rule.matching).flat_map(|filter| &filter.kinds);
+        kinds.map(|kind| kind_parts(&kind.value)).filter(|[_, _, _, subresource]| subresource.is_empty())
     };
     kinds().any(|[_, _, kind, _]| kind == "Pod") && !kinds().any(|[_, _, kind, _]| is_controller(kind))
 }
 
 /// Puts the controllers in the place of Pods. Other entries stay, as far as they are about these controllers.
-fn about(matching: &Match, kinds: &[Text]) -> Match {
+fn match_for_controllers(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {
-        let is_wild = |kind: &Placed<Text>| glob::has_wildcard(parts(&kind.value)[2]);
+        let is_wild = |kind: &Placed<Text>| glob::has_wildcard(kind_parts(&kind.value)[2]);
         if has_pod(filter) || filter.kinds.iter().any(is_wild) {
-            replace(filter, kinds);
+            replace_pod_kinds(filter, kinds);
             return true;
         }
-        filter.kinds.retain(|kind| is_one_of(&kind.value, kinds));
+        filter.kinds.retain(|kind| is_controller_kind(&kind.value, kinds));
         !filter.kinds.is_empty()
     });
-    about.all.iter_mut().filter(|filter| has_pod(filter)).for_each(|filter| replace(filter, kinds));
+    about.all.iter_mut().filter(|filter| has_pod(filter)).for_each(|filter| replace_pod_kinds(filter, kinds));
     if about.any.is_empty() && about.all.is_empty() {
-        about.flat.iter_mut().for_each(|filter| replace(filter, kinds));
+        about.flat.iter_mut().for_each(|filter| replace_pod_kinds(filter, kinds));
     }
     about
 }
@@ -243,35 +244,35 @@ fn about(matching: &Match, kinds: &[Text]) -> Match {
 fn excluded(exclude: &Match, kinds: &[Text]) -> Match {
     let mut excluded = exclude.clone();
     let entries = excluded.any.iter_mut().chain(&mut excluded.all).chain(&mut excluded.flat);
-    entries.filter(|filter| has_pod(filter)).for_each(|filter| replace(filter, kinds));
+    entries.filter(|filter| has_pod(filter)).for_each(|filter| replace_pod_kinds(filter, kinds));
     excluded
 }
 
-fn replace(filter: &mut Filter, kinds: &[Text]) {
+fn replace_pod_kinds(filter: &mut ResourceFilter, kinds: &[Text]) {
     let path = filter.kinds.first().map_or_else(|| filter.path.clone(), |kind| kind.path.clone());
     filter.kinds = kinds.iter().map(|kind| Placed { value: kind.clone(), path: path.clone() }).collect();
 }
 
-fn filters(rule: &Rule) -> impl Iterator<Item = &Filter> {
-    entries(&rule.matching).chain(rule.exclude.iter().flat_map(entries))
+fn rule_filters(rule: &RuleSource) -> impl Iterator<Item = &ResourceFilter> {
+    all_match_entries(&rule.matching).chain(rule.exclude.iter().flat_map(all_match_entries))
 }
 
-fn entries(matching: &Match) -> impl Iterator<Item = &Filter> {
+fn all_match_entries(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
     matching.flat.iter().chain(&matching.any).chain(&matching.all)
 }
 
-fn has_pod(filter: &Filter) -> bool {
+fn has_pod(filter: &ResourceFilter) -> bool {
     filter.kinds.iter().any(|kind| is_pod(&kind.value))
 }
 
 /// Returns whether a kind is Pod, with or without group, version and subresource.
 fn is_pod(kind: &str) -> bool {
-    matches!(parts(kind), [_, _, "Pod", _])
+    matches!(kind_parts(kind), [_, _, "Pod", _])
 }
 
-fn is_one_of(kind: &str, controllers: &[Text]) -> bool {
-    let [_, _, name, _] = parts(kind);
-    controllers.iter().any(|full| matches!(parts(full), [_, _, controller, _] if controller == name))
+fn is_controller_kind(kind: &str, controllers: &[Text]) -> bool {
+    let [_, _, name, _] = kind_parts(kind);
+    controllers.iter().any(|full| matches!(kind_parts(full), [_, _, controller, _] if controller == name))
 }
 
 fn is_controller(kind: &str) -> bool {
@@ -279,7 +280,7 @@ fn is_controller(kind: &str) -> bool {
 }
 
 /// Returns the name of a rewritten rule, which is cut where Kubernetes ends labels.
-fn name(prefix: &str, rule: &str) -> Text {
+fn autogen_rule_name(prefix: &str, rule: &str) -> Text {
     let mut name = format!("{prefix}-{rule}");
     while name.len() > NAME_LIMIT {
         name.pop();

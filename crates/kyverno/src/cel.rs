@@ -5,7 +5,7 @@ use std::cell::Cell;
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
 
-use super::evaluate::{Failure, From, Verdict};
+use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::source::{Cel, Workload};
 use kubewright_cel_rules::diagnostics::CONSTANT_CEL;
 use kubewright_cel_rules::source::NamedExpression;
@@ -32,7 +32,7 @@ pub(super) struct CelCheck {
 }
 
 /// Everything of a rule in CEL that had to be parsed; a rule for controllers is made from the same.
-pub(super) struct Parts {
+pub(super) struct CelParts {
     checks: Checks,
     params: Option<Params>,
     /// Whether a ValidatingAdmissionPolicy was made of it.
@@ -41,16 +41,16 @@ pub(super) struct Parts {
 
 /// Conditions that must all hold before anything else is asked.
 #[derive(Default)]
-pub(super) struct Conditions(Vec<Condition>);
+pub(super) struct CelPreconditions(Vec<Condition>);
 
 /// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
-pub(super) fn compile(
+pub(super) fn compile_cel_rule(
     environments: &Environments,
     cel: &Cel,
     preconditions: &[NamedExpression],
     message: Option<&Placed<Text>>,
     kinds: &[&str],
-) -> (Parts, Vec<Problem>) {
+) -> (CelParts, Vec<Problem>) {
     let mut compiler = Compiler::new(kinds);
     let given = Given { namespace: true, params: cel.params.is_some(), authorizer: true };
     let mut environment = environments.environment(given);
@@ -70,20 +70,20 @@ pub(super) fn compile(
     }
     compiler.unused(&cel.variables);
     let params = cel.params.as_ref().map(|(kind, reference)| Params::compile(kind, reference, PARAM_WORDS));
-    (Parts { checks, params, is_elsewhere: false }, compiler.problems)
+    (CelParts { checks, params, is_elsewhere: false }, compiler.problems)
 }
 
 /// Compiles the conditions under which the API server asks about an object at all.
-pub(super) fn conditions(
+pub(super) fn compile_match_conditions(
     environments: &Environments,
     conditions: &[NamedExpression],
-) -> (Conditions, Vec<Problem>) {
+) -> (CelPreconditions, Vec<Problem>) {
     let mut compiler = Compiler::new(&[]);
     let environment = environments.environment(Given { authorizer: true, ..Given::default() });
-    (Conditions(compiler.conditions(conditions, &environment)), compiler.problems)
+    (CelPreconditions(compiler.conditions(conditions, &environment)), compiler.problems)
 }
 
-impl Parts {
+impl CelParts {
     /// Returns what runs for `to`.
     pub(super) fn build(&self, to: Workload) -> CelCheck {
         CelCheck {
@@ -107,11 +107,12 @@ impl CelCheck {
         object: &Value,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         if self.is_elsewhere {
-            return Verdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+            return CheckVerdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
         }
-        verdict(self.judged(object, evaluation, notes)).unwrap_or_else(|| Verdict::Pass(passed.clone()))
+        cel_verdict(self.judged(object, evaluation, notes))
+            .unwrap_or_else(|| CheckVerdict::Pass(passed.clone()))
     }
 
     /// Returns the only message that it has; empty where there are several.
@@ -163,20 +164,20 @@ impl CelCheck {
 }
 
 /// Nothing means that the object is fine.
-fn verdict(finding: Finding) -> Option<Verdict> {
+fn cel_verdict(finding: Finding) -> Option<CheckVerdict> {
     Some(match finding {
         Finding::Holds => return None,
-        Finding::NotAsked => Verdict::Skip("cel preconditions not met".into()),
+        Finding::NotAsked => CheckVerdict::Skip("cel preconditions not met".into()),
         Finding::Violated(Violation { message, template, path, at })
         | Finding::Failed(Violation { message, template, path, at })
         | Finding::Unsaid(Violation { message, template, path, at }) => {
-            Verdict::Fail(Failure { message, template, path, from: From::Object, at })
+            CheckVerdict::Fail(RuleViolation { message, template, path, from: PathOrigin::Object, at })
         }
-        Finding::Error(error) => Verdict::Error(error),
+        Finding::Error(error) => CheckVerdict::Error(error),
     })
 }
 
-impl Conditions {
+impl CelPreconditions {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

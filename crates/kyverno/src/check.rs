@@ -11,7 +11,7 @@ mod pattern;
 mod pod_security;
 mod variables;
 
-pub(super) use variables::{Use, variables};
+pub(super) use variables::{VariableUse, check_variables};
 
 use std::collections::HashSet;
 
@@ -20,19 +20,19 @@ use kubewright_golib::glob;
 use kubewright_value::{Budget, Document, Limits, Step, Text, Value};
 
 use super::diagnostics as code;
-use super::source::{ActionOverride, Exception, Foreach, Method, Policy, Rule};
+use super::source::{ActionOverride, ExceptionSource, Foreach, Method, PolicySource, RuleSource};
 use kubewright_dialect_kit::fields::{Placed, child};
 
 const NAME_LIMIT: usize = 63;
 
 /// Checks `policy`; a rule with an error moves to [`Policy::broken`].
-pub(super) fn check(document: &Document, policy: &mut Policy) -> Vec<Diagnostic> {
-    let mut findings = Findings { document, diagnostics: Vec::new() };
-    whole(&mut findings, policy);
+pub(super) fn check_policy(document: &Document, policy: &mut PolicySource) -> Vec<Diagnostic> {
+    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    check_policy_settings(&mut findings, policy);
     let fatal = findings.first_error(0);
     // A mistake in the settings does not hide those of the rules.
     for rule in policy.broken.iter().filter_map(|broken| broken.rule.as_deref()) {
-        one(&mut findings, policy, rule);
+        check_rule(&mut findings, policy, rule);
     }
     let mut names = HashSet::new();
     let mut kept = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn check(document: &Document, policy: &mut Policy) -> Vec<Diagnostic>
             let message = format!("another rule of this policy is named `{}`", rule.name.value);
             findings.at(&code::DUPLICATE_RULE, &rule.name.path, message, "give one of the two another name");
         }
-        one(&mut findings, policy, &rule);
+        check_rule(&mut findings, policy, &rule);
         match fatal.clone().or_else(|| findings.first_error(mark)) {
             None => kept.push(rule),
             Some(message) => policy.broken.push(rule.broken(message)),
@@ -53,16 +53,19 @@ pub(super) fn check(document: &Document, policy: &mut Policy) -> Vec<Diagnostic>
 }
 
 /// Returns what is wrong with an exception, and whether it can be used.
-pub(super) fn check_exception(document: &Document, exception: &Exception) -> (Vec<Diagnostic>, bool) {
-    let mut findings = Findings { document, diagnostics: Vec::new() };
-    matching::shape(&mut findings, &exception.matching, None);
+pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) -> (Vec<Diagnostic>, bool) {
+    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
+    matching::check_match_shape(&mut findings, &exception.matching, None);
     if exception.is_background {
         matching::users(&mut findings, &exception.matching);
     }
     if let Some(found) = &exception.conditions {
-        conditions::check(&mut findings, found, conditions::Place::Loop);
+        conditions::check_conditions(&mut findings, found, conditions::ConditionPlace::Loop);
     }
-    exception.pod_security.iter().for_each(|exclusion| pod_security::exclusion(&mut findings, exclusion));
+    exception
+        .pod_security
+        .iter()
+        .for_each(|exclusion| pod_security::check_control_exclusion(&mut findings, exclusion));
     let is_usable = findings.first_error(0).is_none();
     (findings.diagnostics, is_usable)
 }
@@ -72,10 +75,10 @@ pub(super) fn check_exception(document: &Document, exception: &Exception) -> (Ve
 /// `known` has the name of each policy, `namespace/name` in a namespace, with its rules, rewritten ones included.
 pub(super) fn unfitting(
     document: &Document,
-    exception: &Exception,
+    exception: &ExceptionSource,
     known: &[(Text, Vec<Text>)],
 ) -> Vec<Diagnostic> {
-    let mut findings = Findings { document, diagnostics: Vec::new() };
+    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
     let list = child(&exception.path, "exceptions");
     for (index, (policy, rules)) in exception.policies.iter().enumerate() {
         let item = child(&list, index);
@@ -86,7 +89,7 @@ pub(super) fn unfitting(
             continue;
         };
         for (at, rule) in rules.iter().enumerate() {
-            if !names.iter().any(|name| fits(rule, name)) {
+            if !names.iter().any(|name| wildcard_matches_name(rule, name)) {
                 let message = format!("policy `{policy}` has no rule `{rule}`");
                 let path = child(&child(&item, "ruleNames"), at);
                 findings.at(&code::EXCEPTION_FITS_NOTHING, &path, message, "");
@@ -97,12 +100,12 @@ pub(super) fn unfitting(
 }
 
 /// What was found so far.
-struct Findings<'d> {
+struct PolicyChecks<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Findings<'_> {
+impl PolicyChecks<'_> {
     /// Reports a mistake in the value at `path`.
     fn at(
         &mut self,
@@ -139,7 +142,7 @@ impl Findings<'_> {
 }
 
 /// Checks what is said for all rules.
-fn whole(findings: &mut Findings<'_>, policy: &Policy) {
+fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource) {
     long_name(findings, &policy.name, "policy");
     let spec = child(&[], "spec");
     let namespace = child(&child(&[], "metadata"), "namespace");
@@ -164,11 +167,11 @@ fn whole(findings: &mut Findings<'_>, policy: &Policy) {
         let message = "a Policy is in one namespace and has no overrides";
         findings.at_key(&code::NOT_IN_NAMESPACE, &key, message, "set `validationFailureAction`");
     }
-    overrides(findings, policy, &policy.settings.failure_action_overrides);
-    webhook(findings, &spec);
+    check_action_overrides(findings, policy, &policy.settings.failure_action_overrides);
+    check_webhook_configuration(findings, &spec);
 }
 
-fn long_name(findings: &mut Findings<'_>, name: &Placed<Text>, what: &str) {
+fn long_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>, what: &str) {
     if name.value.len() > NAME_LIMIT {
         let message = format!("the name of the {what} has {} characters", name.value.chars().count());
         let help = format!("names end after {NAME_LIMIT} characters, because reports keep them in labels");
@@ -179,14 +182,22 @@ fn long_name(findings: &mut Findings<'_>, name: &Placed<Text>, what: &str) {
 /// How many overrides are compared with each other; each is with all before it.
 const MAX_COMPARED_OVERRIDES: usize = 500;
 
-fn overrides(findings: &mut Findings<'_>, policy: &Policy, overrides: &[ActionOverride]) {
+fn check_action_overrides(
+    findings: &mut PolicyChecks<'_>,
+    policy: &PolicySource,
+    overrides: &[ActionOverride],
+) {
     if policy.namespace.is_some() {
         return;
     }
     for (index, later) in overrides.iter().enumerate().take(MAX_COMPARED_OVERRIDES) {
         let earlier = overrides.iter().take(index).filter(|earlier| earlier.action != later.action);
         let clash = earlier.flat_map(|earlier| &earlier.namespaces).find_map(|one| {
-            later.namespaces.iter().position(|other| fits(one, other) || fits(other, one)).map(|at| (one, at))
+            later
+                .namespaces
+                .iter()
+                .position(|other| wildcard_matches_name(one, other) || wildcard_matches_name(other, one))
+                .map(|at| (one, at))
         });
         if let Some((one, at)) = clash {
             let path = child(&child(&later.path, "namespaces"), at);
@@ -201,7 +212,7 @@ fn overrides(findings: &mut Findings<'_>, policy: &Policy, overrides: &[ActionOv
     }
 }
 
-fn webhook(findings: &mut Findings<'_>, spec: &[Step]) {
+fn check_webhook_configuration(findings: &mut PolicyChecks<'_>, spec: &[Step]) {
     let webhook = child(spec, "webhookConfiguration");
     let pairs = [("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy", "failurePolicy")];
     for (old, new) in pairs {
@@ -224,7 +235,7 @@ fn webhook(findings: &mut Findings<'_>, spec: &[Step]) {
     }
 }
 
-fn one(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
+fn check_rule(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
     long_name(findings, &rule.name, "rule");
     if rule.name.value.starts_with("autogen-") {
         let message =
@@ -236,19 +247,19 @@ fn one(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
         let message = "nothing is put into the name of a rule";
         findings.at(&code::UNRESOLVED_BRACES, &rule.name.path, message, "");
     }
-    matching::check(findings, policy, rule);
-    context::check(findings, policy, rule);
+    matching::check_match(findings, policy, rule);
+    context::check_context(findings, policy, rule);
     if let Some(found) = &rule.preconditions {
-        conditions::check(findings, found, conditions::Place::Rule);
+        conditions::check_conditions(findings, found, conditions::ConditionPlace::Rule);
     }
-    overrides(findings, policy, &rule.validate.failure_action_overrides);
-    together(findings, rule);
-    method(findings, &rule.validate.method, conditions::Place::Rule);
+    check_action_overrides(findings, policy, &rule.validate.failure_action_overrides);
+    check_field_combinations(findings, rule);
+    check_method(findings, &rule.validate.method, conditions::ConditionPlace::Rule);
     variables::braces(findings, rule);
 }
 
 /// Checks fields that only go with some others.
-fn together(findings: &mut Findings<'_>, rule: &Rule) {
+fn check_field_combinations(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     let unsupported = match rule.validate.method {
         Method::Unsupported { field, .. } => field,
         _ => "",
@@ -269,31 +280,34 @@ fn together(findings: &mut Findings<'_>, rule: &Rule) {
     );
 }
 
-fn method(findings: &mut Findings<'_>, method: &Method, place: conditions::Place) {
+fn check_method(findings: &mut PolicyChecks<'_>, method: &Method, place: conditions::ConditionPlace) {
     match method {
-        Method::Pattern(found) => pattern::check(findings, found),
+        Method::Pattern(found) => pattern::check_pattern(findings, found),
         Method::AnyPattern(found) => {
             for (index, item) in found.value.as_array().unwrap_or_default().iter().enumerate() {
-                pattern::check(findings, &Placed { value: item.clone(), path: child(&found.path, index) });
+                pattern::check_pattern(
+                    findings,
+                    &Placed { value: item.clone(), path: child(&found.path, index) },
+                );
             }
         }
-        Method::Deny(Some(found)) => conditions::check(findings, found, place),
-        Method::Foreach(loops) => loops.iter().for_each(|each| foreach(findings, each)),
-        Method::Both(both) => both.iter().for_each(|one| self::method(findings, one, place)),
-        Method::PodSecurity(found) => pod_security::check(findings, found),
+        Method::Deny(Some(found)) => conditions::check_conditions(findings, found, place),
+        Method::Foreach(loops) => loops.iter().for_each(|each| check_foreach(findings, each)),
+        Method::Both(both) => both.iter().for_each(|one| self::check_method(findings, one, place)),
+        Method::PodSecurity(found) => pod_security::check_pod_security(findings, found),
         Method::Deny(None) | Method::Cel(_) | Method::Manifests(_) | Method::Unsupported { .. } => {}
     }
 }
 
-fn foreach(findings: &mut Findings<'_>, each: &Foreach) {
+fn check_foreach(findings: &mut PolicyChecks<'_>, each: &Foreach) {
     if let Some(found) = &each.preconditions {
-        conditions::check(findings, found, conditions::Place::Loop);
+        conditions::check_conditions(findings, found, conditions::ConditionPlace::Loop);
     }
-    method(findings, &each.method, conditions::Place::Loop);
+    check_method(findings, &each.method, conditions::ConditionPlace::Loop);
 }
 
 /// Returns whether a wildcard fits a name.
-fn fits(pattern: &str, text: &str) -> bool {
+fn wildcard_matches_name(pattern: &str, text: &str) -> bool {
     let mut budget = Budget::new(Limits::default());
     glob::matches(pattern, text, &mut budget).unwrap_or(false)
 }

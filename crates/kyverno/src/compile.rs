@@ -6,65 +6,91 @@ mod lint;
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
+    RuleId, RuleMetadata,
+};
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::evaluate::{Actions, Body, Check, Judge};
-use super::matching::{Matcher, Overrides};
-use super::message::Message;
-use super::source::{self, Broken, Match, Policy, Rule, Workload};
-use super::template::Template;
+use super::autogen::AutogenRule;
+use super::cluster::webhook::Planned;
+use super::cluster::{admission_policy, needs};
+use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
+use super::matching::{MatchExclude, Overrides};
+use super::message::RuleMessage;
+use super::source::{self, BrokenRule, Match, PolicySource, RuleSource, Workload};
+use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
-use body::{Parts, PatternPlace};
+use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 
-/// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
-pub(super) fn compile(dialect: &Kyverno, document: &Document) -> Compiled {
-    let (policy, mut diagnostics) = source::read(document);
-    let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
-    diagnostics.extend(check::check(document, &mut policy));
-    diagnostics.extend(autogen::warnings(document, &policy));
-    let mut compiler = Compiler {
+/// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
+pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
+    let (policy, mut diagnostics) = source::read_policy_document(document);
+    let Some(mut policy) = policy else {
+        let native = admission_policy::is_enforceable(document).then(|| Err(admission_policy::unreadable()));
+        return CompiledPolicy { native, ..CompiledPolicy::of_diagnostics(diagnostics) };
+    };
+    // Before the check sorts out rules with errors: what those need is watched as well.
+    let needs = needs::of(&policy, &dialect.exceptions);
+    diagnostics.extend(check::check_policy(document, &mut policy));
+    diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    let generated = autogen::autogen_rules(&policy);
+    let planned = Planned { document, policy: &policy, generated: &generated };
+    let webhooks = planned.webhooks(None);
+    let native = admission_policy::generated_admission_policy(dialect, document, &policy);
+    let native = native.map(|admission_policy| NativeRule {
+        remaining_webhooks: planned.webhooks(Some(&admission_policy.rule)),
+        admission_policy,
+    });
+    let mut compiler = PolicyCompiler {
         dialect,
         document: Arc::new(document.clone()),
         policy: &policy,
         diagnostics,
         gate: Arc::default(),
+        needs,
+        recompile: Recompile::default(),
     };
-    let rules = compiler.rules();
-    let mut diagnostics = compiler.diagnostics;
+    let rules = compiler.rules(&generated);
+    compiler.report_not_generated(&native);
+    let PolicyCompiler { mut diagnostics, needs, recompile, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    Compiled { rules, diagnostics, ..Compiled::default() }
+    let native = admission_policy::is_enforceable(document).then_some(native);
+    CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, set_programs: Vec::new() }
 }
 
-struct Compiler<'d> {
+struct PolicyCompiler<'d> {
     dialect: &'d Kyverno,
     document: Arc<Document>,
-    policy: &'d Policy,
+    policy: &'d PolicySource,
     diagnostics: Vec<Diagnostic>,
     /// What must hold before a request is asked about at all.
-    gate: Arc<cel::Conditions>,
+    gate: Arc<cel::CelPreconditions>,
+    needs: Needs,
+    recompile: Recompile,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
 struct Variant<'r> {
-    rule: &'r Rule,
+    rule: &'r RuleSource,
     name: Text,
     matching: Match,
     exclude: Option<Match>,
     workload: Workload,
 }
 
-impl Compiler<'_> {
-    fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
+impl PolicyCompiler<'_> {
+    fn rules(&mut self, generated: &[AutogenRule]) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
         let before = self.diagnostics.len();
-        let (gate, problems) = cel::conditions(&self.dialect.cel, &policy.settings.match_conditions);
+        let (gate, problems) =
+            cel::compile_match_conditions(&self.dialect.cel, &policy.settings.match_conditions);
         self.report_cel(problems);
         let fatal = self.first_error(before);
         self.gate = Arc::new(gate);
         // In the order of the rules.
-        let mut generated = autogen::generate(policy).into_iter().peekable();
+        let mut generated = generated.iter().peekable();
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
@@ -81,9 +107,9 @@ impl Compiler<'_> {
             while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
                 variants.push(Variant {
                     rule,
-                    name: generated.name,
-                    matching: generated.matching,
-                    exclude: generated.exclude,
+                    name: generated.name.clone(),
+                    matching: generated.matching.clone(),
+                    exclude: generated.exclude.clone(),
                     workload: generated.workload,
                 });
             }
@@ -100,40 +126,42 @@ impl Compiler<'_> {
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }
-        self.generation();
         rules
     }
 
     fn rule(
         &mut self,
         variant: &Variant<'_>,
-        parts: &Parts,
+        parts: &RuleParts,
         broken: Option<&str>,
         position: u32,
     ) -> kubewright_engine::Rule {
         let Variant { rule, workload, .. } = *variant;
         let mut body = parts.body.build(workload, PatternPlace::Object);
         if let Some(reason) = broken {
-            body.check = Check::Impossible(format!("the rule is not valid: {reason}").into());
+            body.check = ValidateCheck::Impossible(format!("the rule is not valid: {reason}").into());
             body.preconditions = None;
             body.entries = Vec::new();
         }
         let written = rule.validate.message.as_ref().map(|message| message.value.clone()).unwrap_or_default();
         let id = self.id(&variant.name);
-        let matcher =
-            Matcher::compile(&variant.matching, variant.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher = MatchExclude::compile(
+            &variant.matching,
+            variant.exclude.as_ref(),
+            self.policy.namespace.as_ref(),
+        );
         let settings = &self.policy.settings;
-        let mut message = Message::new(variant.name.clone(), written, parts.message.rebased(workload));
-        if matches!(body.check, Check::PodSecurity(_) | Check::Cel(_)) {
+        let mut message = RuleMessage::new(variant.name.clone(), written, parts.message.rebased(workload));
+        if matches!(body.check, ValidateCheck::PodSecurity(_) | ValidateCheck::Cel(_)) {
             message.passed = format!("Validation rule '{}' passed.", variant.name).into();
         }
-        let judge = Judge {
+        let judge = ValidateRule {
             id: Arc::clone(&id),
             document: Arc::clone(&self.document),
             body,
             message,
             exceptions: self.exceptions(&variant.name),
-            actions: Actions {
+            actions: FailureActions {
                 overrides: [
                     Overrides::compile(&rule.validate.failure_action_overrides),
                     Overrides::compile(&settings.failure_action_overrides),
@@ -152,26 +180,27 @@ impl Compiler<'_> {
 
     /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
     /// rule itself would where it cannot answer.
-    fn broken(&self, broken: &Broken, position: u32) -> Option<kubewright_engine::Rule> {
+    fn broken(&mut self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
-        let matcher = Matcher::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
+        let matcher =
+            MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
         let reason = format!("the rule is not valid: {}", broken.message);
         let settings = &self.policy.settings;
         // What excuses a part of it would have to know which part it is.
         let mut exceptions = self.exceptions(&broken.name);
         exceptions.retain(|exception| exception.pod_security.is_empty());
         let check = match broken.is_unsupported {
-            true => Check::Foreign(reason.into()),
-            false => Check::Impossible(reason.into()),
+            true => ValidateCheck::Foreign(reason.into()),
+            false => ValidateCheck::Impossible(reason.into()),
         };
-        let judge = Judge {
+        let judge = ValidateRule {
             id: self.id(&broken.name),
             document: Arc::clone(&self.document),
             matcher,
-            body: Body { entries: Vec::new(), preconditions: None, check },
-            message: Message::new(broken.name.clone(), Text::default(), Template::empty()),
+            body: RuleBody { entries: Vec::new(), preconditions: None, check },
+            message: RuleMessage::new(broken.name.clone(), Text::default(), VariableTemplate::empty()),
             exceptions,
-            actions: Actions {
+            actions: FailureActions {
                 overrides: [
                     Overrides::compile(&broken.failure_action_overrides),
                     Overrides::compile(&settings.failure_action_overrides),
@@ -189,7 +218,7 @@ impl Compiler<'_> {
 
     fn finish(
         &self,
-        judge: Judge,
+        judge: ValidateRule,
         position: u32,
         path: &[Step],
         properties: Vec<(Text, Text)>,
@@ -198,11 +227,12 @@ impl Compiler<'_> {
         kubewright_engine::Rule {
             id: Arc::clone(&judge.id),
             scope: judge.matcher.scope(),
-            phase: Phase::Judge,
+            action: RuleAction::Validate,
+            phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
             position,
-            about: Arc::new(About {
+            metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
                 properties,
@@ -212,7 +242,7 @@ impl Compiler<'_> {
             is_exclusive: self.policy.settings.applies_one_rule,
             reads_secrets: self.reads_secrets(path),
             home: self.policy.namespace.clone(),
-            occasions: Occasions {
+            evaluation_modes: EvaluationModes {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,
             },
@@ -241,7 +271,7 @@ impl Compiler<'_> {
     }
 }
 
-impl Policy {
+impl PolicySource {
     /// Returns `name`, or `namespace/name` of a namespaced policy.
     #[must_use]
     pub fn key(&self) -> Text {

@@ -9,89 +9,89 @@ use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
 use kubewright_jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 
-pub(super) use lint::{Lint, LintKind};
+pub(super) use lint::{ConditionLint, ConditionLintKind};
 
-use super::context::{Context, Unresolved};
-use super::mixed::Mixed;
-use super::operator::{Operand, Operator};
+use super::context::{Unresolved, VariableContext};
+use super::mixed::Tainted;
+use super::operator::{ComparedOperand, ConditionOperator};
 use super::source::Workload;
-use super::template::{Template, TemplateProblem};
+use super::template::{VariableProblem, VariableTemplate};
 use kubewright_dialect_kit::fields::{Placed, child};
 use kubewright_dialect_kit::notes::{Note, Notes};
 
 /// Compiled conditions.
 #[derive(Debug, Clone)]
-pub(super) struct Conditions {
+pub(super) struct ConditionSet {
     /// All of them must hold.
-    groups: Vec<Group>,
+    groups: Vec<ConditionGroup>,
     /// What stands between messages.
     separator: &'static str,
 }
 
 /// What conditions come to.
 #[derive(Debug, Clone)]
-pub(super) struct Verdict<'c> {
+pub(super) struct ConditionVerdict<'c> {
     /// Whether they hold.
     pub(super) holds: bool,
     /// The messages of the conditions that decided: of those that hold, or of those that do not.
-    pub(super) messages: Vec<&'c Message>,
+    pub(super) messages: Vec<&'c ConditionMessage>,
     /// The last condition that decided.
-    decided: Option<&'c Condition>,
+    decided: Option<&'c CompiledCondition>,
     separator: &'static str,
 }
 
 /// The message of a condition.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct ConditionMessage {
     /// As it is written.
     pub(super) text: Text,
     /// With its variables.
-    pub(super) template: Template,
+    pub(super) template: VariableTemplate,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Group {
+struct ConditionGroup {
     /// Absent is not the same as empty.
-    any: Option<Vec<Condition>>,
-    all: Vec<Condition>,
+    any: Option<Vec<CompiledCondition>>,
+    all: Vec<CompiledCondition>,
     at: Vec<Step>,
     /// Whether it is the older list, whose conditions stand under no name.
     is_list: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Condition {
-    key: Side,
+struct CompiledCondition {
+    key: ConditionOperand,
     /// Nothing when there is no such operator.
-    operator: Option<Operator>,
-    value: Side,
-    message: Option<Message>,
+    operator: Option<ConditionOperator>,
+    value: ConditionOperand,
+    message: Option<ConditionMessage>,
     /// Whether an exception is made for an object for which it holds.
     is_excuse: bool,
-    written: Written,
+    written: ConditionText,
     at: Vec<Step>,
 }
 
 /// A condition in its author's words.
 #[derive(Debug, Clone)]
-struct Written {
+struct ConditionText {
     what: String,
     operator: Text,
 }
 
 /// The key or the value of a condition.
 #[derive(Debug, Clone)]
-struct Side {
-    template: Template,
+struct ConditionOperand {
+    template: VariableTemplate,
     /// What it is when it has no variables.
-    constant: Option<Operand>,
+    constant: Option<ComparedOperand>,
 }
 
-impl Conditions {
+impl ConditionSet {
     /// Returns the conditions that are written in `value`, and what is wrong with their variables.
     /// Places are relative to `value`.
-    pub(super) fn compile(value: &Placed<Value>, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
-        let mut reader = Reader { functions, problems: Vec::new() };
+    pub(super) fn compile(value: &Placed<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+        let mut reader = ConditionReader { functions, problems: Vec::new() };
         let (groups, separator) = match &value.value {
             Value::Array(items) if items.iter().any(is_group) => {
                 let group = |(place, item)| reader.group(item, vec![Step::Index(place)]);
@@ -99,7 +99,7 @@ impl Conditions {
             }
             Value::Array(items) => {
                 let all = reader.list(items, &[]);
-                (vec![Group { all, is_list: true, ..Group::default() }], ";")
+                (vec![ConditionGroup { all, is_list: true, ..ConditionGroup::default() }], ";")
             }
             object @ Value::Object(_) => (vec![reader.group(object, Vec::new())], "; "),
             _ => (Vec::new(), "; "),
@@ -110,7 +110,7 @@ impl Conditions {
     /// Returns the same conditions for the objects that make Pods.
     pub(super) fn rebased(&self, to: Workload) -> Self {
         let mut rebased = self.clone();
-        for condition in rebased.groups.iter_mut().flat_map(Group::conditions_mut) {
+        for condition in rebased.groups.iter_mut().flat_map(ConditionGroup::conditions_mut) {
             condition.key.template = condition.key.template.rebased(to);
             condition.value.template = condition.value.template.rebased(to);
             if let Some(message) = &mut condition.message {
@@ -122,7 +122,7 @@ impl Conditions {
 
     /// Returns the same conditions as those of an exception.
     pub(super) fn excusing(mut self) -> Self {
-        for condition in self.groups.iter_mut().flat_map(Group::conditions_mut) {
+        for condition in self.groups.iter_mut().flat_map(ConditionGroup::conditions_mut) {
             condition.is_excuse = true;
         }
         self
@@ -134,15 +134,15 @@ impl Conditions {
     /// When a variable of a condition that matters stands for nothing.
     pub(super) fn evaluate(
         &self,
-        context: &mut Context<'_>,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
-    ) -> Result<Verdict<'_>, Unresolved> {
+    ) -> Result<ConditionVerdict<'_>, Unresolved> {
         let mut verdict =
-            Verdict { holds: true, messages: Vec::new(), decided: None, separator: self.separator };
+            ConditionVerdict { holds: true, messages: Vec::new(), decided: None, separator: self.separator };
         for group in &self.groups {
             let mut found = group.evaluate(context, notes)?;
             if !found.holds {
-                return Ok(Verdict { separator: self.separator, ..found });
+                return Ok(ConditionVerdict { separator: self.separator, ..found });
             }
             verdict.messages.append(&mut found.messages);
             verdict.decided = found.decided.or(verdict.decided);
@@ -156,19 +156,19 @@ impl Conditions {
     }
 
     /// Returns the templates of all keys, values and messages, for checks.
-    pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
+    pub(super) fn templates(&self) -> impl Iterator<Item = &VariableTemplate> {
         self.conditions().flat_map(|condition| {
             let message = condition.message.as_ref().map(|message| &message.template);
             [&condition.key.template, &condition.value.template].into_iter().chain(message)
         })
     }
 
-    fn conditions(&self) -> impl Iterator<Item = &Condition> {
+    fn conditions(&self) -> impl Iterator<Item = &CompiledCondition> {
         self.groups.iter().flat_map(|group| group.any.iter().flatten().chain(&group.all))
     }
 }
 
-impl Verdict<'_> {
+impl ConditionVerdict<'_> {
     /// Returns where the condition stands that decided.
     pub(super) fn at(&self) -> &[Step] {
         self.decided.map(|condition| condition.at.as_slice()).unwrap_or_default()
@@ -191,7 +191,7 @@ impl Verdict<'_> {
     ///
     /// # Errors
     /// When one of them stands for nothing.
-    pub(super) fn resolve(&self, context: &mut Context<'_>) -> Result<String, Unresolved> {
+    pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<String, Unresolved> {
         let texts: Result<Vec<Text>, Unresolved> =
             self.messages.iter().map(|message| message.template.resolve_text(context)).collect();
         Ok(texts?.join(self.separator))
@@ -219,9 +219,13 @@ impl LookedAt {
     }
 }
 
-impl Group {
-    fn evaluate(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Verdict<'_>, Unresolved> {
-        let mut said = Said::default();
+impl ConditionGroup {
+    fn evaluate(
+        &self,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> Result<ConditionVerdict<'_>, Unresolved> {
+        let mut said = ConditionMessages::default();
         let any = match &self.any {
             Some(conditions) => self.one_of(conditions, &mut said, context, notes)?,
             None => true,
@@ -233,57 +237,57 @@ impl Group {
             true => (said.held, said.last_held),
             false => (said.failed, said.last_failed),
         };
-        Ok(Verdict { holds, messages, decided, separator: "" })
+        Ok(ConditionVerdict { holds, messages, decided, separator: "" })
     }
 
     fn one_of<'c>(
         &self,
-        conditions: &'c [Condition],
-        said: &mut Said<'c>,
-        context: &mut Context<'_>,
+        conditions: &'c [CompiledCondition],
+        said: &mut ConditionMessages<'c>,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
     ) -> Result<bool, Unresolved> {
         notes.open();
-        let found = look(conditions, true, said, context, notes);
-        notes.close(|| note("any".to_owned(), looked(&found), child(&self.at, "any")));
+        let found = evaluate_until(conditions, true, said, context, notes);
+        notes.close(|| condition_note("any".to_owned(), looked(&found), child(&self.at, "any")));
         found
     }
 
     fn each_of<'c>(
         &'c self,
-        said: &mut Said<'c>,
-        context: &mut Context<'_>,
+        said: &mut ConditionMessages<'c>,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
     ) -> Result<bool, Unresolved> {
         if self.all.is_empty() || self.is_list {
-            return look(&self.all, false, said, context, notes);
+            return evaluate_until(&self.all, false, said, context, notes);
         }
         notes.open();
-        let found = look(&self.all, false, said, context, notes);
-        notes.close(|| note("all".to_owned(), looked(&found), child(&self.at, "all")));
+        let found = evaluate_until(&self.all, false, said, context, notes);
+        notes.close(|| condition_note("all".to_owned(), looked(&found), child(&self.at, "all")));
         found
     }
 
-    fn conditions_mut(&mut self) -> impl Iterator<Item = &mut Condition> {
+    fn conditions_mut(&mut self) -> impl Iterator<Item = &mut CompiledCondition> {
         self.any.iter_mut().flatten().chain(&mut self.all)
     }
 }
 
 /// What conditions said when they were looked at.
 #[derive(Default)]
-struct Said<'c> {
-    held: Vec<&'c Message>,
-    failed: Vec<&'c Message>,
-    last_held: Option<&'c Condition>,
-    last_failed: Option<&'c Condition>,
+struct ConditionMessages<'c> {
+    held: Vec<&'c ConditionMessage>,
+    failed: Vec<&'c ConditionMessage>,
+    last_held: Option<&'c CompiledCondition>,
+    last_failed: Option<&'c CompiledCondition>,
 }
 
 /// Looks at conditions until one is `wanted`; returns whether one was found, or else whether none was needed.
-fn look<'c>(
-    conditions: &'c [Condition],
+fn evaluate_until<'c>(
+    conditions: &'c [CompiledCondition],
     wanted: bool,
-    said: &mut Said<'c>,
-    context: &mut Context<'_>,
+    said: &mut ConditionMessages<'c>,
+    context: &mut VariableContext<'_>,
     notes: &mut Notes,
 ) -> Result<bool, Unresolved> {
     let mut rest = conditions.iter();
@@ -308,27 +312,27 @@ fn look<'c>(
     }
     for condition in rest {
         let what = || condition.written.what.clone();
-        notes.say(|| note(what(), Looked::NotLooked, condition.at.clone()));
+        notes.say(|| condition_note(what(), Looked::NotLooked, condition.at.clone()));
     }
     outcome
 }
 
-impl Condition {
-    fn evaluate(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<bool, Unresolved> {
+impl CompiledCondition {
+    fn evaluate(&self, context: &mut VariableContext<'_>, notes: &mut Notes) -> Result<bool, Unresolved> {
         let (mut found, mut wanted) = (String::new(), String::new());
         let shown = notes.is_on().then_some((&mut found, &mut wanted));
         let outcome = self.compare(context, shown);
         notes.say(|| Note {
             found: outcome.as_ref().map_or_else(|error| error.message().to_owned(), |_| found),
             wanted,
-            ..note(self.written.what.clone(), looked(&outcome), self.at.clone())
+            ..condition_note(self.written.what.clone(), looked(&outcome), self.at.clone())
         });
         outcome
     }
 
     fn compare(
         &self,
-        context: &mut Context<'_>,
+        context: &mut VariableContext<'_>,
         shown: Option<(&mut String, &mut String)>,
     ) -> Result<bool, Unresolved> {
         let of_key = |error: Unresolved| error.within("failed to substitute variables in condition key: ");
@@ -347,28 +351,32 @@ impl Condition {
         let (mut of_key, mut of_value) = (None, None);
         let key = self.key.operand(key, &mut of_key);
         let value = self.value.operand(value, &mut of_value);
-        let compare = if self.is_excuse { Operator::excuses } else { Operator::holds };
+        let compare = if self.is_excuse { ConditionOperator::excuses } else { ConditionOperator::holds };
         Ok(compare(operator, key, value, context.budget())?)
     }
 }
 
-impl Side {
+impl ConditionOperand {
     /// Returns the value; nothing when it is constant.
-    fn resolve(&self, context: &mut Context<'_>) -> Result<Option<Mixed>, Unresolved> {
+    fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Option<Tainted>, Unresolved> {
         match &self.constant {
             Some(_) => Ok(None),
             None => self.template.resolve(context).map(Some),
         }
     }
 
-    fn operand<'s>(&'s self, resolved: Option<Mixed>, place: &'s mut Option<Operand>) -> &'s Operand {
+    fn operand<'s>(
+        &'s self,
+        resolved: Option<Tainted>,
+        place: &'s mut Option<ComparedOperand>,
+    ) -> &'s ComparedOperand {
         match (&self.constant, resolved) {
             (Some(constant), None) => constant,
-            (_, resolved) => place.insert(Operand::of(resolved.unwrap_or(Mixed::Own(Value::Null)))),
+            (_, resolved) => place.insert(ComparedOperand::of(resolved.unwrap_or(Tainted::Own(Value::Null)))),
         }
     }
 
-    fn shown(&self, resolved: Option<&Mixed>) -> String {
+    fn shown(&self, resolved: Option<&Tainted>) -> String {
         match (resolved, self.template.constant()) {
             (Some(mixed), _) => TraceNode::show(&mixed.plain()),
             (None, constant) => constant.map(TraceNode::show).unwrap_or_default(),
@@ -376,52 +384,54 @@ impl Side {
     }
 }
 
-struct Reader<'f> {
+struct ConditionReader<'f> {
     functions: &'f Functions,
-    problems: Vec<TemplateProblem>,
+    problems: Vec<VariableProblem>,
 }
 
-impl Reader<'_> {
-    fn group(&mut self, value: &Value, at: Vec<Step>) -> Group {
+impl ConditionReader<'_> {
+    fn group(&mut self, value: &Value, at: Vec<Step>) -> ConditionGroup {
         let mut list = |key: &str| {
             let items = value.get(key).and_then(Value::as_array)?;
             Some(self.list(items, &child(&at, key)))
         };
-        Group { any: list("any"), all: list("all").unwrap_or_default(), at, is_list: false }
+        ConditionGroup { any: list("any"), all: list("all").unwrap_or_default(), at, is_list: false }
     }
 
-    fn list(&mut self, items: &[Value], at: &[Step]) -> Vec<Condition> {
+    fn list(&mut self, items: &[Value], at: &[Step]) -> Vec<CompiledCondition> {
         items.iter().enumerate().map(|(place, item)| self.condition(item, child(at, place))).collect()
     }
 
-    fn condition(&mut self, item: &Value, at: Vec<Step>) -> Condition {
+    fn condition(&mut self, item: &Value, at: Vec<Step>) -> CompiledCondition {
         let field = |name: &str| item.get(name).unwrap_or(&Value::Null);
         let operator = field("operator").as_str().map(Text::from).unwrap_or_default();
-        let what = format!("{} {operator} {}", words(field("key")), words(field("value")));
-        let message = field("message").as_str().filter(|text| !text.is_empty()).map(|text| Message {
-            text: text.into(),
-            template: self.template(field("message"), &child(&at, "message")),
-        });
-        Condition {
+        let what = format!("{} {operator} {}", condition_text(field("key")), condition_text(field("value")));
+        let message =
+            field("message").as_str().filter(|text| !text.is_empty()).map(|text| ConditionMessage {
+                text: text.into(),
+                template: self.template(field("message"), &child(&at, "message")),
+            });
+        CompiledCondition {
             key: self.side(field("key"), &child(&at, "key")),
-            operator: Operator::named(&operator),
+            operator: ConditionOperator::named(&operator),
             value: self.side(field("value"), &child(&at, "value")),
             message,
             is_excuse: false,
-            written: Written { what, operator },
+            written: ConditionText { what, operator },
             at,
         }
     }
 
-    fn side(&mut self, value: &Value, at: &[Step]) -> Side {
+    fn side(&mut self, value: &Value, at: &[Step]) -> ConditionOperand {
         let template = self.template(value, at);
-        let constant = template.constant().map(|value| Operand::compile(&Mixed::Own(value.clone())));
-        Side { template, constant }
+        let constant =
+            template.constant().map(|value| ComparedOperand::compile(&Tainted::Own(value.clone())));
+        ConditionOperand { template, constant }
     }
 
-    fn template(&mut self, value: &Value, at: &[Step]) -> Template {
-        let (template, problems) = Template::parse(value, self.functions);
-        self.problems.extend(problems.into_iter().map(|problem| TemplateProblem {
+    fn template(&mut self, value: &Value, at: &[Step]) -> VariableTemplate {
+        let (template, problems) = VariableTemplate::parse(value, self.functions);
+        self.problems.extend(problems.into_iter().map(|problem| VariableProblem {
             path: at.iter().chain(&problem.path).cloned().collect(),
             ..problem
         }));
@@ -434,7 +444,7 @@ fn is_group(item: &Value) -> bool {
 }
 
 /// Returns what the author wrote, for a person to read.
-fn words(value: &Value) -> String {
+fn condition_text(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => text.to_string(),
         other => TraceNode::show(other),
@@ -449,7 +459,7 @@ fn looked(outcome: &Result<bool, Unresolved>) -> Looked {
     }
 }
 
-fn note(what: String, verdict: Looked, at: Vec<Step>) -> Note {
+fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> Note {
     Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 

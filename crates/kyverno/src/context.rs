@@ -9,42 +9,43 @@ mod load;
 mod root;
 mod sourced;
 
-pub(super) use entry::Entry;
-use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
+pub(super) use entry::CompiledContextEntry;
+use kubewright_engine::{EvalError, Evaluation, RuleId, WorldView};
 use kubewright_jmespath::{EvalErrorKind, Expression, Found, is_true};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;
-use super::mixed::Mixed;
-use super::template::{Choice, Compiled, Query};
-use given::Given;
+use super::mixed::Tainted;
+use super::template::{CompiledQuery, QueryAlternatives, VariableQuery};
+use given::ValueOverrides;
 pub(super) use sourced::{Sourced, Unresolved};
 
 /// How many bytes of JSON all context entries of a rule may be together.
 const MAX_LOADED: usize = 2 << 20;
 
 /// What the variables of one rule stand for, for one request.
-pub(super) struct Context<'a> {
-    request: &'a Request,
+pub(super) struct VariableContext<'a> {
+    request: &'a AdmissionRequest,
     world: WorldView<'a>,
     budget: &'a mut Budget,
     rule: &'a RuleId,
     object: Value,
-    given: Option<Given>,
+    given: Option<ValueOverrides>,
     images: Option<Result<Option<Value>, Unresolved>>,
     // INVARIANT: never empty; the first one is the rule, each further one an element of a loop in it.
-    scopes: Vec<Scope>,
+    scopes: Vec<ContextScope>,
     declared: Vec<Declared<'a>>,
     /// The scope whose names count, and how many declarations: all, unless an entry is being loaded.
-    view: Option<View>,
+    view: Option<ContextView>,
     /// How many bytes all entries are that were loaded.
     loaded: usize,
 }
 
-struct Scope {
+struct ContextScope {
     /// What expressions are evaluated on, but for context entries; made when it is first needed.
     root: Option<Value>,
-    element: Option<Element>,
+    element: Option<ForeachElement>,
     /// How many entries were declared when the scope began.
     first: usize,
     /// Whether its element may have been written by somebody else than the author.
@@ -53,14 +54,14 @@ struct Scope {
 
 /// The element of a loop.
 #[derive(Debug, Clone)]
-struct Element {
+struct ForeachElement {
     value: Value,
     index: usize,
     /// How many loops the loop is in.
     nesting: usize,
 }
 
-impl Element {
+impl ForeachElement {
     fn put_into(&self, root: &mut Map) {
         root.insert("element".into(), self.value.clone());
         root.insert(format!("element{}", self.nesting).into(), self.value.clone());
@@ -70,18 +71,18 @@ impl Element {
 }
 
 struct Declared<'a> {
-    entry: &'a Entry,
+    entry: &'a CompiledContextEntry,
     scope: usize,
     loaded: Option<Result<Sourced, Unresolved>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct View {
+struct ContextView {
     scope: usize,
     declared: usize,
 }
 
-impl<'a> Context<'a> {
+impl<'a> VariableContext<'a> {
     /// Returns the context of `rule` for the request of `evaluation`, whose object is by now `object`.
     pub(super) fn new(evaluation: &'a mut Evaluation<'_>, object: &Value, rule: &'a RuleId) -> Self {
         Self {
@@ -92,7 +93,7 @@ impl<'a> Context<'a> {
             object: object.clone(),
             given: None,
             images: None,
-            scopes: vec![Scope { root: None, element: None, first: 0, is_foreign: true }],
+            scopes: vec![ContextScope { root: None, element: None, first: 0, is_foreign: true }],
             declared: Vec::new(),
             view: None,
             loaded: 0,
@@ -100,7 +101,7 @@ impl<'a> Context<'a> {
     }
 
     /// Declares context entries; they are loaded when they are named.
-    pub(super) fn declare(&mut self, entries: &'a [Entry]) {
+    pub(super) fn declare(&mut self, entries: &'a [CompiledContextEntry]) {
         let scope = self.scopes.len().saturating_sub(1);
         for entry in entries {
             // What the caller gives takes the place of what would be looked up.
@@ -113,7 +114,12 @@ impl<'a> Context<'a> {
 
     /// Begins an element of a loop; [`Context::restore`] ends it.
     pub(super) fn checkpoint(&mut self) {
-        self.scopes.push(Scope { root: None, element: None, first: self.declared.len(), is_foreign: true });
+        self.scopes.push(ContextScope {
+            root: None,
+            element: None,
+            first: self.declared.len(),
+            is_foreign: true,
+        });
     }
 
     /// Forgets what was entered and declared since the last [`Context::checkpoint`].
@@ -133,13 +139,13 @@ impl<'a> Context<'a> {
         let is_foreign = element.is_foreign || last > 1 && outer.is_none_or(|outer| outer.is_foreign);
         if let Some(scope) = self.scopes.get_mut(last) {
             scope.root = None;
-            scope.element = Some(Element { value: element.value.clone(), index, nesting });
+            scope.element = Some(ForeachElement { value: element.value.clone(), index, nesting });
             scope.is_foreign = is_foreign;
         }
     }
 
     /// Returns what `query` finds.
-    pub(super) fn find(&mut self, query: &Query) -> Result<Sourced, Unresolved> {
+    pub(super) fn find(&mut self, query: &VariableQuery) -> Result<Sourced, Unresolved> {
         query.find(self)
     }
 
@@ -160,12 +166,16 @@ impl<'a> Context<'a> {
     }
 
     /// Evaluates an expression on everything that it names.
-    pub(super) fn search(&mut self, compiled: &Compiled, is_deletion: bool) -> Result<Sourced, Unresolved> {
+    pub(super) fn search(
+        &mut self,
+        compiled: &CompiledQuery,
+        is_deletion: bool,
+    ) -> Result<Sourced, Unresolved> {
         if let Some(choice) = compiled.on_object()
             && !self.is_deletion()
             && !self.given().has("request")
         {
-            return searched(choice, &self.object, true, self.budget);
+            return search_tainted(choice, &self.object, true, self.budget);
         }
         let view = self.view();
         if let Some(choice) = compiled.on_element()
@@ -173,7 +183,7 @@ impl<'a> Context<'a> {
             && let Some(scope) = self.scopes.get(view.scope)
             && let Some(element) = &scope.element
         {
-            return searched(choice, &element.value, scope.is_foreign, self.budget);
+            return search_tainted(choice, &element.value, scope.is_foreign, self.budget);
         }
         let mut root = self.root(view.scope);
         let mut is_foreign = compiled.roots.takes_all;
@@ -193,7 +203,7 @@ impl<'a> Context<'a> {
         if let (Some(parts), Some(path)) = (parts, choice.whole.plain_path()) {
             return self.search_parts(&choice.whole, &path, &root, &parts);
         }
-        searched(choice, &root, is_foreign, self.budget)
+        search_tainted(choice, &root, is_foreign, self.budget)
     }
 
     /// Follows a path into a value of which it is known who wrote what.
@@ -202,9 +212,9 @@ impl<'a> Context<'a> {
         expression: &Expression,
         path: &[Text],
         root: &Value,
-        parts: &Mixed,
+        parts: &Tainted,
     ) -> Result<Sourced, Unresolved> {
-        let found = find(expression, root, self.budget)
+        let found = evaluate_jmespath(expression, root, self.budget)
             .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
         let keys = path.get(1..).unwrap_or_default();
         Ok(Sourced::part(parts, keys).unwrap_or_else(|| Sourced::foreign(found)))
@@ -216,17 +226,19 @@ impl<'a> Context<'a> {
         expression: &Expression,
         value: &Sourced,
     ) -> Result<Sourced, Unresolved> {
-        let found = find(expression, &value.value, self.budget)?;
+        let found = evaluate_jmespath(expression, &value.value, self.budget)?;
         Ok(Sourced { is_foreign: value.is_foreign, ..Sourced::foreign(found) })
     }
 
-    fn view(&self) -> View {
-        self.view
-            .unwrap_or(View { scope: self.scopes.len().saturating_sub(1), declared: self.declared.len() })
+    fn view(&self) -> ContextView {
+        self.view.unwrap_or(ContextView {
+            scope: self.scopes.len().saturating_sub(1),
+            declared: self.declared.len(),
+        })
     }
 
     /// Returns the value of a name that is not in the root: a context entry, or the images of the object.
-    fn named(&mut self, name: &Text, view: View) -> Result<Option<Sourced>, Unresolved> {
+    fn named(&mut self, name: &Text, view: ContextView) -> Result<Option<Sourced>, Unresolved> {
         let seen = self.declared.iter().take(view.declared).enumerate();
         let place = seen.rev().find(|(_, declared)| declared.entry.name() == name).map(|(place, _)| place);
         if let Some(place) = place {
@@ -243,12 +255,12 @@ impl<'a> Context<'a> {
         if self.images.is_none() {
             let found = match self.is_deletion() {
                 true => Ok(None),
-                false => images::of(&self.object, self.budget),
+                false => images::images_of_object(&self.object, self.budget),
             };
             self.images = Some(found.map(|found| {
                 let mut images = found?;
                 if let Some(given) = self.root(0).get("images") {
-                    images = given::merged(given, &images);
+                    images = given::merge_values(given, &images);
                 }
                 Some(images)
             }));
@@ -275,7 +287,7 @@ impl<'a> Context<'a> {
         }
         let mut root = match scope.checked_sub(1) {
             Some(outer) => self.root(outer),
-            None => root::of(self.request, &self.object),
+            None => root::context_root(self.request, &self.object),
         };
         let element = self.scopes.get(scope).and_then(|scope| scope.element.clone());
         match (element, scope) {
@@ -294,50 +306,54 @@ impl<'a> Context<'a> {
         root
     }
 
-    fn given(&mut self) -> &Given {
+    fn given(&mut self) -> &ValueOverrides {
         let (world, rule, request) = (self.world, self.rule, self.request);
-        self.given.get_or_insert_with(|| Given::new(world.given(rule, request)))
+        self.given.get_or_insert_with(|| ValueOverrides::new(world.overrides(rule, request)))
     }
 }
 
 /// Returns `object` with what the caller gives for it, which is `request.object` or another `key` of the request.
 pub(super) fn overlaid(object: &Value, key: &str, given: Vec<(Text, Value)>) -> Value {
     let mut root = Value::from(Map::from([("request", Map::from([(key, object.clone())]).into())]));
-    Given::new(given).put_into(&mut root);
+    ValueOverrides::new(given).put_into(&mut root);
     root.at(&["request", key]).cloned().unwrap_or_default()
 }
 
 /// Evaluates `choice` on `root`, from which it reads what is foreign or not.
-fn searched(
-    choice: &Choice,
+fn search_tainted(
+    choice: &QueryAlternatives,
     root: &Value,
     is_foreign: bool,
     budget: &mut Budget,
 ) -> Result<Sourced, Unresolved> {
-    let (value, is_default) = choose(choice, root, is_foreign, budget)
+    let (value, is_default) = evaluate_alternatives(choice, root, is_foreign, budget)
         .map_err(|unresolved| unresolved.within("JMESPath query failed: "))?;
     Ok(Sourced { is_foreign: is_foreign && !is_default, ..Sourced::foreign(value) })
 }
 
 /// Evaluates `choice`, and tells whether the result is one of its constants.
-fn choose(
-    choice: &Choice,
+fn evaluate_alternatives(
+    choice: &QueryAlternatives,
     root: &Value,
     is_foreign: bool,
     budget: &mut Budget,
 ) -> Result<(Value, bool), Unresolved> {
     match &choice.split {
-        Some((reading, constant)) if is_foreign => match find(reading, root, budget) {
+        Some((reading, constant)) if is_foreign => match evaluate_jmespath(reading, root, budget) {
             Ok(value) if is_true(&value) => Ok((value, false)),
-            Ok(_) | Err(Unresolved::Missing(_)) => Ok((find(constant, root, budget)?, true)),
+            Ok(_) | Err(Unresolved::Missing(_)) => Ok((evaluate_jmespath(constant, root, budget)?, true)),
             Err(unresolved) => Err(unresolved),
         },
-        _ => Ok((find(&choice.whole, root, budget)?, false)),
+        _ => Ok((evaluate_jmespath(&choice.whole, root, budget)?, false)),
     }
 }
 
 /// Evaluates `expression`, with the words that messages have for what is missing.
-fn find(expression: &Expression, root: &Value, budget: &mut Budget) -> Result<Value, Unresolved> {
+fn evaluate_jmespath(
+    expression: &Expression,
+    root: &Value,
+    budget: &mut Budget,
+) -> Result<Value, Unresolved> {
     match expression.find(root, budget) {
         Ok(Found::Value(value)) => Ok(value.into_owned()),
         Ok(Found::Missing(key)) => Err(Unresolved::Missing(format!("Unknown key \"{key}\" in path"))),

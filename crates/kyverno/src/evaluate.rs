@@ -4,64 +4,63 @@ mod before;
 mod loops;
 pub(super) mod patterns;
 
-pub(super) use loops::Loop;
+pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, Operation, Program, Request, RuleId,
-};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Program, RuleId};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
-use super::conditions::Conditions;
-use super::context::{Context, Entry, Unresolved, overlaid};
-use super::manifests::Manifests;
-use super::matching::{Matcher, Overrides};
-use super::message::Message;
-use super::pod_security::{Exclusion, Profile};
-use super::source::Action;
+use super::conditions::ConditionSet;
+use super::context::{CompiledContextEntry, Unresolved, VariableContext, overlaid};
+use super::manifests::ManifestCheck;
+use super::matching::{MatchExclude, Overrides};
+use super::message::RuleMessage;
+use super::pod_security::{CompiledExclusion, Profile};
+use super::source::FailureAction;
 use super::trace;
 use kubewright_dialect_kit::notes::Notes;
 use patterns::{AnyPattern, OnePattern};
 
 /// A compiled rule.
-pub(super) struct Judge {
+pub(super) struct ValidateRule {
     pub(super) id: Arc<RuleId>,
     /// Where everything in it stands.
     pub(super) document: Arc<Document>,
-    pub(super) matcher: Matcher,
-    pub(super) body: Body,
-    pub(super) message: Message,
-    pub(super) exceptions: Vec<Exception>,
-    pub(super) actions: Actions,
+    pub(super) matcher: MatchExclude,
+    pub(super) body: RuleBody,
+    pub(super) message: RuleMessage,
+    pub(super) exceptions: Vec<CompiledException>,
+    pub(super) actions: FailureActions,
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
     /// What must hold before a request to a cluster is asked about at all.
-    pub(super) gate: Arc<cel::Conditions>,
+    pub(super) gate: Arc<cel::CelPreconditions>,
     /// Whether requests of Kyverno's own background controller are none of its business.
     pub(super) skips_background_requests: bool,
 }
 
 /// What is loaded, asked and checked: of a rule, or of one loop of it.
-pub(super) struct Body {
-    pub(super) entries: Vec<Entry>,
-    pub(super) preconditions: Option<Rooted<Conditions>>,
-    pub(super) check: Check,
+pub(super) struct RuleBody {
+    pub(super) entries: Vec<CompiledContextEntry>,
+    pub(super) preconditions: Option<Rooted<ConditionSet>>,
+    pub(super) check: ValidateCheck,
 }
 
 /// How a rule checks.
-pub(super) enum Check {
+pub(super) enum ValidateCheck {
     Pattern(OnePattern),
     AnyPattern(AnyPattern),
-    Deny(Option<Rooted<Conditions>>),
-    Foreach(Vec<Loop>),
+    Deny(Option<Rooted<ConditionSet>>),
+    Foreach(Vec<ForeachLoop>),
     /// Of the whole object, and then of elements.
     Both(Box<[Self; 2]>),
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
-    Manifests(Arc<Manifests>),
+    Manifests(Arc<ManifestCheck>),
     /// What cannot run, and why.
     Impossible(Text),
     /// Left to the program that the language comes from; here it is an error that refuses nobody.
@@ -75,32 +74,32 @@ pub(super) struct Rooted<T> {
 }
 
 /// What a violation leads to, and where.
-pub(super) struct Actions {
+pub(super) struct FailureActions {
     /// Of the rule, then of the policy.
     pub(super) overrides: [Overrides; 2],
-    pub(super) rule: Option<Action>,
-    pub(super) policy: Action,
+    pub(super) rule: Option<FailureAction>,
+    pub(super) policy: FailureAction,
 }
 
 /// An exception from the rule.
-pub(super) struct Exception {
+pub(super) struct CompiledException {
     pub(super) key: Text,
-    pub(super) matcher: Matcher,
-    pub(super) conditions: Option<Conditions>,
+    pub(super) matcher: MatchExclude,
+    pub(super) conditions: Option<ConditionSet>,
     /// What it excludes from the Pod Security Standards; without any, it excuses the whole rule.
-    pub(super) pod_security: Vec<Exclusion>,
+    pub(super) pod_security: Vec<CompiledExclusion>,
 }
 
 /// What is checked: the whole object, or an element of a loop.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
+struct CheckedObject<'a> {
     object: &'a Value,
     is_element: bool,
     /// How many loops it is in.
     nesting: usize,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> CheckedObject<'a> {
     /// Returns whether it is `element` that is checked.
     fn is_same_element(&self, element: &Value) -> bool {
         std::ptr::eq(self.object, element)
@@ -113,31 +112,31 @@ impl<'a> Subject<'a> {
 
 /// What came of a check.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum CheckVerdict {
     Pass(Text),
     Skip(Text),
     /// There is nothing to say.
     Nothing(Text),
-    Fail(Failure),
+    Fail(RuleViolation),
     Error(EvalError),
 }
 
 /// A violation.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct RuleViolation {
     pub(super) message: String,
     /// The message as its author wrote it, where it is not the rule's own.
     pub(super) template: Text,
     /// In what was checked, as far as it is known.
     pub(super) path: Vec<Step>,
-    pub(super) from: From,
+    pub(super) from: PathOrigin,
     /// In the document of the rule; empty when it is the whole rule.
     pub(super) at: Vec<Step>,
 }
 
 /// Where the path of a failure starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum PathOrigin {
     /// At the element of the loop, or at the object outside of loops.
     Element,
     /// At what the loop itself is about.
@@ -146,16 +145,22 @@ pub(super) enum From {
     Object,
 }
 
-impl Failure {
+impl RuleViolation {
     pub(super) fn new(message: String) -> Self {
-        Self { message, template: Text::default(), path: Vec::new(), from: From::Element, at: Vec::new() }
+        Self {
+            message,
+            template: Text::default(),
+            path: Vec::new(),
+            from: PathOrigin::Element,
+            at: Vec::new(),
+        }
     }
 }
 
-impl Program for Judge {
+impl Program for ValidateRule {
     fn message(&self) -> &str {
         match (&self.body.check, self.message.text()) {
-            (Check::Cel(check), "") => check.message(),
+            (ValidateCheck::Cel(check), "") => check.message(),
             (_, message) => message,
         }
     }
@@ -171,8 +176,8 @@ impl Program for Judge {
         let result = self.run(&subject, evaluation, &mut notes);
         kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
         let effect = match result {
-            Ran::Excepted(effect) => Ok(effect),
-            Ran::Checked(verdict) => self.effect(verdict, evaluation),
+            ValidateRun::Excepted(effect) => Ok(effect),
+            ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
         };
         effect.map_err(|error| self.tolerated(error, evaluation))
     }
@@ -186,22 +191,22 @@ impl Program for Judge {
     }
 }
 
-enum Ran {
+enum ValidateRun {
     Excepted(Effect),
-    Checked(Verdict),
+    Checked(CheckVerdict),
 }
 
-impl Judge {
+impl ValidateRule {
     /// Returns `error`, which lets the request pass where a violation would.
     fn tolerated(&self, error: EvalError, evaluation: &mut Evaluation<'_>) -> EvalError {
         let is_tolerated =
-            error.is_tolerated || matches!(self.actions.effective(evaluation), Ok(Action::Audit));
+            error.is_tolerated || matches!(self.actions.effective(evaluation), Ok(FailureAction::Audit));
         EvalError { is_tolerated, ..error }
     }
 
     fn is_about(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
-            return Ok(Applies::Outside("the background controller asks".into()));
+            return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
         let mut notes = Notes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
@@ -213,13 +218,13 @@ impl Judge {
         kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
-            Some(reason) => Applies::Outside(reason),
+            Some(reason) => Applies::OutOfScope(reason),
         })
     }
 
     /// Returns the object that is judged: the one of the request, with what the caller puts into it.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        let given = evaluation.world.given(&self.id, evaluation.request);
+        let given = evaluation.world.overrides(&self.id, evaluation.request);
         if given.is_empty() {
             return object.clone();
         }
@@ -237,37 +242,37 @@ impl Judge {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<bool, EvalError> {
-        let is_admission = !evaluation.request.uid.is_empty();
+        let is_admission = evaluation.request.is_admission();
         Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
     }
 
-    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> Ran {
+    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> ValidateRun {
         let excepted = match self.excepted(object, evaluation, notes) {
             Ok(excepted) => excepted,
-            Err(error) => return Ran::Checked(Verdict::Error(error)),
+            Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
         };
-        let mut context = Context::new(evaluation, object, &self.id);
+        let mut context = VariableContext::new(evaluation, object, &self.id);
         context.declare(&self.body.entries);
         match self.body.precondition(&mut context, notes) {
             Ok(None) => {}
-            Ok(Some(skip)) => return Ran::Checked(Verdict::Skip(skip)),
-            Err(error) => return Ran::Checked(Verdict::Error(error)),
+            Ok(Some(skip)) => return ValidateRun::Checked(CheckVerdict::Skip(skip)),
+            Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
         }
-        let exceptions = exceptions(&excepted, &mut context, notes);
+        let exceptions = matching_exceptions(&excepted, &mut context, notes);
         let ran = match &self.body.check {
             // It asks the world itself.
-            Check::Cel(cel) if exceptions.is_empty() => {
-                Ran::Checked(cel.check(&self.message.passed, object, evaluation, notes))
+            ValidateCheck::Cel(cel) if exceptions.is_empty() => {
+                ValidateRun::Checked(cel.check(&self.message.passed, object, evaluation, notes))
             }
             // What was signed badly before is not forgiven: nobody vouches for it.
-            Check::Manifests(manifests) if exceptions.is_empty() => {
-                return Ran::Checked(manifests.check(object, evaluation, notes));
+            ValidateCheck::Manifests(manifests) if exceptions.is_empty() => {
+                return ValidateRun::Checked(manifests.check(object, evaluation, notes));
             }
             _ => self.unless_excepted(object, &exceptions, &mut context, notes),
         };
         match ran {
-            Ran::Checked(verdict) => Ran::Checked(self.forgiven(verdict, evaluation, notes)),
-            excepted @ Ran::Excepted(_) => excepted,
+            ValidateRun::Checked(verdict) => ValidateRun::Checked(self.forgiven(verdict, evaluation, notes)),
+            excepted @ ValidateRun::Excepted(_) => excepted,
         }
     }
 
@@ -275,53 +280,66 @@ impl Judge {
     fn unless_excepted<'a>(
         &'a self,
         object: &Value,
-        exceptions: &[&Exception],
-        context: &mut Context<'a>,
+        exceptions: &[&CompiledException],
+        context: &mut VariableContext<'a>,
         notes: &mut Notes,
-    ) -> Ran {
-        let Check::PodSecurity(profile) = &self.body.check else {
+    ) -> ValidateRun {
+        let ValidateCheck::PodSecurity(profile) = &self.body.check else {
             if exceptions.is_empty() {
-                return Ran::Checked(self.check(&self.body.check, Subject::whole(object), context, notes));
+                return ValidateRun::Checked(self.check(
+                    &self.body.check,
+                    CheckedObject::whole(object),
+                    context,
+                    notes,
+                ));
             }
-            return skipped("rule is skipped due to policy exceptions", exceptions);
+            return skip_for_exceptions("rule is skipped due to policy exceptions", exceptions);
         };
         if context.is_deletion() {
-            return Ran::Checked(Verdict::Nothing("Pod Security is not checked on DELETE".into()));
+            return ValidateRun::Checked(CheckVerdict::Nothing(
+                "Pod Security is not checked on DELETE".into(),
+            ));
         }
         if let Some(whole) = exceptions.iter().find(|exception| exception.pod_security.is_empty()) {
-            return skipped("rule is skipped due to policy exception ", &[whole]);
+            return skip_for_exceptions("rule is skipped due to policy exception ", &[whole]);
         }
         let excused = exceptions.iter().flat_map(|exception| &exception.pod_security);
         match profile.check(object, &self.message, excused, context.budget(), notes) {
-            Some(verdict) => Ran::Checked(verdict),
-            None => skipped("rule is skipped due to policy exceptions ", exceptions),
+            Some(verdict) => ValidateRun::Checked(verdict),
+            None => skip_for_exceptions("rule is skipped due to policy exceptions ", exceptions),
         }
     }
 
     /// Checks what `subject` is about.
     fn check<'a>(
         &'a self,
-        check: &'a Check,
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
+        check: &'a ValidateCheck,
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         match check {
-            Check::Pattern(_) | Check::AnyPattern(_) if context.is_deletion() && !subject.is_element => {
-                Verdict::Nothing("patterns are not checked on DELETE".into())
+            ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_)
+                if context.is_deletion() && !subject.is_element =>
+            {
+                CheckVerdict::Nothing("patterns are not checked on DELETE".into())
             }
-            Check::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
-            Check::AnyPattern(patterns) => patterns.check(subject.object, &self.message, context, notes),
-            Check::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
-            Check::Foreach(loops) => self.loops(loops, subject, context, notes),
-            Check::Both(both) => self.both(both, subject, context, notes),
-            Check::Cel(_) => Verdict::Error(EvalError::new("CEL in a loop")),
+            ValidateCheck::Pattern(pattern) => pattern.check(subject.object, &self.message, context, notes),
+            ValidateCheck::AnyPattern(patterns) => {
+                patterns.check(subject.object, &self.message, context, notes)
+            }
+            ValidateCheck::Deny(conditions) => self.deny(conditions.as_ref(), context, notes),
+            ValidateCheck::Foreach(loops) => self.loops(loops, subject, context, notes),
+            ValidateCheck::Both(both) => self.both(both, subject, context, notes),
+            ValidateCheck::Cel(_) => CheckVerdict::Error(EvalError::new("CEL in a loop")),
             // Stands only where exceptions are asked first.
-            Check::PodSecurity(_) => Verdict::Nothing("Pod Security is checked on whole objects".into()),
-            Check::Manifests(_) => Verdict::Error(EvalError::new("manifests in a loop")),
-            Check::Impossible(reason) => Verdict::Error(EvalError::new(reason.as_str())),
-            Check::Foreign(reason) => {
-                Verdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
+            ValidateCheck::PodSecurity(_) => {
+                CheckVerdict::Nothing("Pod Security is checked on whole objects".into())
+            }
+            ValidateCheck::Manifests(_) => CheckVerdict::Error(EvalError::new("manifests in a loop")),
+            ValidateCheck::Impossible(reason) => CheckVerdict::Error(EvalError::new(reason.as_str())),
+            ValidateCheck::Foreign(reason) => {
+                CheckVerdict::Error(EvalError { is_tolerated: true, ..EvalError::new(reason.as_str()) })
             }
         }
     }
@@ -330,49 +348,52 @@ impl Judge {
     /// the other.
     fn both<'a>(
         &'a self,
-        [whole, loops]: &'a [Check; 2],
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
+        [whole, loops]: &'a [ValidateCheck; 2],
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let first = self.check(whole, subject, context, notes);
-        if matches!(first, Verdict::Fail(_) | Verdict::Error(_)) {
+        if matches!(first, CheckVerdict::Fail(_) | CheckVerdict::Error(_)) {
             return first;
         }
         match (first, self.check(loops, subject, context, notes)) {
-            (first @ (Verdict::Pass(_) | Verdict::Skip(_)), Verdict::Skip(_) | Verdict::Nothing(_)) => first,
+            (
+                first @ (CheckVerdict::Pass(_) | CheckVerdict::Skip(_)),
+                CheckVerdict::Skip(_) | CheckVerdict::Nothing(_),
+            ) => first,
             (_, second) => second,
         }
     }
 
     fn deny(
         &self,
-        conditions: Option<&Rooted<Conditions>>,
-        context: &mut Context<'_>,
+        conditions: Option<&Rooted<ConditionSet>>,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let Some(conditions) = conditions else {
-            return Verdict::Fail(Failure::new(self.message.denied(None, context)));
+            return CheckVerdict::Fail(RuleViolation::new(self.message.denied(None, context)));
         };
         let (mark, path) = (notes.mark(), &conditions.path);
         notes.open();
         let result = conditions.value.evaluate(context, notes);
-        notes.close(|| trace::conditions("deny", &result));
+        notes.close(|| trace::conditions_note("deny", &result));
         notes.rebase(mark, path);
         match result {
-            Err(unresolved) => Verdict::Error(failed("failed to check deny conditions", unresolved)),
-            Ok(verdict) if !verdict.holds => Verdict::Pass(self.message.passed.clone()),
+            Err(unresolved) => CheckVerdict::Error(step_error("failed to check deny conditions", unresolved)),
+            Ok(verdict) if !verdict.holds => CheckVerdict::Pass(self.message.passed.clone()),
             Ok(verdict) => {
                 let message = self.message.denied(Some(&verdict), context);
                 let template = self.message.written_with(&verdict);
                 let at = [path.as_slice(), verdict.at()].concat();
                 let looked_at = verdict.looked_at();
                 let from = match &looked_at {
-                    Some(found) if !found.is_element => From::Object,
-                    _ => From::Element,
+                    Some(found) if !found.is_element => PathOrigin::Object,
+                    _ => PathOrigin::Element,
                 };
                 let path = looked_at.map(|found| found.path).unwrap_or_default();
-                Verdict::Fail(Failure { message, template, path, from, at })
+                CheckVerdict::Fail(RuleViolation { message, template, path, from, at })
             }
         }
     }
@@ -383,7 +404,7 @@ impl Judge {
         object: &Value,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Vec<&Exception>, EvalError> {
+    ) -> Result<Vec<&CompiledException>, EvalError> {
         let operation = evaluation.request.operation;
         let mut found = Vec::new();
         if is_guarded(evaluation.request) {
@@ -393,7 +414,7 @@ impl Judge {
             notes.open();
             let reason = exception.matcher.matches(object, operation, evaluation, notes);
             let is_about = matches!(reason, Ok(None));
-            notes.close(|| trace::exception(&exception.key, is_about));
+            notes.close(|| trace::exception_note(&exception.key, is_about));
             reason?;
             if is_about {
                 found.push(exception);
@@ -402,15 +423,15 @@ impl Judge {
         Ok(found)
     }
 
-    fn effect(&self, verdict: Verdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
+    fn effect(&self, verdict: CheckVerdict, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
         Ok(match verdict {
-            Verdict::Pass(message) => Effect::Pass(message),
-            Verdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
-            Verdict::Nothing(reason) => Effect::Nothing(reason),
-            Verdict::Error(error) => return Err(error),
-            Verdict::Fail(Failure { message, template, path, at, .. }) => {
+            CheckVerdict::Pass(message) => Effect::Pass(message),
+            CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
+            CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
+            CheckVerdict::Error(error) => return Err(error),
+            CheckVerdict::Fail(RuleViolation { message, template, path, at, .. }) => {
                 let template = if template.is_empty() { self.message.text().into() } else { template };
-                let is_refusal = self.actions.effective(evaluation)? == Action::Enforce;
+                let is_refusal = self.actions.effective(evaluation)? == FailureAction::Enforce;
                 let location = (!at.is_empty()).then(|| self.document.locate(&at));
                 match self.is_scored {
                     true => Effect::Fail { message, template, path, denial: None, is_refusal, location },
@@ -421,16 +442,21 @@ impl Judge {
     }
 }
 
-impl Body {
+impl RuleBody {
     /// Returns nothing when the preconditions are met, otherwise why the rule is skipped.
-    fn precondition(&self, context: &mut Context<'_>, notes: &mut Notes) -> Result<Option<Text>, EvalError> {
+    fn precondition(
+        &self,
+        context: &mut VariableContext<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Text>, EvalError> {
         let Some(conditions) = &self.preconditions else { return Ok(None) };
         let mark = notes.mark();
         notes.open();
         let result = conditions.value.evaluate(context, notes);
-        notes.close(|| trace::conditions("preconditions", &result));
+        notes.close(|| trace::conditions_note("preconditions", &result));
         notes.rebase(mark, &conditions.path);
-        let verdict = result.map_err(|unresolved| failed("failed to evaluate preconditions", unresolved))?;
+        let verdict =
+            result.map_err(|unresolved| step_error("failed to evaluate preconditions", unresolved))?;
         Ok(match (verdict.holds, verdict.text().as_str()) {
             (true, _) => None,
             (false, "") => Some("preconditions not met".into()),
@@ -446,37 +472,37 @@ impl Body {
     }
 }
 
-impl Check {
+impl ValidateCheck {
     fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
         match self {
-            Check::Both(both) => both.iter().for_each(|one| one.branches(into)),
-            Check::Pattern(pattern) => into.extend(pattern.branches()),
-            Check::AnyPattern(patterns) => into.extend(patterns.branches()),
-            Check::Deny(Some(conditions)) => into.extend(conditions.branches()),
-            Check::Foreach(loops) => {
+            ValidateCheck::Both(both) => both.iter().for_each(|one| one.branches(into)),
+            ValidateCheck::Pattern(pattern) => into.extend(pattern.branches()),
+            ValidateCheck::AnyPattern(patterns) => into.extend(patterns.branches()),
+            ValidateCheck::Deny(Some(conditions)) => into.extend(conditions.branches()),
+            ValidateCheck::Foreach(loops) => {
                 for (i, one) in loops.iter().enumerate() {
                     into.push((format!("foreach[{i}]"), one.path.clone()));
                     one.body.branches(into);
                 }
             }
-            Check::Cel(cel) => into.extend(cel.branches()),
-            Check::PodSecurity(profile) => into.extend(profile.branches()),
-            Check::Manifests(manifests) => into.extend(manifests.branches()),
-            Check::Deny(None) | Check::Impossible(_) | Check::Foreign(_) => {}
+            ValidateCheck::Cel(cel) => into.extend(cel.branches()),
+            ValidateCheck::PodSecurity(profile) => into.extend(profile.branches()),
+            ValidateCheck::Manifests(manifests) => into.extend(manifests.branches()),
+            ValidateCheck::Deny(None) | ValidateCheck::Impossible(_) | ValidateCheck::Foreign(_) => {}
         }
     }
 }
 
-impl Rooted<Conditions> {
+impl Rooted<ConditionSet> {
     fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let below = |path: Vec<Step>| self.path.iter().cloned().chain(path).collect();
         self.value.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
     }
 }
 
-impl Actions {
+impl FailureActions {
     /// Returns what a violation of the request's object leads to.
-    fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<Action, EvalError> {
+    fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<FailureAction, EvalError> {
         let [of_rule, of_policy] = &self.overrides;
         if let Some(action) = of_rule.action(evaluation)? {
             return Ok(action);
@@ -489,11 +515,11 @@ impl Actions {
 }
 
 /// Returns the exceptions whose conditions hold. One that cannot be answered makes no exception.
-fn exceptions<'e>(
-    about: &[&'e Exception],
-    context: &mut Context<'_>,
+fn matching_exceptions<'e>(
+    about: &[&'e CompiledException],
+    context: &mut VariableContext<'_>,
     notes: &mut Notes,
-) -> Vec<&'e Exception> {
+) -> Vec<&'e CompiledException> {
     let mut found = Vec::new();
     for exception in about {
         let is_met = match &exception.conditions {
@@ -508,14 +534,14 @@ fn exceptions<'e>(
 }
 
 /// Returns that `exceptions` are why the rule is skipped.
-fn skipped(because: &str, exceptions: &[&Exception]) -> Ran {
+fn skip_for_exceptions(because: &str, exceptions: &[&CompiledException]) -> ValidateRun {
     let exceptions: Vec<Text> = exceptions.iter().map(|exception| exception.key.clone()).collect();
     let message = format!("{because}{}", exceptions.join(", "));
-    Ran::Excepted(Effect::Skip { message: message.into(), exceptions })
+    ValidateRun::Excepted(Effect::Skip { message: message.into(), exceptions })
 }
 
 /// Returns the error of a step that could not be done because something is unresolved.
-fn failed(step: &str, unresolved: Unresolved) -> EvalError {
+fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
     match unresolved {
         Unresolved::Missing(message) => EvalError::new(format!("{step}: {message}")),
         Unresolved::Error(error) => EvalError { message: format!("{step}: {}", error.message), ..error },
@@ -524,10 +550,10 @@ fn failed(step: &str, unresolved: Unresolved) -> EvalError {
 
 /// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
 /// that there are no exceptions.
-fn is_guarded(request: &Request) -> bool {
+fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
-    !request.uid.is_empty() && GROUPS.contains(&request.kind.group.as_str())
+    request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
 /// Returns whether it is the controller that carries out what other policies want.

@@ -6,14 +6,14 @@ use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Value};
 
 /// Returns what `%v` prints.
-pub(super) fn value(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
+pub(super) fn format_go_value(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = String::new();
-    print(value, &mut out, budget)?;
+    write_go_value(value, &mut out, budget)?;
     Ok(out)
 }
 
 /// Returns what `%T` prints.
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(super) fn go_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
@@ -24,7 +24,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-fn print(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Exhausted> {
+fn write_go_value(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Exhausted> {
     budget.step(1)?;
     let start = out.len();
     match value {
@@ -37,7 +37,7 @@ fn print(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Exh
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 out.push_str(if index > 0 { " " } else { "" });
-                print(item, out, budget)?;
+                write_go_value(item, out, budget)?;
             }
             out.push(']');
             budget.leave();
@@ -51,7 +51,7 @@ fn print(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Exh
                 out.push_str(key);
                 out.push(':');
                 budget.produce(key.len())?;
-                print(item, out, budget)?;
+                write_go_value(item, out, budget)?;
             }
             out.push(']');
             budget.leave();

@@ -10,17 +10,17 @@ use super::context::Unresolved;
 const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// Returns the images of `object`, or nothing when it has none.
-pub(super) fn of(object: &Value, budget: &mut Budget) -> Result<Option<Value>, Unresolved> {
+pub(super) fn images_of_object(object: &Value, budget: &mut Budget) -> Result<Option<Value>, Unresolved> {
     let Some(keys) = pod_keys(object.get("kind").and_then(Value::as_str).unwrap_or_default()) else {
         return Ok(None);
     };
-    let Some(spec) = follow(object, keys)? else { return Ok(None) };
+    let Some(spec) = follow_image_keys(object, keys)? else { return Ok(None) };
     let mut images = Map::new();
     for list in LISTS {
         let pointer = format!("/{}/{list}", keys.join("/"));
         let mut found = Map::new();
         if let Some(containers) = spec.get(list) {
-            collect(containers, &pointer, &mut found, budget)?;
+            collect_images(containers, &pointer, &mut found, budget)?;
         }
         if !found.is_empty() {
             images.insert(list.into(), found.into());
@@ -41,12 +41,12 @@ fn pod_keys(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-fn follow<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unresolved> {
+fn follow_image_keys<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unresolved> {
     let mut value = object;
     for key in keys {
         match value.get(key) {
             None | Some(Value::Null) => return Ok(None),
-            Some(next) if next.as_object().is_none() => return Err(error("invalid image config")),
+            Some(next) if next.as_object().is_none() => return Err(image_error("invalid image config")),
             Some(next) => value = next,
         }
     }
@@ -55,7 +55,7 @@ fn follow<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unr
 
 /// Adds the images of a list of containers. What can be no container or image is an error, so that nobody hides an
 /// image by writing it in another form.
-fn collect(
+fn collect_images(
     containers: &Value,
     pointer: &str,
     found: &mut Map,
@@ -67,35 +67,35 @@ fn collect(
             items.iter().enumerate().map(|(i, item)| (format!("{pointer}/{i}"), item)).collect()
         }
         Value::Object(map) => map.iter().map(|(key, item)| (format!("{pointer}/{key}"), item)).collect(),
-        _ => return Err(error("invalid image config")),
+        _ => return Err(image_error("invalid image config")),
     };
     for (pointer, container) in named {
         budget.step(1)?;
         let container = match container {
             Value::Null => continue,
             Value::Object(container) => container,
-            _ => return Err(error("invalid image config")),
+            _ => return Err(image_error("invalid image config")),
         };
-        let Some(Value::String(name)) = container.get("name") else { return Err(error("invalid key")) };
+        let Some(Value::String(name)) = container.get("name") else { return Err(image_error("invalid key")) };
         let image = match container.get("image") {
             None | Some(Value::Null) => continue,
             Some(Value::String(image)) => image,
-            Some(_) => return Err(error("invalid image config")),
+            Some(_) => return Err(image_error("invalid image config")),
         };
         if !image.trim().is_empty() {
             budget.produce(image.len().saturating_mul(4))?;
             let reference = Reference::parse(image).map_err(|bad| bad_image(image, bad))?;
             // Of two containers with one name neither hides the other.
             let key = if found.contains_key(name) { pointer.as_str().into() } else { name.clone() };
-            if found.insert(key, described(&reference, &pointer)).is_some() {
-                return Err(error("invalid key"));
+            if found.insert(key, image_as_value(&reference, &pointer)).is_some() {
+                return Err(image_error("invalid key"));
             }
         }
     }
     Ok(())
 }
 
-fn described(reference: &Reference, pointer: &str) -> Value {
+fn image_as_value(reference: &Reference, pointer: &str) -> Value {
     let repository = reference.repository();
     let (mut registry, mut path) = (reference.registry.as_str(), reference.path.as_str());
     // A host name cannot have an underscore; it is shown as the registry all the same.
@@ -127,11 +127,11 @@ fn described(reference: &Reference, pointer: &str) -> Value {
 
 fn bad_image(image: &str, bad: ReferenceError) -> Unresolved {
     let full = with_registry(image);
-    error(format!(
+    image_error(format!(
         "invalid image '{image}' (bad image: {full}, defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true: {bad})"
     ))
 }
 
-fn error(message: impl Into<String>) -> Unresolved {
+fn image_error(message: impl Into<String>) -> Unresolved {
     Unresolved::Error(EvalError::new(message))
 }

@@ -2,11 +2,6 @@
 //!
 //! How this differs from Kyverno 1.19, and why, is in `docs/dialects/kyverno.md`.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 pub mod autogen;
 mod cel;
 mod check;
@@ -31,7 +26,7 @@ pub mod template;
 mod trace;
 
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, InCluster, RuleId};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
 use kubewright_jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -45,7 +40,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 pub struct Kyverno {
     functions: Functions,
     cel: Environments,
-    exceptions: Vec<source::Exception>,
+    exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
 }
 
@@ -53,7 +48,7 @@ pub struct Kyverno {
 ///
 /// The policy was read from the document.
 pub type AdmissionPolicyWriter =
-    fn(&Document, source::Policy, &[source::Exception], &Functions) -> Result<[Value; 2], String>;
+    fn(&Document, source::PolicySource, &[source::ExceptionSource], &Functions) -> Result<[Value; 2], String>;
 
 impl Kyverno {
     /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
@@ -90,15 +85,15 @@ impl Dialect for Kyverno {
         is_policy(document)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         field(document, "kind") == "ClusterPolicy" && document.value.at(&["spec", "rules"]).is_some()
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        compile::compile(self, document)
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
+        compile::compile_policy(self, document)
     }
 
-    fn in_cluster(&self) -> Option<&dyn InCluster> {
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
         Some(self)
     }
 
@@ -120,12 +115,12 @@ pub fn is_exception(document: &Document) -> bool {
 pub fn read_policy(
     document: &Document,
     exceptions: &[Document],
-) -> Option<(source::Policy, Vec<source::Exception>)> {
+) -> Option<(source::PolicySource, Vec<source::ExceptionSource>)> {
     if !is_policy(document) {
         return None;
     }
-    let mut policy = source::read(document).0?;
-    check::check(document, &mut policy);
+    let mut policy = source::read_policy_document(document).0?;
+    check::check_policy(document, &mut policy);
     // There may be as many exceptions as policies, and only a few are for one of them.
     let key = policy.key();
     let is_named = |entry: &Value| entry.get("policyName").and_then(Value::as_str) == Some(key.as_str());
@@ -143,7 +138,7 @@ fn is_policy(document: &Document) -> bool {
 }
 
 /// Reads an exception. One with an error excuses nothing.
-fn exception(document: &Document) -> (Option<source::Exception>, Vec<Diagnostic>) {
+fn exception(document: &Document) -> (Option<source::ExceptionSource>, Vec<Diagnostic>) {
     let (exception, mut diagnostics) = source::read_exception(document);
     let exception = exception.filter(|exception| {
         let (wrong, is_usable) = check::check_exception(document, exception);
@@ -179,3 +174,8 @@ pub fn check_exceptions<'r>(
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

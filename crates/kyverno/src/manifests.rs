@@ -14,47 +14,46 @@ mod tar;
 
 pub(super) use key::{PublicKey, other as other_key};
 
-use kubewright_engine::{
-    EvalError, Evaluation, GroupVersionKind, ObjectName, Operation, TraceNode, Verdict as Seen,
-};
+use kubewright_engine::{EvalError, Evaluation, TraceNode, Verdict as Seen};
+use kubewright_k8s::{GroupVersionKind, ObjectName, Operation};
 use kubewright_value::{Budget, Step, Text, Value};
 
-use super::evaluate::{Failure, From, Verdict};
+use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::source;
 use attestor::{Set, Vote};
-use difference::Difference;
-use dry_run::DryRun;
+use difference::ManifestDifference;
+use dry_run::DryRunCheck;
 use ignored::Ignored;
 use kubewright_dialect_kit::notes::{Note, Notes};
-use message::{Message, Names, NoMessage};
+use message::{NoMessage, SignatureAnnotations, SignedMessage};
 
 /// What every error of such a rule starts with.
 const WRONG: &str = "error occurred during manifest verification";
 
 /// A compiled rule about signatures.
-pub(super) struct Manifests {
+pub(super) struct ManifestCheck {
     path: Vec<Step>,
-    names: Names,
+    names: SignatureAnnotations,
     sets: Vec<Set>,
     ignored: Vec<Ignored>,
-    dry_run: Option<DryRun>,
+    dry_run: Option<DryRunCheck>,
     is_in_repository: bool,
 }
 
 /// An object whose signatures are checked.
-struct Case<'c> {
+struct SignedObject<'c> {
     object: &'c Value,
-    content: Content,
+    content: SignedContent,
     signatures: Vec<&'c str>,
 }
 
 /// What an object says was signed.
-enum Content {
+enum SignedContent {
     Signed {
         /// What the signatures are of.
         text: Vec<u8>,
         /// How the object differs from it, where it may not.
-        differences: Vec<Difference>,
+        differences: Vec<ManifestDifference>,
     },
     /// Nothing, and why.
     Absent(String),
@@ -62,14 +61,14 @@ enum Content {
     Broken(String),
 }
 
-impl Manifests {
-    pub(super) fn compile(source: &source::manifests::Manifests) -> Self {
-        let names = Names::new(&source.domain);
+impl ManifestCheck {
+    pub(super) fn compile(source: &source::manifests::ManifestsSource) -> Self {
+        let names = SignatureAnnotations::new(&source.domain);
         Self {
             path: source.path.clone(),
             sets: source.attestors.iter().map(Set::compile).collect(),
             ignored: Ignored::all(&names, &source.ignore_fields),
-            dry_run: source.dry_run.as_ref().map(DryRun::compile),
+            dry_run: source.dry_run.as_ref().map(DryRunCheck::compile),
             is_in_repository: source.is_in_repository,
             names,
         }
@@ -81,17 +80,17 @@ impl Manifests {
         object: &Value,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         if evaluation.request.operation == Operation::Delete {
-            return Verdict::Nothing("signatures are not checked on DELETE".into());
+            return CheckVerdict::Nothing("signatures are not checked on DELETE".into());
         }
         if evaluation.request.is_dry_run {
-            return Verdict::Pass("allowed because of DryRun request".into());
+            return CheckVerdict::Pass("allowed because of DryRun request".into());
         }
         match self.verify(object, evaluation, notes) {
             Ok(verdict) => verdict,
             Err(error) => {
-                Verdict::Error(EvalError { message: format!("{WRONG}: {}", error.message), ..error })
+                CheckVerdict::Error(EvalError { message: format!("{WRONG}: {}", error.message), ..error })
             }
         }
     }
@@ -101,74 +100,81 @@ impl Manifests {
         object: &Value,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Verdict, EvalError> {
+    ) -> Result<CheckVerdict, EvalError> {
         let content = self.content(object, evaluation)?;
         self.tell(&content, notes);
         let signatures = message::signatures(object, &self.names);
-        let case = Case { object, content, signatures };
+        let case = SignedObject { object, content, signatures };
         let mut reasons = Vec::new();
         for (i, set) in self.sets.iter().enumerate() {
             match set.vote(&case, &format!(".attestors[{i}]"), evaluation, notes)? {
                 Vote::For(reason) => reasons.push(reason),
-                Vote::Against(message) => return Ok(Verdict::Fail(self.failure(message, &case))),
+                Vote::Against(message) => return Ok(CheckVerdict::Fail(self.failure(message, &case))),
             }
         }
         if reasons.is_empty() {
             return Err(EvalError::new("the rule names no attestor"));
         }
-        Ok(Verdict::Pass(format!("verified manifest signatures; {}", reasons.join(",")).into()))
+        Ok(CheckVerdict::Pass(format!("verified manifest signatures; {}", reasons.join(",")).into()))
     }
 
-    fn failure(&self, message: String, case: &Case<'_>) -> Failure {
+    fn failure(&self, message: String, case: &SignedObject<'_>) -> RuleViolation {
         let first = match &case.content {
-            Content::Signed { differences, .. } => differences.first(),
+            SignedContent::Signed { differences, .. } => differences.first(),
             _ => None,
         };
-        let path = first.map(|difference| steps(case.object, &difference.key)).unwrap_or_default();
-        Failure { path, from: From::Object, at: self.path.clone(), ..Failure::new(message) }
+        let path =
+            first.map(|difference| dotted_path_steps(case.object, &difference.key)).unwrap_or_default();
+        RuleViolation { path, from: PathOrigin::Object, at: self.path.clone(), ..RuleViolation::new(message) }
     }
 
-    fn content(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Content, EvalError> {
+    fn content(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<SignedContent, EvalError> {
         const NONE: &str = "YAML manifest not found for this resource";
         let annotations = object.at(&["metadata", "annotations"]);
         if self.is_in_repository || annotations.is_some_and(|map| map.get(&self.names.bundle).is_some()) {
-            return Ok(Content::Broken(format!("{NONE}: it is in an image, which is out of reach offline")));
+            return Ok(SignedContent::Broken(format!(
+                "{NONE}: it is in an image, which is out of reach offline"
+            )));
         }
-        let message = match Message::of(object, &self.names, evaluation.budget) {
+        let message = match SignedMessage::of(object, &self.names, evaluation.budget) {
             Ok(message) => message,
-            Err(NoMessage::Absent) => return Ok(Content::Absent(format!("{NONE}: message not found"))),
-            Err(NoMessage::Broken(problem)) => return Ok(Content::Broken(format!("{NONE}: {problem}"))),
+            Err(NoMessage::Absent) => return Ok(SignedContent::Absent(format!("{NONE}: message not found"))),
+            Err(NoMessage::Broken(problem)) => {
+                return Ok(SignedContent::Broken(format!("{NONE}: {problem}")));
+            }
             Err(NoMessage::Limit(error)) => return Err(error),
         };
         let candidates = candidates(&message.objects, object, evaluation.budget)?;
         let ignored = Ignored::of(&self.ignored, object);
-        let mut closest: Option<Vec<Difference>> = None;
+        let mut closest: Option<Vec<ManifestDifference>> = None;
         for candidate in candidates {
-            let mut found = difference::differences(candidate, object, &ignored, evaluation.budget)?;
+            let mut found = difference::manifest_differences(candidate, object, &ignored, evaluation.budget)?;
             if let (false, Some(dry_run)) = (found.is_empty(), &self.dry_run)
                 && let Some(stored) = dry_run.ask(candidate, object, evaluation)?
             {
-                found = difference::differences(&stored, object, &ignored, evaluation.budget)?;
+                found = difference::manifest_differences(&stored, object, &ignored, evaluation.budget)?;
             }
             if closest.as_ref().is_none_or(|closest| found.len() < closest.len()) {
                 closest = Some(found);
             }
         }
         Ok(match closest {
-            Some(differences) => Content::Signed { text: message.signed, differences },
-            None => Content::Absent(format!("{NONE}: failed to find a YAML manifest in the gzipped message")),
+            Some(differences) => SignedContent::Signed { text: message.signed, differences },
+            None => SignedContent::Absent(format!(
+                "{NONE}: failed to find a YAML manifest in the gzipped message"
+            )),
         })
     }
 
-    fn tell(&self, content: &Content, notes: &mut Notes) {
+    fn tell(&self, content: &SignedContent, notes: &mut Notes) {
         notes.say(|| {
             let (found, verdict, children) = match content {
-                Content::Signed { differences, .. } => {
+                SignedContent::Signed { differences, .. } => {
                     let seen = if differences.is_empty() { Seen::Yes } else { Seen::No };
-                    (String::new(), seen, differences.iter().take(20).map(Difference::note).collect())
+                    (String::new(), seen, differences.iter().take(20).map(ManifestDifference::note).collect())
                 }
-                Content::Absent(problem) => (problem.clone(), Seen::No, Vec::new()),
-                Content::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
+                SignedContent::Absent(problem) => (problem.clone(), Seen::No, Vec::new()),
+                SignedContent::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
             };
             let what = "the object is as it was signed".to_owned();
             Note { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
@@ -183,7 +189,7 @@ impl Manifests {
     }
 }
 
-impl Difference {
+impl ManifestDifference {
     fn note(&self) -> Note {
         let show =
             |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), TraceNode::show);
@@ -219,7 +225,7 @@ fn candidates<'s>(
 }
 
 /// Returns the steps of a path with dots. Keys may have dots too, so the object says where one ends.
-fn steps(object: &Value, key: &str) -> Vec<Step> {
+fn dotted_path_steps(object: &Value, key: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut at, mut rest) = (object, key);
     while !rest.is_empty() {

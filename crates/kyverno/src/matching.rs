@@ -7,29 +7,28 @@ mod clause;
 pub mod kind;
 mod overrides;
 
-use kubewright_engine::{
-    EvalError, Evaluation, KindScope, NamespaceScope, Operation, Operations, Scope, Verdict,
-};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope, Verdict};
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Step, Text, Value};
 
 use super::source::{self, Match};
-use clause::{Asked, Clause, Test, namespace_of};
+use clause::{Clause, ClauseInput, ClauseTest, matched_namespace};
 use kubewright_dialect_kit::notes::{Note, Notes};
 pub(super) use overrides::Overrides;
 
 /// The compiled `match` and `exclude` of a rule, or the `match` of an exception.
 #[derive(Debug, Clone)]
-pub(super) struct Matcher {
-    matching: Side,
-    exclude: Option<Side>,
+pub(super) struct MatchExclude {
+    matching: MatchBlock,
+    exclude: Option<MatchBlock>,
     /// The namespace of a Policy, which is about no other.
     home: Option<Text>,
 }
 
 #[derive(Debug, Clone)]
-struct Side {
-    mode: Mode,
-    entries: Vec<Entry>,
+struct MatchBlock {
+    mode: MatchMode,
+    entries: Vec<MatchEntry>,
     /// Whether what is said about users is left out while nobody knows who asks.
     is_lenient: bool,
     what: &'static str,
@@ -37,13 +36,13 @@ struct Side {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum MatchMode {
     Any,
     All,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct MatchEntry {
     clauses: Vec<Clause>,
     /// Whether something is said about objects.
     has_resources: bool,
@@ -62,20 +61,20 @@ struct Entry {
 #[derive(Clone, Copy)]
 enum Fit<'m> {
     /// This entry fits, or all of them and this last.
-    Yes(&'m Entry),
+    Yes(&'m MatchEntry),
     /// None fits, and here is why.
     No(&'static str),
 }
 
 /// Why it could not be compared; small, as it is handed up through every match.
-type Failure = Box<EvalError>;
+type MatchError = Box<EvalError>;
 
-impl Matcher {
+impl MatchExclude {
     /// Returns the matcher of a rule. `home` is the namespace of a Policy.
     pub(super) fn compile(matching: &Match, exclude: Option<&Match>, home: Option<&Text>) -> Self {
-        let exclude = exclude.map(|exclude| Side::compile(exclude, "exclude", false));
+        let exclude = exclude.map(|exclude| MatchBlock::compile(exclude, "exclude", false));
         Self {
-            matching: Side::compile(matching, "match", true),
+            matching: MatchBlock::compile(matching, "match", true),
             exclude: exclude.filter(|exclude| !exclude.is_empty()),
             home: home.cloned(),
         }
@@ -83,7 +82,7 @@ impl Matcher {
 
     /// Returns the matcher of an exception. An exception for some users is for nobody while it is not known who asks.
     pub(super) fn of_exception(matching: &Match) -> Self {
-        Self { matching: Side::compile(matching, "match", false), exclude: None, home: None }
+        Self { matching: MatchBlock::compile(matching, "match", false), exclude: None, home: None }
     }
 
     /// Returns nothing when the rule is about `object`, and otherwise why it is not.
@@ -100,11 +99,11 @@ impl Matcher {
         notes: &mut Notes,
     ) -> Result<Option<Text>, EvalError> {
         if let Some(home) = &self.home
-            && home != namespace_of(evaluation.request)
+            && home != matched_namespace(evaluation.request)
         {
             return Ok(Some(Text::new_static("it is about the namespace of its policy only")));
         }
-        let asked = Asked { object, operation };
+        let asked = ClauseInput { object, operation };
         if let Fit::No(reason) = self.matching.compare(asked, evaluation, notes).map_err(|error| *error)? {
             return Ok(Some(Text::new_static(reason)));
         }
@@ -132,23 +131,26 @@ impl Matcher {
     }
 }
 
-impl Side {
+impl MatchBlock {
     fn compile(written: &Match, what: &'static str, is_lenient: bool) -> Self {
-        let named = |list: &[source::Filter], mode: &str| {
-            let entry = |(place, filter)| Entry::compile(filter, format!("{mode}[{place}]"), what);
+        let named = |list: &[source::ResourceFilter], mode: &str| {
+            let entry = |(place, filter)| MatchEntry::compile(filter, format!("{mode}[{place}]"), what);
             list.iter().enumerate().map(entry).collect()
         };
         let (mode, entries) = match (written.any.as_slice(), written.all.as_slice()) {
             ([], []) => {
                 let flat = written.flat.iter();
-                (Mode::All, flat.map(|filter| Entry::compile(filter, String::new(), what)).collect())
+                (
+                    MatchMode::All,
+                    flat.map(|filter| MatchEntry::compile(filter, String::new(), what)).collect(),
+                )
             }
-            ([], all) => (Mode::All, named(all, "all")),
-            (any, _) => (Mode::Any, named(any, "any")),
+            ([], all) => (MatchMode::All, named(all, "all")),
+            (any, _) => (MatchMode::Any, named(any, "any")),
         };
-        let entries: Vec<Entry> = entries;
-        let has_resources = mode == Mode::All && entries.iter().any(|entry| entry.has_resources);
-        let entries = entries.into_iter().map(|entry| Entry {
+        let entries: Vec<MatchEntry> = entries;
+        let has_resources = mode == MatchMode::All && entries.iter().any(|entry| entry.has_resources);
+        let entries = entries.into_iter().map(|entry| MatchEntry {
             is_for_users_of_others: has_resources && !entry.has_resources && entry.has_users,
             ..entry
         });
@@ -161,38 +163,38 @@ impl Side {
 
     fn compare(
         &self,
-        asked: Asked<'_>,
+        asked: ClauseInput<'_>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, Failure> {
+    ) -> Result<Fit<'_>, MatchError> {
         if !notes.is_on() {
             return self.compare_entries(asked, evaluation, notes);
         }
         notes.open();
         let fit = self.compare_entries(asked, evaluation, notes);
-        notes.close(|| note(self.what.to_owned(), verdict(&fit), &self.path));
+        notes.close(|| match_note(self.what.to_owned(), match_verdict(&fit), &self.path));
         fit
     }
 
     fn compare_entries(
         &self,
-        asked: Asked<'_>,
+        asked: ClauseInput<'_>,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, Failure> {
+    ) -> Result<Fit<'_>, MatchError> {
         let mut fit = Fit::No("its match is empty");
         let mut entries = self.entries.iter();
         for entry in entries.by_ref() {
             fit = entry.compare(asked, self.is_lenient, evaluation, notes)?;
-            if matches!(fit, Fit::Yes(_)) == (self.mode == Mode::Any) {
+            if matches!(fit, Fit::Yes(_)) == (self.mode == MatchMode::Any) {
                 break;
             }
         }
         for entry in entries {
-            notes.say(|| note(entry.what.clone(), Verdict::NotLooked, &entry.path));
+            notes.say(|| match_note(entry.what.clone(), Verdict::NotLooked, &entry.path));
         }
         Ok(match fit {
-            Fit::No(_) if self.mode == Mode::Any && self.entries.len() > 1 => {
+            Fit::No(_) if self.mode == MatchMode::Any && self.entries.len() > 1 => {
                 Fit::No("it is about other objects")
             }
             fit => fit,
@@ -200,16 +202,18 @@ impl Side {
     }
 
     fn kinds(&self) -> KindScope {
-        let exact = |test: &Test| match test {
-            Test::Kinds(kinds) => Some(kinds.iter().map(|kind| kind.only_kind().map(Text::from)).collect()),
+        let exact = |test: &ClauseTest| match test {
+            ClauseTest::Kinds(kinds) => {
+                Some(kinds.iter().map(|kind| kind.only_kind().map(Text::from)).collect())
+            }
             _ => None,
         };
         self.names(exact).map_or(KindScope::Any, KindScope::Named)
     }
 
     fn namespaces(&self) -> NamespaceScope {
-        let exact = |test: &Test| match test {
-            Test::Namespaces(names) => {
+        let exact = |test: &ClauseTest| match test {
+            ClauseTest::Namespaces(names) => {
                 Some(names.iter().map(|name| name.as_exact().map(Text::from)).collect())
             }
             _ => None,
@@ -219,11 +223,11 @@ impl Side {
 
     /// Returns the names that the entries admit together; nothing when they admit any. `exact` says whether a test is
     /// about such names at all, and which it admits, unless it admits more than names.
-    fn names(&self, exact: impl Fn(&Test) -> Option<Option<Vec<Text>>>) -> Option<Vec<Text>> {
-        let of = |entry: &Entry| entry.clauses.iter().find_map(|clause| exact(&clause.test)).flatten();
+    fn names(&self, exact: impl Fn(&ClauseTest) -> Option<Option<Vec<Text>>>) -> Option<Vec<Text>> {
+        let of = |entry: &MatchEntry| entry.clauses.iter().find_map(|clause| exact(&clause.test)).flatten();
         let mut names: Vec<Text> = match self.mode {
-            Mode::Any => self.entries.iter().map(of).collect::<Option<Vec<_>>>()?.concat(),
-            Mode::All => self.entries.iter().find_map(of)?,
+            MatchMode::Any => self.entries.iter().map(of).collect::<Option<Vec<_>>>()?.concat(),
+            MatchMode::All => self.entries.iter().find_map(of)?,
         };
         names.sort();
         names.dedup();
@@ -231,25 +235,26 @@ impl Side {
     }
 
     fn operations(&self) -> Operations {
-        let of = |entry: &Entry| {
+        let of = |entry: &MatchEntry| {
             entry.clauses.iter().find_map(|clause| match clause.test {
-                Test::Operations(operations) => Some(operations),
+                ClauseTest::Operations(operations) => Some(operations),
                 _ => None,
             })
         };
         let admits = |operation: &Operation| {
-            let admits = |entry: &Entry| of(entry).is_none_or(|operations| operations.contains(*operation));
+            let admits =
+                |entry: &MatchEntry| of(entry).is_none_or(|operations| operations.contains(*operation));
             match self.mode {
-                Mode::Any => self.entries.iter().any(admits),
-                Mode::All => self.entries.iter().all(admits),
+                MatchMode::Any => self.entries.iter().any(admits),
+                MatchMode::All => self.entries.iter().all(admits),
             }
         };
         Operation::ALL.into_iter().filter(admits).collect()
     }
 }
 
-impl Entry {
-    fn compile(filter: &source::Filter, what: String, side: &str) -> Self {
+impl MatchEntry {
+    fn compile(filter: &source::ResourceFilter, what: String, side: &str) -> Self {
         let clauses = Clause::compile(filter);
         let excluded = match what.as_str() {
             "" => format!("excluded by `{side}`"),
@@ -268,27 +273,27 @@ impl Entry {
 
     fn compare(
         &self,
-        asked: Asked<'_>,
+        asked: ClauseInput<'_>,
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, Failure> {
+    ) -> Result<Fit<'_>, MatchError> {
         if self.what.is_empty() || !notes.is_on() {
             return self.compare_clauses(asked, is_lenient, evaluation, notes);
         }
         notes.open();
         let fit = self.compare_clauses(asked, is_lenient, evaluation, notes);
-        notes.close(|| note(self.what.clone(), verdict(&fit), &self.path));
+        notes.close(|| match_note(self.what.clone(), match_verdict(&fit), &self.path));
         fit
     }
 
     fn compare_clauses(
         &self,
-        asked: Asked<'_>,
+        asked: ClauseInput<'_>,
         is_lenient: bool,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Result<Fit<'_>, Failure> {
+    ) -> Result<Fit<'_>, MatchError> {
         let ignores_users = self.has_users && is_lenient && !evaluation.request.has_user();
         let has_rest = self.has_resources || (self.has_users && !ignores_users);
         let mut fit = match has_rest || self.is_for_users_of_others {
@@ -300,13 +305,13 @@ impl Entry {
                 if !notes.is_on() && matches!(fit, Fit::No(_)) {
                     break;
                 }
-                notes.say(|| note(clause.what.clone(), Verdict::NotLooked, &clause.path));
+                notes.say(|| match_note(clause.what.clone(), Verdict::NotLooked, &clause.path));
                 continue;
             }
             let holds = clause.holds(asked, evaluation);
             notes.say(|| Note {
                 found: clause.found(asked, evaluation),
-                ..note(clause.what.clone(), verdict_of(&holds), &clause.path)
+                ..match_note(clause.what.clone(), verdict_of(&holds), &clause.path)
             });
             if !holds.map_err(Box::new)? {
                 fit = Fit::No(clause.reason());
@@ -316,7 +321,7 @@ impl Entry {
     }
 }
 
-fn verdict(fit: &Result<Fit<'_>, Failure>) -> Verdict {
+fn match_verdict(fit: &Result<Fit<'_>, MatchError>) -> Verdict {
     match fit {
         Ok(Fit::Yes(_)) => Verdict::Yes,
         Ok(Fit::No(_)) => Verdict::No,
@@ -332,7 +337,7 @@ fn verdict_of(holds: &Result<bool, EvalError>) -> Verdict {
     }
 }
 
-fn note(what: String, verdict: Verdict, path: &[Step]) -> Note {
+fn match_note(what: String, verdict: Verdict, path: &[Step]) -> Note {
     Note {
         what,
         found: String::new(),

@@ -3,22 +3,22 @@
 use kubewright_value::Text;
 
 use super::conditions;
-use super::context::Context;
-use super::template::Template;
+use super::context::VariableContext;
+use super::template::VariableTemplate;
 
 /// The message of a rule.
-pub(super) struct Message {
+pub(super) struct RuleMessage {
     /// The rule's name.
     pub(super) rule: Text,
     /// What a rule that passes says.
     pub(super) passed: Text,
     /// As its author wrote it; may be empty.
     written: Text,
-    template: Template,
+    template: VariableTemplate,
 }
 
 /// What came of comparing an object with a pattern.
-pub(super) enum Outcome<'a> {
+pub(super) enum PatternOutcome<'a> {
     /// It differs at a path, for a reason that is told when there is nothing better to say.
     At { path: &'a str, reason: &'a str },
     /// It could not be compared.
@@ -27,8 +27,8 @@ pub(super) enum Outcome<'a> {
     Each(&'a [String]),
 }
 
-impl Message {
-    pub(super) fn new(rule: Text, written: Text, template: Template) -> Self {
+impl RuleMessage {
+    pub(super) fn new(rule: Text, written: Text, template: VariableTemplate) -> Self {
         let passed = format!("validation rule '{rule}' passed.").into();
         Self { rule, passed, written, template }
     }
@@ -40,20 +40,20 @@ impl Message {
 
     /// Returns the message as its author wrote it, with those of the conditions that denied; empty where it is the
     /// rule's own alone.
-    pub(super) fn written_with(&self, conditions: &conditions::Verdict<'_>) -> Text {
+    pub(super) fn written_with(&self, conditions: &conditions::ConditionVerdict<'_>) -> Text {
         match conditions.messages.is_empty() {
             true => Text::default(),
-            false => joined(&self.written, &conditions.text()).into(),
+            false => join_messages(&self.written, &conditions.text()).into(),
         }
     }
 
     /// Returns what is said about an object that violates a pattern.
-    pub(super) fn violated(&self, outcome: &Outcome<'_>, context: &mut Context<'_>) -> String {
+    pub(super) fn violated(&self, outcome: &PatternOutcome<'_>, context: &mut VariableContext<'_>) -> String {
         let rule = &self.rule;
         let what = match outcome {
-            Outcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
-            Outcome::Execution(error) => format!("rule {rule} execution error: {error}"),
-            Outcome::Each(failures) => failures.join(" "),
+            PatternOutcome::At { path, .. } => format!("rule {rule} failed at path {path}"),
+            PatternOutcome::Execution(error) => format!("rule {rule} execution error: {error}"),
+            PatternOutcome::Each(failures) => failures.join(" "),
         };
         if self.written.is_empty() {
             return format!("validation error: {what}");
@@ -63,8 +63,8 @@ impl Message {
             return format!("validation error: {text}{stop} {what}");
         }
         let reason = match outcome {
-            Outcome::At { reason, .. } | Outcome::Execution(reason) => reason,
-            Outcome::Each(_) => what.as_str(),
+            PatternOutcome::At { reason, .. } | PatternOutcome::Execution(reason) => reason,
+            PatternOutcome::Each(_) => what.as_str(),
         };
         format!("validation error: variables substitution error in rule {rule} execution error: {reason}")
     }
@@ -73,22 +73,22 @@ impl Message {
     /// that stands for nothing is said as it is written.
     pub(super) fn denied(
         &self,
-        conditions: Option<&conditions::Verdict<'_>>,
-        context: &mut Context<'_>,
+        conditions: Option<&conditions::ConditionVerdict<'_>>,
+        context: &mut VariableContext<'_>,
     ) -> String {
-        let written = conditions.map(conditions::Verdict::text).unwrap_or_default();
+        let written = conditions.map(conditions::ConditionVerdict::text).unwrap_or_default();
         if self.written.is_empty() && written.is_empty() {
             return format!("validation error: rule {} failed", self.rule);
         }
         let resolved = self.template.resolve_text(context).and_then(|text| {
             let of_conditions = conditions.map(|conditions| conditions.resolve(context)).transpose()?;
-            Ok(joined(&text, &of_conditions.unwrap_or_default()))
+            Ok(join_messages(&text, &of_conditions.unwrap_or_default()))
         });
-        resolved.unwrap_or_else(|_| joined(&self.written, &written))
+        resolved.unwrap_or_else(|_| join_messages(&self.written, &written))
     }
 }
 
-fn joined(message: &str, conditions: &str) -> String {
+fn join_messages(message: &str, conditions: &str) -> String {
     match (message, conditions) {
         (message, "") => message.to_owned(),
         ("", conditions) => conditions.to_owned(),

@@ -9,41 +9,42 @@ use kubewright_value::{Map, Text, Value};
 
 /// A value, perhaps made from several sources.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mixed {
+pub enum Tainted {
     /// All of it is the author's.
     Own(Value),
     /// None of it is.
     Foreign(Value),
     /// A text with parts of both.
-    Text(Vec<Part>),
+    Text(Vec<TaintedPart>),
     /// An array in which something is not the author's.
-    List(Vec<Mixed>),
+    List(Vec<Tainted>),
     /// An object in which something is not the author's; keys in the order in which they stand.
-    Map(Vec<(Vec<Part>, Mixed)>),
+    Map(Vec<(Vec<TaintedPart>, Tainted)>),
 }
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct TaintedPart {
     /// The text.
     pub text: Text,
     /// Whether the author wrote it, so that wildcards and operators in it count.
     pub is_own: bool,
 }
 
-impl Mixed {
+impl Tainted {
     /// Returns the value, whoever wrote it.
+    #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         match self {
             Self::Own(value) | Self::Foreign(value) => Cow::Borrowed(value),
-            Self::Text(parts) => Cow::Owned(Value::String(joined(parts))),
+            Self::Text(parts) => Cow::Owned(Value::String(join_parts(parts))),
             Self::List(items) => {
                 Cow::Owned(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()))
             }
             Self::Map(entries) => {
                 let mut map = Map::new();
                 for (key, value) in entries {
-                    map.insert(joined(key), value.plain().into_owned());
+                    map.insert(join_parts(key), value.plain().into_owned());
                 }
                 Cow::Owned(map.into())
             }
@@ -51,13 +52,14 @@ impl Mixed {
     }
 
     /// Returns the parts of a text; nothing for anything else.
-    pub fn parts(&self) -> Option<Cow<'_, [Part]>> {
+    #[must_use]
+    pub fn parts(&self) -> Option<Cow<'_, [TaintedPart]>> {
         match self {
             Self::Own(Value::String(text)) => {
-                Some(Cow::Owned(vec![Part { text: text.clone(), is_own: true }]))
+                Some(Cow::Owned(vec![TaintedPart { text: text.clone(), is_own: true }]))
             }
             Self::Foreign(Value::String(text)) => {
-                Some(Cow::Owned(vec![Part { text: text.clone(), is_own: false }]))
+                Some(Cow::Owned(vec![TaintedPart { text: text.clone(), is_own: false }]))
             }
             Self::Text(parts) => Some(Cow::Borrowed(parts)),
             _ => None,
@@ -66,7 +68,8 @@ impl Mixed {
 }
 
 /// Returns the whole text.
-pub fn joined(parts: &[Part]) -> Text {
+#[must_use]
+pub fn join_parts(parts: &[TaintedPart]) -> Text {
     match parts {
         [only] => only.text.clone(),
         parts => parts.iter().map(|part| part.text.as_str()).collect::<String>().into(),

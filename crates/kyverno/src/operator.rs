@@ -12,13 +12,13 @@ mod range;
 
 use kubewright_value::{Budget, Exhausted};
 
-use membership::{Meaning, Wanted};
-pub use operand::Operand;
-use operand::Shape;
+use membership::{Meaning, MembershipTest};
+pub use operand::ComparedOperand;
+use operand::OperandShape;
 
 /// How the key and the value of a condition are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub enum ConditionOperator {
     /// Both sides are equal.
     Equals,
     /// The sides are not equal.
@@ -36,14 +36,14 @@ pub enum Operator {
     /// No value of the key is among those of the value.
     AllNotIn,
     /// One side is larger.
-    Compare(Order),
+    Compare(OrderOperator),
     /// Deprecated.
-    CompareDuration(Order),
+    CompareDuration(OrderOperator),
 }
 
 /// Which side is to be larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum OrderOperator {
     /// The key is larger.
     GreaterThan,
     /// The key is larger, or both are equal.
@@ -55,29 +55,30 @@ pub enum Order {
 }
 
 /// Every operator by its name, in the order in which they are listed to a user.
-const NAMES: [(&str, Operator); 18] = [
-    ("Equals", Operator::Equals),
-    ("NotEquals", Operator::NotEquals),
-    ("AnyIn", Operator::AnyIn),
-    ("AllIn", Operator::AllIn),
-    ("AnyNotIn", Operator::AnyNotIn),
-    ("AllNotIn", Operator::AllNotIn),
-    ("GreaterThan", Operator::Compare(Order::GreaterThan)),
-    ("GreaterThanOrEquals", Operator::Compare(Order::GreaterThanOrEquals)),
-    ("LessThan", Operator::Compare(Order::LessThan)),
-    ("LessThanOrEquals", Operator::Compare(Order::LessThanOrEquals)),
-    ("In", Operator::In),
-    ("NotIn", Operator::NotIn),
-    ("DurationGreaterThan", Operator::CompareDuration(Order::GreaterThan)),
-    ("DurationGreaterThanOrEquals", Operator::CompareDuration(Order::GreaterThanOrEquals)),
-    ("DurationLessThan", Operator::CompareDuration(Order::LessThan)),
-    ("DurationLessThanOrEquals", Operator::CompareDuration(Order::LessThanOrEquals)),
-    ("Equal", Operator::Equals),
-    ("NotEqual", Operator::NotEquals),
+const NAMES: [(&str, ConditionOperator); 18] = [
+    ("Equals", ConditionOperator::Equals),
+    ("NotEquals", ConditionOperator::NotEquals),
+    ("AnyIn", ConditionOperator::AnyIn),
+    ("AllIn", ConditionOperator::AllIn),
+    ("AnyNotIn", ConditionOperator::AnyNotIn),
+    ("AllNotIn", ConditionOperator::AllNotIn),
+    ("GreaterThan", ConditionOperator::Compare(OrderOperator::GreaterThan)),
+    ("GreaterThanOrEquals", ConditionOperator::Compare(OrderOperator::GreaterThanOrEquals)),
+    ("LessThan", ConditionOperator::Compare(OrderOperator::LessThan)),
+    ("LessThanOrEquals", ConditionOperator::Compare(OrderOperator::LessThanOrEquals)),
+    ("In", ConditionOperator::In),
+    ("NotIn", ConditionOperator::NotIn),
+    ("DurationGreaterThan", ConditionOperator::CompareDuration(OrderOperator::GreaterThan)),
+    ("DurationGreaterThanOrEquals", ConditionOperator::CompareDuration(OrderOperator::GreaterThanOrEquals)),
+    ("DurationLessThan", ConditionOperator::CompareDuration(OrderOperator::LessThan)),
+    ("DurationLessThanOrEquals", ConditionOperator::CompareDuration(OrderOperator::LessThanOrEquals)),
+    ("Equal", ConditionOperator::Equals),
+    ("NotEqual", ConditionOperator::NotEquals),
 ];
 
-impl Operator {
+impl ConditionOperator {
     /// Returns the operator called `name`, however its letters are cased.
+    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, operator)| *operator)
     }
@@ -93,10 +94,10 @@ impl Operator {
             Self::In => Some(&["AllIn", "AnyIn"]),
             Self::NotIn => Some(&["AllNotIn", "AnyNotIn"]),
             Self::CompareDuration(order) => Some(match order {
-                Order::GreaterThan => &["GreaterThan"],
-                Order::GreaterThanOrEquals => &["GreaterThanOrEquals"],
-                Order::LessThan => &["LessThan"],
-                Order::LessThanOrEquals => &["LessThanOrEquals"],
+                OrderOperator::GreaterThan => &["GreaterThan"],
+                OrderOperator::GreaterThanOrEquals => &["GreaterThanOrEquals"],
+                OrderOperator::LessThan => &["LessThan"],
+                OrderOperator::LessThanOrEquals => &["LessThanOrEquals"],
             }),
             _ => None,
         }
@@ -106,7 +107,12 @@ impl Operator {
     ///
     /// # Errors
     /// When comparing takes more steps than are left.
-    pub fn holds(self, key: &Operand, value: &Operand, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub fn holds(
+        self,
+        key: &ComparedOperand,
+        value: &ComparedOperand,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
         self.compares(key, value, Meaning::Accuses, budget)
     }
 
@@ -116,8 +122,8 @@ impl Operator {
     /// As [`Operator::holds`].
     pub(super) fn excuses(
         self,
-        key: &Operand,
-        value: &Operand,
+        key: &ComparedOperand,
+        value: &ComparedOperand,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         self.compares(key, value, Meaning::Excuses, budget)
@@ -125,22 +131,24 @@ impl Operator {
 
     fn compares(
         self,
-        key: &Operand,
-        value: &Operand,
+        key: &ComparedOperand,
+        value: &ComparedOperand,
         meaning: Meaning,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         budget.step(1 + key.size() + value.size())?;
         match self {
-            Self::Equals => equality::equals(key, value, budget),
-            Self::NotEquals => Ok(!key.is_null() && !equality::equals(key, value, budget)?),
-            Self::AnyIn => membership::holds(Wanted::OneIn, key, value, meaning, budget),
-            Self::AllIn => membership::holds(Wanted::AllIn, key, value, meaning, budget),
-            Self::AnyNotIn => membership::holds(Wanted::OneOut, key, value, meaning, budget),
-            Self::AllNotIn => membership::holds(Wanted::AllOut, key, value, meaning, budget),
+            Self::Equals => equality::operands_equal(key, value, budget),
+            Self::NotEquals => Ok(!key.is_null() && !equality::operands_equal(key, value, budget)?),
+            Self::AnyIn => membership::is_member(MembershipTest::OneIn, key, value, meaning, budget),
+            Self::AllIn => membership::is_member(MembershipTest::AllIn, key, value, meaning, budget),
+            Self::AnyNotIn => membership::is_member(MembershipTest::OneOut, key, value, meaning, budget),
+            Self::AllNotIn => membership::is_member(MembershipTest::AllOut, key, value, meaning, budget),
             Self::In => membership::legacy(false, key, value, meaning, budget),
             Self::NotIn => membership::legacy(true, key, value, meaning, budget),
-            Self::Compare(order) => Ok(order::compare(key, value).is_some_and(|found| order.admits(found))),
+            Self::Compare(order) => {
+                Ok(order::compare_operands(key, value).is_some_and(|found| order.admits(found)))
+            }
             Self::CompareDuration(order) => {
                 Ok(order::compare_durations(key, value).is_some_and(|found| order.admits(found)))
             }
@@ -148,22 +156,23 @@ impl Operator {
     }
 
     /// Returns what the operator does, when it can do nothing with `value`, or only with keys that are lists.
-    pub(super) fn objection(self, value: &Operand) -> Option<&'static str> {
+    pub(super) fn objection(self, value: &ComparedOperand) -> Option<&'static str> {
         match (&value.shape, self) {
             (
-                Shape::List(_) | Shape::Map(_) | Shape::Bool(_) | Shape::Null,
+                OperandShape::List(_) | OperandShape::Map(_) | OperandShape::Bool(_) | OperandShape::Null,
                 Self::Compare(_) | Self::CompareDuration(_),
             ) => Some("compares numbers, quantities, durations and versions"),
-            (Shape::Number(_), Self::Compare(_) | Self::CompareDuration(_)) => None,
-            (Shape::Text(words), Self::Compare(_)) if !words.is_comparable() => {
+            (OperandShape::Number(_), Self::Compare(_) | Self::CompareDuration(_)) => None,
+            (OperandShape::Text(words), Self::Compare(_)) if !words.is_comparable() => {
                 Some("compares numbers, quantities, durations and versions")
             }
-            (Shape::Text(words), Self::CompareDuration(_)) if words.duration().is_none() => {
+            (OperandShape::Text(words), Self::CompareDuration(_)) if words.duration().is_none() => {
                 Some("compares durations such as `1h30m`, and numbers of seconds")
             }
-            (Shape::Number(_) | Shape::Bool(_) | Shape::Map(_) | Shape::Null, operator)
-                if !matches!(operator, Self::Equals | Self::NotEquals) =>
-            {
+            (
+                OperandShape::Number(_) | OperandShape::Bool(_) | OperandShape::Map(_) | OperandShape::Null,
+                operator,
+            ) if !matches!(operator, Self::Equals | Self::NotEquals) => {
                 Some("looks for the key in a list, a range or a text")
             }
             _ => None,

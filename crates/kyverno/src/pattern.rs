@@ -18,28 +18,28 @@ use std::sync::Arc;
 use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
-use super::mixed::{Mixed, Part};
+use super::mixed::{Tainted, TaintedPart};
 use super::source::Workload;
-use compile::Compiler;
+use compile::PatternCompiler;
 use kubewright_dialect_kit::notes::Notes;
-pub(super) use lint::{Lint, LintKind, lint};
-use node::{Entry, Exists, MapNode, Node};
-use place::Place;
-use stop::{Halt, Stop, Told};
-use walk::Walk;
+pub(super) use lint::{PatternLint, PatternLintKind, lint_pattern};
+use node::{Exists, MapNode, PatternEntry, PatternNode};
+use place::ComparedPath;
+use stop::{ComparisonStop, Halt, MismatchReport};
+use walk::PatternComparison;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct ValidatePattern {
     /// The root of its tree.
-    pub node: Arc<Node>,
+    pub node: Arc<PatternNode>,
     // As it is written, whoever wrote it.
     source: Value,
 }
 
 /// What came of comparing an object with a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PatternVerdict {
     /// The object fits.
     Pass,
     /// The object is none of the pattern's business; says the condition that does not hold.
@@ -77,34 +77,37 @@ pub struct Mismatch {
     pub message: String,
 }
 
-impl Pattern {
+impl ValidatePattern {
     /// Compiles a `pattern`.
-    pub fn compile(source: &Mixed) -> Self {
-        Self::compile_with(source, Compiler { has_doubles: false })
+    #[must_use]
+    pub fn compile(source: &Tainted) -> Self {
+        Self::compile_with(source, PatternCompiler { has_doubles: false })
     }
 
     /// Compiles an entry of an `anyPattern`, in which all numbers are doubles: there `5` fits the text `5.0`.
-    pub fn compile_entry(source: &Mixed) -> Self {
-        Self::compile_with(source, Compiler { has_doubles: true })
+    #[must_use]
+    pub fn compile_entry(source: &Tainted) -> Self {
+        Self::compile_with(source, PatternCompiler { has_doubles: true })
     }
 
-    fn compile_with(source: &Mixed, compiler: Compiler) -> Self {
+    fn compile_with(source: &Tainted, compiler: PatternCompiler) -> Self {
         Self { node: Arc::new(compiler.compile(source)), source: source.plain().into_owned() }
     }
 
     /// Returns the pattern for what describes Pods; nothing is compiled again.
+    #[must_use]
     pub fn under(self: Arc<Self>, to: Workload) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
-            let entry = Entry {
+            let entry = PatternEntry {
                 raw: Text::new(key),
                 key: Text::new(key),
                 anchor: None,
                 wild: None,
                 wants_any: false,
                 is_added: true,
-                value: Node::Shared(node),
+                value: PatternNode::Shared(node),
             };
-            Arc::new(Node::Map(MapNode { rest: vec![entry], ..MapNode::default() }))
+            Arc::new(PatternNode::Map(MapNode { rest: vec![entry], ..MapNode::default() }))
         });
         Self { node, source: self.source.clone() }
     }
@@ -118,25 +121,28 @@ impl Pattern {
         object: &Value,
         budget: &mut Budget,
         notes: &mut Notes,
-    ) -> Result<Verdict, Exhausted> {
+    ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() {
-            let mut walk = Walk { budget, notes, source, tells: false, conditions: 0, sought: Vec::new() };
-            match walk.node(&self.node, object, &Place::ROOT) {
-                Ok(()) => return Ok(Verdict::Pass),
+            let mut walk =
+                PatternComparison { budget, notes, source, tells: false, conditions: 0, sought: Vec::new() };
+            match walk.node(&self.node, object, &ComparedPath::ROOT) {
+                Ok(()) => return Ok(PatternVerdict::Pass),
                 Err(Halt::Exhausted(exhausted)) => return Err(exhausted),
                 Err(Halt::Stop(_)) => {}
             }
         }
-        let mut walk = Walk { budget, notes, source, tells: true, conditions: 0, sought: Vec::new() };
-        match walk.node(&self.node, object, &Place::ROOT) {
-            Ok(()) => Ok(Verdict::Pass),
+        let mut walk =
+            PatternComparison { budget, notes, source, tells: true, conditions: 0, sought: Vec::new() };
+        match walk.node(&self.node, object, &ComparedPath::ROOT) {
+            Ok(()) => Ok(PatternVerdict::Pass),
             Err(Halt::Exhausted(exhausted)) => Err(exhausted),
-            Err(Halt::Stop(stop)) => Ok(verdict(stop, &walk.sought)),
+            Err(Halt::Stop(stop)) => Ok(pattern_verdict(stop, &walk.sought)),
         }
     }
 
     /// Returns every anchor that can be looked at, as it is written, and its place in the pattern.
+    #[must_use]
     pub fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let mut found = Vec::new();
         anchors(&self.node, &mut Vec::new(), &self.source, &mut found);
@@ -145,7 +151,8 @@ impl Pattern {
 }
 
 /// What a node of a compiled pattern takes, the key before it and its place in the source included.
-const NODE_BYTES: usize = size_of::<Entry>() + size_of::<leaf::text::Comparison>() + 4 * size_of::<Mixed>();
+const NODE_BYTES: usize =
+    size_of::<PatternEntry>() + size_of::<leaf::text::TermComparison>() + 4 * size_of::<Tainted>();
 
 /// How often a text is copied when it is compiled: as it is, without its operator, as wildcards, and on the way there.
 const TEXT_COPIES: usize = 5;
@@ -154,48 +161,48 @@ const TEXT_COPIES: usize = 5;
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn charge(source: &Mixed, budget: &mut Budget) -> Result<(), Exhausted> {
-    let text = |parts: &[Part], budget: &mut Budget| {
+pub fn charge_pattern(source: &Tainted, budget: &mut Budget) -> Result<(), Exhausted> {
+    let text = |parts: &[TaintedPart], budget: &mut Budget| {
         let length = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.text.len()));
         budget.produce(length.saturating_mul(TEXT_COPIES))
     };
     match source {
-        Mixed::Own(value) | Mixed::Foreign(value) => {
+        Tainted::Own(value) | Tainted::Foreign(value) => {
             bounded::charge_tree(value, NODE_BYTES, TEXT_COPIES, budget)
         }
-        Mixed::Text(parts) => {
+        Tainted::Text(parts) => {
             budget.produce(NODE_BYTES)?;
             text(parts, budget)
         }
-        Mixed::List(items) => items.iter().try_for_each(|item| charge(item, budget)),
-        Mixed::Map(entries) => entries.iter().try_for_each(|(key, value)| {
+        Tainted::List(items) => items.iter().try_for_each(|item| charge_pattern(item, budget)),
+        Tainted::Map(entries) => entries.iter().try_for_each(|(key, value)| {
             text(key, budget)?;
-            charge(value, budget)
+            charge_pattern(value, budget)
         }),
     }
 }
 
-fn verdict(stop: Stop, sought: &[(Text, bool)]) -> Verdict {
+fn pattern_verdict(stop: ComparisonStop, sought: &[(Text, bool)]) -> PatternVerdict {
     let kind = stop.kind;
     let Some(told) = stop.told else {
-        return Verdict::Error { message: String::new(), at: Vec::new() };
+        return PatternVerdict::Error { message: String::new(), at: Vec::new() };
     };
-    let Told { message, text_path, path, at, wanted, found, .. } = *told;
+    let MismatchReport { message, text_path, path, at, wanted, found, .. } = *told;
     if kind.is_skip() {
-        return Verdict::Skip { message, at };
+        return PatternVerdict::Skip { message, at };
     }
     let is_unsure = kind == stop::StopKind::Mismatch && sought.iter().any(|(_, is_there)| !is_there);
     match text_path {
         Some(text_path) if !is_unsure => {
-            Verdict::Fail(Mismatch { text_path, path, at, wanted, found, message })
+            PatternVerdict::Fail(Mismatch { text_path, path, at, wanted, found, message })
         }
-        _ => Verdict::Error { message, at },
+        _ => PatternVerdict::Error { message, at },
     }
 }
 
-fn anchors(node: &Node, at: &mut Vec<Step>, source: &Value, found: &mut Vec<(String, Vec<Step>)>) {
+fn anchors(node: &PatternNode, at: &mut Vec<Step>, source: &Value, found: &mut Vec<(String, Vec<Step>)>) {
     match node {
-        Node::Map(map) => {
+        PatternNode::Map(map) => {
             for entry in map.anchors.iter().chain(&map.rest) {
                 if !entry.is_added {
                     at.push(Step::Key(entry.raw.clone()));
@@ -210,21 +217,22 @@ fn anchors(node: &Node, at: &mut Vec<Step>, source: &Value, found: &mut Vec<(Str
                 }
             }
         }
-        Node::Each(node) => below(std::slice::from_ref(node), at, source, found),
-        Node::InOrder(nodes) | Node::Exists(Exists::AllOf(nodes) | Exists::AllOfThenInvalid(nodes)) => {
-            below(nodes, at, source, found);
+        PatternNode::Each(node) => pattern_below(std::slice::from_ref(node), at, source, found),
+        PatternNode::InOrder(nodes)
+        | PatternNode::Exists(Exists::AllOf(nodes) | Exists::AllOfThenInvalid(nodes)) => {
+            pattern_below(nodes, at, source, found);
         }
-        Node::Shared(node) => anchors(node, at, source, found),
-        Node::Leaf(_)
-        | Node::EachScalar(_)
-        | Node::EmptyList
-        | Node::Exists(Exists::NotList(_))
-        | Node::Ignored
-        | Node::TooDeep => {}
+        PatternNode::Shared(node) => anchors(node, at, source, found),
+        PatternNode::Leaf(_)
+        | PatternNode::EachScalar(_)
+        | PatternNode::EmptyList
+        | PatternNode::Exists(Exists::NotList(_))
+        | PatternNode::Ignored
+        | PatternNode::TooDeep => {}
     }
 }
 
-fn below<N: std::borrow::Borrow<Node>>(
+fn pattern_below<N: std::borrow::Borrow<PatternNode>>(
     nodes: &[N],
     at: &mut Vec<Step>,
     source: &Value,

@@ -12,23 +12,23 @@ mod reading;
 mod version;
 
 pub(super) use check::Control;
-pub(super) use exclude::Exclusion;
-pub(super) use version::Version;
+pub(super) use exclude::CompiledExclusion;
+pub(super) use version::StandardsVersion;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict as Seen};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
-use super::evaluate::{Failure, From, Verdict};
-use super::message::Message;
+use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
+use super::message::RuleMessage;
 use super::source::{self, Workload};
-use check::Check;
-use finding::{Root, Violation};
+use check::PodSecurityCheck;
+use finding::{PodSecurityViolation, PodSpecRoot};
 use kubewright_dialect_kit::notes::{Note, Notes};
 use pod::Pod;
 
 /// How much is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum PodSecurityLevel {
     /// Nothing.
     Privileged,
     /// What is known to give more rights than a Pod should have.
@@ -37,7 +37,7 @@ pub(super) enum Level {
     Restricted,
 }
 
-impl Level {
+impl PodSecurityLevel {
     /// All of them, with their names.
     pub(super) const ALL: [(&'static str, Self); 3] =
         [("privileged", Self::Privileged), ("baseline", Self::Baseline), ("restricted", Self::Restricted)];
@@ -49,13 +49,13 @@ impl Level {
 
 /// A level at a version, and what is excluded from it.
 pub(super) struct Profile {
-    level: Level,
-    version: Version,
+    level: PodSecurityLevel,
+    version: StandardsVersion,
     /// As it is written; may be empty.
     version_text: Text,
     /// Those of the level that the version has.
-    checks: Vec<Check>,
-    exclusions: Vec<Exclusion>,
+    checks: Vec<PodSecurityCheck>,
+    exclusions: Vec<CompiledExclusion>,
     /// Where it stands in the document.
     path: Vec<Step>,
 }
@@ -67,8 +67,8 @@ impl Profile {
             level,
             version,
             version_text: source.version_text.clone(),
-            checks: Check::ALL.into_iter().filter(|check| check.is_in(level, version)).collect(),
-            exclusions: source.exclude.iter().map(Exclusion::compile).collect(),
+            checks: PodSecurityCheck::ALL.into_iter().filter(|check| check.is_in(level, version)).collect(),
+            exclusions: source.exclude.iter().map(CompiledExclusion::compile).collect(),
             path: source.path.clone(),
         }
     }
@@ -77,19 +77,19 @@ impl Profile {
     pub(super) fn check<'e>(
         &self,
         object: &Value,
-        message: &Message,
-        exceptions: impl Iterator<Item = &'e Exclusion>,
+        message: &RuleMessage,
+        exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
         notes: &mut Notes,
-    ) -> Option<Verdict> {
+    ) -> Option<CheckVerdict> {
         match self.violations(object, exceptions, budget, notes) {
-            Err(error) => Some(Verdict::Error(error)),
-            Ok(Found::Excepted) => None,
-            Ok(Found::Violations(violations, _)) if violations.is_empty() => {
-                Some(Verdict::Pass(message.passed.clone()))
+            Err(error) => Some(CheckVerdict::Error(error)),
+            Ok(PodSpecLookup::Excepted) => None,
+            Ok(PodSpecLookup::Violations(violations, _)) if violations.is_empty() => {
+                Some(CheckVerdict::Pass(message.passed.clone()))
             }
-            Ok(Found::Violations(violations, workload)) => {
-                Some(Verdict::Fail(self.failure(&violations, workload, message)))
+            Ok(PodSpecLookup::Violations(violations, workload)) => {
+                Some(CheckVerdict::Fail(self.failure(&violations, workload, message)))
             }
         }
     }
@@ -97,59 +97,68 @@ impl Profile {
     fn violations<'o, 'e>(
         &self,
         object: &'o Value,
-        exceptions: impl Iterator<Item = &'e Exclusion>,
+        exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
         notes: &mut Notes,
-    ) -> Result<Found<'o>, EvalError> {
-        let workload = workload(object).ok_or_else(|| {
+    ) -> Result<PodSpecLookup<'o>, EvalError> {
+        let workload = pod_template_owner(object).ok_or_else(|| {
             EvalError::new("Error while getting new resource: could not find correct resource type")
         })?;
         let pod = Pod::read(object, workload, budget)?;
         let mut violations = self.run(&pod);
-        self.tell(&violations, Root(workload), notes);
+        self.tell(&violations, PodSpecRoot(workload), notes);
         for (i, exclusion) in self.exclusions.iter().enumerate() {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
-            notes.say(|| note(exclusion.title(i), seen, exclusion.path()));
+            notes.say(|| pod_security_note(exclusion.title(i), seen, exclusion.path()));
         }
         if violations.is_empty() {
-            return Ok(Found::Violations(violations, workload));
+            return Ok(PodSpecLookup::Violations(violations, workload));
         }
         for exclusion in exceptions {
             let seen = self.exempt(&mut violations, exclusion, &pod, budget)?;
             // Its place is in another file.
-            notes.say(|| note(exclusion.title_of_exception(), seen, Vec::new()));
+            notes.say(|| pod_security_note(exclusion.title_of_exception(), seen, Vec::new()));
         }
-        Ok(if violations.is_empty() { Found::Excepted } else { Found::Violations(violations, workload) })
+        Ok(if violations.is_empty() {
+            PodSpecLookup::Excepted
+        } else {
+            PodSpecLookup::Violations(violations, workload)
+        })
     }
 
-    fn run<'o>(&self, pod: &Pod<'o>) -> Vec<Violation<'o>> {
+    fn run<'o>(&self, pod: &Pod<'o>) -> Vec<PodSecurityViolation<'o>> {
         self.checks.iter().filter_map(|check| check.run(pod, self.level, self.version)).collect()
     }
 
     /// Takes out of `violations` what `exclusion` is about. Returns whether there was anything.
     fn exempt<'o>(
         &self,
-        violations: &mut Vec<Violation<'o>>,
-        exclusion: &Exclusion,
+        violations: &mut Vec<PodSecurityViolation<'o>>,
+        exclusion: &CompiledExclusion,
         pod: &Pod<'o>,
         budget: &mut Budget,
     ) -> Result<Seen, Exhausted> {
-        let is_about = |check: &Check| check.control() == Some(exclusion.control());
+        let is_about = |check: &PodSecurityCheck| check.control() == Some(exclusion.control());
         if !violations.iter().any(|violation| is_about(&violation.check)) {
             return Ok(Seen::NotLooked);
         }
-        let count = finding::count(violations);
+        let count = finding::count_findings(violations);
         let part = exclusion.part(pod, budget)?;
         for check in self.checks.iter().filter(|check| is_about(check)) {
             if let Some(found) = check.run(&part, self.level, self.version) {
                 exclusion.take(violations, &found, budget)?;
             }
         }
-        Ok(if finding::count(violations) < count { Seen::Yes } else { Seen::No })
+        Ok(if finding::count_findings(violations) < count { Seen::Yes } else { Seen::No })
     }
 
-    fn failure(&self, violations: &[Violation<'_>], workload: Workload, message: &Message) -> Failure {
-        let root = Root(workload);
+    fn failure(
+        &self,
+        violations: &[PodSecurityViolation<'_>],
+        workload: Workload,
+        message: &RuleMessage,
+    ) -> RuleViolation {
+        let root = PodSpecRoot(workload);
         let mut text = format!(
             "Validation rule '{}' failed. It violates PodSecurity \"{}:{}\": ",
             message.rule,
@@ -158,22 +167,22 @@ impl Profile {
         );
         violations.iter().for_each(|violation| violation.write(&mut text, root));
         let first = violations.iter().flat_map(|violation| &violation.findings).next();
-        Failure {
+        RuleViolation {
             message: text,
             template: Text::default(),
             path: first.map(|finding| finding.place.steps(root)).unwrap_or_default(),
-            from: From::Object,
+            from: PathOrigin::Object,
             at: self.path.clone(),
         }
     }
 
-    fn tell(&self, violations: &[Violation<'_>], root: Root, notes: &mut Notes) {
+    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut Notes) {
         if !notes.is_on() {
             return;
         }
         let name = self.level.name();
         if self.checks.is_empty() {
-            notes.say(|| note(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
+            notes.say(|| pod_security_note(format!("podSecurity {name}"), Seen::Yes, self.path.clone()));
         }
         for check in &self.checks {
             let violation = violations.iter().find(|violation| violation.check == *check);
@@ -198,28 +207,28 @@ impl Profile {
 }
 
 /// What a rule finds in an object.
-enum Found<'o> {
-    Violations(Vec<Violation<'o>>, Workload),
+enum PodSpecLookup<'o> {
+    Violations(Vec<PodSecurityViolation<'o>>, Workload),
     Excepted,
 }
 
-impl Violation<'_> {
+impl PodSecurityViolation<'_> {
     /// Returns one note for each finding.
-    fn notes(&self, root: Root, at: &[Step]) -> Vec<Note> {
-        let note = |finding: &finding::Finding<'_>| Note {
+    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<Note> {
+        let note = |finding: &finding::PodSecurityFinding<'_>| Note {
             found: TraceNode::show(&finding.bad.to_value()),
-            ..note(finding.place.text(root), Seen::No, at.to_vec())
+            ..pod_security_note(finding.place.text(root), Seen::No, at.to_vec())
         };
         self.findings.iter().map(note).collect()
     }
 }
 
-fn note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
+fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
     Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 /// Returns where `object` describes a Pod.
-fn workload(object: &Value) -> Option<Workload> {
+fn pod_template_owner(object: &Value) -> Option<Workload> {
     Some(match object.get("kind").and_then(Value::as_str)? {
         "Pod" => Workload::Pod,
         "DaemonSet" | "Deployment" | "Job" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => {

@@ -17,14 +17,16 @@ use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::DecodePrivateKey as _;
 
-use super::manifests::message::{Message, Names, NoMessage, decode_signature, signatures};
+use super::manifests::message::{
+    NoMessage, SignatureAnnotations, SignedMessage, decode_signature, signatures,
+};
 use super::manifests::{PublicKey, other_key};
 
 /// Where annotations of signatures start, unless somebody says otherwise.
 pub const DEFAULT_DOMAIN: &str = "cosign.sigstore.dev";
 
 /// A private key, which is never shown.
-pub struct PrivateKey {
+pub struct ManifestSigningKey {
     key: SigningKey,
 }
 
@@ -59,7 +61,7 @@ pub enum Earlier {
 
 const MAKE_ONE: &str = "make a key with `openssl ecparam -name prime256v1 -genkey -noout -out key.pem`";
 
-impl PrivateKey {
+impl ManifestSigningKey {
     /// Reads an ECDSA P-256 key in PEM: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1).
     ///
     /// # Errors
@@ -105,7 +107,7 @@ impl PrivateKey {
     }
 }
 
-impl fmt::Debug for PrivateKey {
+impl fmt::Debug for ManifestSigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PrivateKey")
     }
@@ -117,29 +119,29 @@ impl fmt::Debug for PrivateKey {
 ///
 /// # Errors
 /// When it is no Kubernetes object, or has a signature that is not of it any more.
-pub fn sign(
+pub fn sign_manifest(
     object: &mut Value,
-    key: &PrivateKey,
+    key: &ManifestSigningKey,
     domain: &str,
     earlier: Earlier,
 ) -> Result<Signed, NotSigned> {
-    if !is_object(object) {
+    if !takes_annotations(object) {
         return Err(NotSigned {
             message: "it is not a Kubernetes object".to_owned(),
             help: "an object has `apiVersion`, `kind` and `metadata`",
         });
     }
-    let names = Names::new(domain);
+    let names = SignatureAnnotations::new(domain);
     let bare = without_signatures(object, &names);
     let kept = match earlier {
         Earlier::Keep => earlier_message(object, &bare, &names)?,
         Earlier::Replace => None,
     };
     let Some(message) = kept else {
-        let text = yaml::write(&sorted(&bare));
+        let text = yaml::write(&sort_keys(&bare));
         *object = bare;
-        annotate(object, names.message.clone(), pack(text.as_bytes()));
-        annotate(object, names.signature(0), key.sign(text.as_bytes()));
+        add_annotation(object, names.message.clone(), gzip_base64(text.as_bytes()));
+        add_annotation(object, names.signature(0), key.sign(text.as_bytes()));
         return Ok(Signed::First);
     };
     let present = signatures(object, &names);
@@ -151,12 +153,12 @@ pub fn sign(
         return Ok(Signed::Already);
     }
     let name = names.signature(present.len());
-    annotate(object, name, key.sign(&message.signed));
+    add_annotation(object, name, key.sign(&message.signed));
     Ok(Signed::Added)
 }
 
 /// Returns whether annotations can be put into `object`.
-fn is_object(object: &Value) -> bool {
+fn takes_annotations(object: &Value) -> bool {
     let is_map =
         |path: &[&str]| object.at(path).is_none_or(|part| part.is_null() || part.as_object().is_some());
     ["apiVersion", "kind"].iter().all(|key| object.get(key).and_then(Value::as_str).is_some())
@@ -165,11 +167,15 @@ fn is_object(object: &Value) -> bool {
 }
 
 /// Returns the message that `object` has already.
-fn earlier_message(object: &Value, bare: &Value, names: &Names) -> Result<Option<Message>, NotSigned> {
+fn earlier_message(
+    object: &Value,
+    bare: &Value,
+    names: &SignatureAnnotations,
+) -> Result<Option<SignedMessage>, NotSigned> {
     const HELP: &str = "`--replace` takes the old signatures away";
     let mut budget = Budget::new(Limits::default());
     let wrong = |message: String| NotSigned { message, help: HELP };
-    match Message::of(object, names, &mut budget) {
+    match SignedMessage::of(object, names, &mut budget) {
         Err(NoMessage::Absent) => Ok(None),
         Err(NoMessage::Broken(problem)) => Err(wrong(problem)),
         Err(NoMessage::Limit(error)) => Err(wrong(error.message)),
@@ -180,18 +186,18 @@ fn earlier_message(object: &Value, bare: &Value, names: &Names) -> Result<Option
 
 /// Returns `value` with its keys in order. So the text is the one that other tools make of the object, and they can
 /// add a signature.
-fn sorted(value: &Value) -> Value {
+fn sort_keys(value: &Value) -> Value {
     match value {
-        Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
+        Value::Array(items) => Value::array(items.iter().map(sort_keys).collect()),
         Value::Object(map) => {
             let entries = map.sorted().into_iter();
-            entries.map(|(key, value)| (key.clone(), sorted(value))).collect::<Map>().into()
+            entries.map(|(key, value)| (key.clone(), sort_keys(value))).collect::<Map>().into()
         }
         scalar => scalar.clone(),
     }
 }
 
-fn without_signatures(object: &Value, names: &Names) -> Value {
+fn without_signatures(object: &Value, names: &SignatureAnnotations) -> Value {
     let mut bare = object.clone();
     let metadata =
         bare.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
@@ -209,17 +215,17 @@ fn without_signatures(object: &Value, names: &Names) -> Value {
     bare
 }
 
-fn annotate(object: &mut Value, name: Text, text: String) {
+fn add_annotation(object: &mut Value, name: Text, text: String) {
     let Some(map) = object.as_object_mut() else { return };
-    let metadata = below(map, "metadata");
-    let annotations = metadata.and_then(|metadata| below(metadata, "annotations"));
+    let metadata = child_map_mut(map, "metadata");
+    let annotations = metadata.and_then(|metadata| child_map_mut(metadata, "annotations"));
     if let Some(annotations) = annotations {
         annotations.insert(name, text.into());
     }
 }
 
 /// Returns the object under `key`, which is made where there is none.
-fn below<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
+fn child_map_mut<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
     if map.get(key).is_none_or(Value::is_null) {
         map.insert(key.into(), Map::new().into());
     }
@@ -227,7 +233,7 @@ fn below<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
 }
 
 /// Returns Base64 of gzip, without a time in it.
-fn pack(text: &[u8]) -> String {
+fn gzip_base64(text: &[u8]) -> String {
     let mut encoder: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::best());
     // Writing into memory does not fail.
     let _ = encoder.write_all(text);

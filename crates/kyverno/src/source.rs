@@ -12,14 +12,14 @@ mod policy;
 mod recovery;
 mod rule;
 
-pub(super) use exception::read as read_exception;
-pub use policy::read;
+pub(super) use exception::read_exception;
+pub use policy::read_policy_document;
 
-use kubewright_engine::{GroupVersionKind, Operation};
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;
-use super::pod_security::{Control, Level, Version};
+use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
 use kubewright_cel_rules::source::{NamedExpression, ParamRef, Validation};
 use kubewright_dialect_kit::fields::{FieldCodes, Placed};
 use kubewright_dialect_kit::selector::Selector;
@@ -27,24 +27,24 @@ pub(super) use kubewright_dialect_kit::workload::Workload;
 
 /// A policy.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct PolicySource {
     /// `metadata.name`
     pub name: Placed<Text>,
     /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
     pub namespace: Option<Text>,
     /// What holds for all its rules.
-    pub settings: Settings,
+    pub settings: PolicySettings,
     /// What its annotations say.
     pub annotations: Annotations,
     /// The rules that were read without an error.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RuleSource>,
     /// The rules that have an error, in the order in which they stand.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenRule>,
 }
 
 /// A rule that cannot run.
 #[derive(Debug, Clone)]
-pub struct Broken {
+pub struct BrokenRule {
     /// May be empty: a rule without a name cannot run either.
     pub name: Text,
     /// Where the rule stands in the document.
@@ -54,7 +54,7 @@ pub struct Broken {
     /// What it is not about, where that could be read.
     pub exclude: Option<Match>,
     /// What a violation of it would lead to, as far as that could be read.
-    pub failure_action: Option<Action>,
+    pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
     /// Whether it is of a type that is not supported yet, which refuses nobody.
@@ -62,7 +62,7 @@ pub struct Broken {
     /// The first error, as in its diagnostic.
     pub message: String,
     /// The whole rule, where it could be read and its mistake is of another sort.
-    pub rule: Option<Box<Rule>>,
+    pub rule: Option<Box<RuleSource>>,
 }
 
 /// What the annotations of a policy say.
@@ -80,9 +80,9 @@ pub struct Annotations {
 
 /// What holds for all rules of a policy.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct PolicySettings {
     /// `validationFailureAction`
-    pub failure_action: Action,
+    pub failure_action: FailureAction,
     /// `validationFailureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
     /// `failurePolicy` is not `Ignore`.
@@ -103,7 +103,7 @@ pub struct Settings {
 
 /// What a violation leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Action {
+pub enum FailureAction {
     /// It is reported.
     #[default]
     Audit,
@@ -117,7 +117,7 @@ pub struct ActionOverride {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// `action`
-    pub action: Action,
+    pub action: FailureAction,
     /// Wildcards; none means any namespace.
     pub namespaces: Vec<Text>,
     /// `namespaceSelector`
@@ -126,7 +126,7 @@ pub struct ActionOverride {
 
 /// A rule of a policy.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct RuleSource {
     /// `name`
     pub name: Placed<Text>,
     /// Where the rule stands in the document.
@@ -151,10 +151,11 @@ pub struct Rule {
     pub validate: Validate,
 }
 
-impl Rule {
+impl RuleSource {
     /// Returns what stays of a rule that has an error.
-    pub fn broken(self, message: String) -> Broken {
-        Broken {
+    #[must_use]
+    pub fn broken(self, message: String) -> BrokenRule {
+        BrokenRule {
             name: self.name.value.clone(),
             path: self.path.clone(),
             matching: recovery::with_kinds(self.matching.clone()),
@@ -176,7 +177,7 @@ pub struct Validate {
     /// `message`
     pub message: Option<Placed<Text>>,
     /// `failureAction`
-    pub failure_action: Option<Action>,
+    pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
     /// `allowExistingViolations`
@@ -203,7 +204,7 @@ pub enum Method {
     /// `podSecurity`
     PodSecurity(PodSecurity),
     /// `manifests`
-    Manifests(Box<manifests::Manifests>),
+    Manifests(Box<manifests::ManifestsSource>),
     /// What is not supported yet, in the author's words: `mutate` and so on.
     Unsupported {
         /// The name of the field.
@@ -233,17 +234,17 @@ pub struct Cel {
 pub struct PodSecurity {
     /// Where it stands in the document.
     pub path: Vec<Step>,
-    pub(super) level: Level,
-    pub(super) version: Version,
+    pub(super) level: PodSecurityLevel,
+    pub(super) version: StandardsVersion,
     /// As it is written; may be empty.
     pub version_text: Text,
     /// `exclude`
-    pub exclude: Vec<Exclusion>,
+    pub exclude: Vec<ControlExclusion>,
 }
 
 /// A control that is not checked, or not everywhere.
 #[derive(Debug, Clone)]
-pub struct Exclusion {
+pub struct ControlExclusion {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     pub(super) control: Control,
@@ -276,18 +277,18 @@ pub struct Foreach {
 #[derive(Debug, Clone, Default)]
 pub struct Match {
     /// `any`
-    pub any: Vec<Filter>,
+    pub any: Vec<ResourceFilter>,
     /// `all`
-    pub all: Vec<Filter>,
+    pub all: Vec<ResourceFilter>,
     /// The older form without `any` and `all`.
-    pub flat: Option<Filter>,
+    pub flat: Option<ResourceFilter>,
     /// Where it stands in the document.
     pub path: Vec<Step>,
 }
 
 /// Everything that one entry of a `match` asks for; all of it must hold.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct ResourceFilter {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// `kinds`
@@ -307,7 +308,7 @@ pub struct Filter {
     /// `namespaceSelector`
     pub namespace_selector: Option<Selector>,
     /// `subjects`
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<SubjectFilter>,
     /// `roles`
     pub roles: Vec<Text>,
     /// `clusterRoles`
@@ -318,7 +319,7 @@ pub struct Filter {
 
 /// Who asks.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct SubjectFilter {
     /// `kind`
     pub kind: SubjectKind,
     /// `name`
@@ -423,7 +424,7 @@ pub enum ContextSource {
 
 /// A `PolicyException`.
 #[derive(Debug, Clone)]
-pub struct Exception {
+pub struct ExceptionSource {
     /// `namespace/name`
     pub key: Text,
     /// Where it stands in the document.
@@ -435,7 +436,7 @@ pub struct Exception {
     /// As it is written.
     pub conditions: Option<Placed<Value>>,
     /// The Pod Security controls that it excludes; without any, it excuses the whole rule.
-    pub pod_security: Vec<Exclusion>,
+    pub pod_security: Vec<ControlExclusion>,
     /// `background`
     pub is_background: bool,
 }
@@ -450,7 +451,7 @@ const FIELD_CODES: FieldCodes = FieldCodes {
 };
 
 /// Returns a value that outlives its document.
-fn owned(found: Placed<&Value>) -> Placed<Value> {
+fn owned_value(found: Placed<&Value>) -> Placed<Value> {
     Placed { value: found.value.clone(), path: found.path }
 }
 

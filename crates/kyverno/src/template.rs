@@ -16,31 +16,31 @@ use kubewright_engine::EvalError;
 use kubewright_jmespath::{Functions, ParseErrorKind};
 use kubewright_value::{Map, Position, Step, Text, Value};
 
-pub(super) use compact::text_of;
-pub(super) use compiled::{Choice, Compiled};
-pub(super) use place::Place;
-use scan::Span;
-pub(super) use variable::Variable;
+pub(super) use compact::compact_text;
+pub(super) use compiled::{CompiledQuery, QueryAlternatives};
+pub(super) use place::TemplatePath;
+use scan::TextSpan;
+pub(super) use variable::TemplateVariable;
 
-use super::context::{Context, Sourced, Unresolved};
-use super::mixed::{Mixed, Part};
+use super::context::{Sourced, Unresolved, VariableContext};
+use super::mixed::{Tainted, TaintedPart};
 use super::source::Workload;
 
 /// A value with variables in it.
 #[derive(Debug, Clone)]
-pub struct Template {
-    root: Node,
+pub struct VariableTemplate {
+    root: TemplateTree,
 }
 
 /// An expression without braces, in which variables may stand.
 #[derive(Debug, Clone)]
-pub(super) struct Query {
-    variable: Variable,
+pub(super) struct VariableQuery {
+    variable: TemplateVariable,
 }
 
 /// Something wrong in a template.
 #[derive(Debug, Clone)]
-pub struct TemplateProblem {
+pub struct VariableProblem {
     /// Where the text stands in the value; the steps to a key end with the key.
     pub path: Vec<Step>,
     /// Whether the text is a key.
@@ -65,73 +65,80 @@ pub enum TemplateProblemKind {
 }
 
 #[derive(Debug, Clone)]
-enum Node {
+enum TemplateTree {
     /// Without variables.
     Constant(Value),
     /// A text that is one variable.
-    Whole(Variable),
-    Text(Vec<Piece>),
-    List(Vec<Node>),
-    Map(Vec<(Text, Node, Node)>),
+    Whole(TemplateVariable),
+    Text(Vec<TemplatePiece>),
+    List(Vec<TemplateTree>),
+    Map(Vec<(Text, TemplateTree, TemplateTree)>),
     /// A text with a reference that leads nowhere.
     Broken(Text),
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum TemplatePiece {
     Text(Text),
-    Variable(Variable),
+    Variable(TemplateVariable),
 }
 
-impl Template {
+impl VariableTemplate {
     /// Returns the empty text.
     pub(super) fn empty() -> Self {
-        Self { root: Node::Constant(Value::from("")) }
+        Self { root: TemplateTree::Constant(Value::from("")) }
     }
 
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
-    pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
-        let mut reader = Reader { document: value, functions, path: Vec::new(), problems: Vec::new() };
+    #[must_use]
+    pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+        let mut reader =
+            VariableReader { document: value, functions, path: Vec::new(), problems: Vec::new() };
         let root = reader.node(value);
         (Self { root }, reader.problems)
     }
 
     /// Returns the value, if no variables are in it.
+    #[must_use]
     pub fn constant(&self) -> Option<&Value> {
         match &self.root {
-            Node::Constant(value) => Some(value),
+            TemplateTree::Constant(value) => Some(value),
             _ => None,
         }
     }
 
     /// Returns the pieces of a text, each with whether it is a variable; nothing for other values.
+    #[must_use]
     pub fn pieces(&self) -> Option<Vec<(&str, bool)>> {
         match &self.root {
-            Node::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),
-            Node::Whole(variable) => Some(vec![(variable.text().as_str(), true)]),
-            Node::Text(pieces) => {
+            TemplateTree::Constant(Value::String(text)) => Some(vec![(text.as_str(), false)]),
+            TemplateTree::Whole(variable) => Some(vec![(variable.text().as_str(), true)]),
+            TemplateTree::Text(pieces) => {
                 let all = pieces.iter().map(|piece| match piece {
-                    Piece::Text(text) => (text.as_str(), false),
-                    Piece::Variable(variable) => (variable.text().as_str(), true),
+                    TemplatePiece::Text(text) => (text.as_str(), false),
+                    TemplatePiece::Variable(variable) => (variable.text().as_str(), true),
                 });
                 Some(all.collect())
             }
-            Node::Constant(_) | Node::List(_) | Node::Map(_) | Node::Broken(_) => None,
+            TemplateTree::Constant(_)
+            | TemplateTree::List(_)
+            | TemplateTree::Map(_)
+            | TemplateTree::Broken(_) => None,
         }
     }
 
     /// Returns the value with what its variables stand for.
-    pub(super) fn resolve(&self, context: &mut Context<'_>) -> Result<Mixed, Unresolved> {
+    pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Tainted, Unresolved> {
         self.root.resolve(context)
     }
 
     /// Returns the value as text.
-    pub(super) fn resolve_text(&self, context: &mut Context<'_>) -> Result<Text, Unresolved> {
+    pub(super) fn resolve_text(&self, context: &mut VariableContext<'_>) -> Result<Text, Unresolved> {
         match &self.root {
-            Node::Constant(value) => Ok(text_of(value, context.budget())?),
+            TemplateTree::Constant(value) => Ok(compact_text(value, context.budget())?),
             root => {
                 let mixed = root.resolve(context)?;
-                Ok(text_of(&mixed.plain(), context.budget())?)
+                Ok(compact_text(&mixed.plain(), context.budget())?)
             }
         }
     }
@@ -150,20 +157,20 @@ impl Template {
     }
 
     /// Returns all variables, those in variables included.
-    pub(super) fn variables(&self) -> Vec<&Variable> {
+    pub(super) fn variables(&self) -> Vec<&TemplateVariable> {
         let mut all = Vec::new();
         self.root.collect(&mut all);
         all
     }
 }
 
-impl Query {
+impl VariableQuery {
     /// Reads the expression `text`.
-    pub(super) fn parse(text: &str, functions: &Functions) -> (Self, Vec<TemplateProblem>) {
+    pub(super) fn parse(text: &str, functions: &Functions) -> (Self, Vec<VariableProblem>) {
         let mut bad = Vec::new();
-        let place = Place::default();
-        let variable = Variable::parse(text, 0, &place, functions, &mut bad);
-        let problems = bad.into_iter().map(|bad| problem(text, &place, bad)).collect();
+        let place = TemplatePath::default();
+        let variable = TemplateVariable::parse(text, 0, &place, functions, &mut bad);
+        let problems = bad.into_iter().map(|bad| variable_problem(text, &place, bad)).collect();
         (Self { variable }, problems)
     }
 
@@ -178,46 +185,54 @@ impl Query {
     }
 
     /// Returns what it finds.
-    pub(super) fn find(&self, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
+    pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         self.variable.find(context)
     }
 
     /// Returns what it finds in `value`; variables in it are those of `context`.
-    pub(super) fn find_in(&self, value: &Sourced, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
+    pub(super) fn find_in(
+        &self,
+        value: &Sourced,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Sourced, Unresolved> {
         self.variable.find_in(value, context)
     }
 
     /// Returns all variables: those in the expression, and the expression itself as the last one.
-    pub(super) fn variables(&self) -> Vec<&Variable> {
+    pub(super) fn variables(&self) -> Vec<&TemplateVariable> {
         let mut all = Vec::new();
         self.variable.collect(&mut all);
         all
     }
 
     /// Returns the variables in the expression.
-    pub(super) fn inner_variables(&self) -> Vec<&Variable> {
+    pub(super) fn inner_variables(&self) -> Vec<&TemplateVariable> {
         let mut all = self.variables();
         all.pop();
         all
     }
 }
 
-struct Reader<'r> {
+struct VariableReader<'r> {
     document: &'r Value,
     functions: &'r Functions,
     path: Vec<Step>,
-    problems: Vec<TemplateProblem>,
+    problems: Vec<VariableProblem>,
 }
 
-impl Reader<'_> {
-    fn node(&mut self, value: &Value) -> Node {
+impl VariableReader<'_> {
+    fn node(&mut self, value: &Value) -> TemplateTree {
         match value {
             Value::String(text) => self.text(text, false),
             Value::Array(items) => {
-                let nodes: Vec<Node> =
+                let nodes: Vec<TemplateTree> =
                     items.iter().enumerate().map(|(i, item)| self.below(Step::Index(i), item)).collect();
                 let is_same = nodes.iter().zip(items.iter()).all(|(node, item)| node.is_constant(item));
-                if is_same { Node::Constant(value.clone()) } else { Node::List(nodes).folded() }
+                if is_same {
+                    TemplateTree::Constant(value.clone())
+                } else {
+                    TemplateTree::List(nodes).folded()
+                }
             }
             Value::Object(map) => {
                 let mut entries = Vec::with_capacity(map.len());
@@ -229,30 +244,34 @@ impl Reader<'_> {
                 }
                 let is_same = entries.iter().zip(map.values()).all(|((key, name, node), item)| {
                     node.is_constant(item)
-                        && matches!(name, Node::Constant(Value::String(name)) if name == key)
+                        && matches!(name, TemplateTree::Constant(Value::String(name)) if name == key)
                 });
-                if is_same { Node::Constant(value.clone()) } else { Node::Map(entries).folded() }
+                if is_same {
+                    TemplateTree::Constant(value.clone())
+                } else {
+                    TemplateTree::Map(entries).folded()
+                }
             }
-            scalar => Node::Constant(scalar.clone()),
+            scalar => TemplateTree::Constant(scalar.clone()),
         }
     }
 
-    fn below(&mut self, step: Step, value: &Value) -> Node {
+    fn below(&mut self, step: Step, value: &Value) -> TemplateTree {
         self.path.push(step);
         let node = self.node(value);
         self.path.pop();
         node
     }
 
-    fn text(&mut self, text: &Text, is_key: bool) -> Node {
+    fn text(&mut self, text: &Text, is_key: bool) -> TemplateTree {
         if !text.contains("{{") && !text.contains("$(") {
-            return Node::Constant(Value::String(text.clone()));
+            return TemplateTree::Constant(Value::String(text.clone()));
         }
-        let place = Place::of(&self.path, is_key);
-        let text = match references::resolved(text, self.document, &place) {
+        let place = TemplatePath::of(&self.path, is_key);
+        let text = match references::resolve_references(text, self.document, &place) {
             Ok(text) => text,
             Err(broken) => {
-                self.problems.push(TemplateProblem {
+                self.problems.push(VariableProblem {
                     path: place.path,
                     is_key,
                     message: format!("`{}` leads to no text", broken.reference),
@@ -260,47 +279,54 @@ impl Reader<'_> {
                     length: u32::try_from(broken.reference.chars().count()).unwrap_or(1),
                     kind: TemplateProblemKind::Reference,
                 });
-                return Node::Broken(broken.reason.into());
+                return TemplateTree::Broken(broken.reason.into());
             }
         };
         let spans = scan::spans(&text);
         match spans.as_slice() {
-            [] => Node::Constant(Value::String(text)),
-            [Span::Text(plain)] => Node::Constant(plain.as_str().into()),
-            [Span::Variable(range)] => Node::Whole(self.variable(&text, range, &place)),
-            spans => Node::Text(
+            [] => TemplateTree::Constant(Value::String(text)),
+            [TextSpan::Text(plain)] => TemplateTree::Constant(plain.as_str().into()),
+            [TextSpan::Variable(range)] => TemplateTree::Whole(self.variable(&text, range, &place)),
+            spans => TemplateTree::Text(
                 spans
                     .iter()
                     .map(|span| match span {
-                        Span::Text(plain) => Piece::Text(plain.into()),
-                        Span::Variable(range) => Piece::Variable(self.variable(&text, range, &place)),
+                        TextSpan::Text(plain) => TemplatePiece::Text(plain.into()),
+                        TextSpan::Variable(range) => {
+                            TemplatePiece::Variable(self.variable(&text, range, &place))
+                        }
                     })
                     .collect(),
             ),
         }
     }
 
-    fn variable(&mut self, text: &str, range: &std::ops::Range<usize>, place: &Place) -> Variable {
+    fn variable(
+        &mut self,
+        text: &str,
+        range: &std::ops::Range<usize>,
+        place: &TemplatePath,
+    ) -> TemplateVariable {
         let mut bad = Vec::new();
         let braced = text.get(range.clone()).unwrap_or_default();
         let variable = if is_at(braced) {
-            let same = same_place(&place.text);
-            Variable::parse(&same, range.start, place, self.functions, &mut bad)
+            let same = at_path(&place.text);
+            TemplateVariable::parse(&same, range.start, place, self.functions, &mut bad)
         } else {
-            Variable::parse_braced(braced, range.start, place, self.functions, &mut bad)
+            TemplateVariable::parse_braced(braced, range.start, place, self.functions, &mut bad)
         };
-        self.problems.extend(bad.into_iter().map(|bad| problem(text, place, bad)));
+        self.problems.extend(bad.into_iter().map(|bad| variable_problem(text, place, bad)));
         variable
     }
 }
 
-fn problem(text: &str, place: &Place, bad: variable::BadExpression) -> TemplateProblem {
+fn variable_problem(text: &str, place: &TemplatePath, bad: variable::BadExpression) -> VariableProblem {
     let start = Position::of(text, bad.at);
     let position = match bad.error.position {
         Position { line: 1, column } => Position { column: start.column + column - 1, ..start },
         Position { line, column } => Position { line: start.line + line - 1, column },
     };
-    TemplateProblem {
+    VariableProblem {
         path: place.path.clone(),
         is_key: place.is_key,
         message: bad.error.message,
@@ -316,7 +342,7 @@ fn is_at(braced: &str) -> bool {
 }
 
 /// Returns the path in the object that `@` means in a text at `place`, of which two steps do not count.
-fn same_place(place: &str) -> String {
+fn at_path(place: &str) -> String {
     let mut steps: Vec<&str> = place.split('/').filter(|step| !step.is_empty()).collect();
     if let Some(foreach) = steps.iter().position(|step| *step == "foreach") {
         steps.drain(..=foreach);
@@ -334,7 +360,7 @@ fn same_place(place: &str) -> String {
     path
 }
 
-impl Node {
+impl TemplateTree {
     /// Returns whether this is nothing but `value`.
     fn is_constant(&self, value: &Value) -> bool {
         match (self, value) {
@@ -366,29 +392,33 @@ impl Node {
         folded.map_or(self, Self::Constant)
     }
 
-    fn resolve(&self, context: &mut Context<'_>) -> Result<Mixed, Unresolved> {
+    fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Tainted, Unresolved> {
         match self {
-            Self::Constant(value) => Ok(Mixed::Own(value.clone())),
+            Self::Constant(value) => Ok(Tainted::Own(value.clone())),
             Self::Whole(variable) => variable.resolve(context).map(Sourced::into_mixed),
-            Self::Text(pieces) => text(pieces, context),
+            Self::Text(pieces) => resolve_pieces(pieces, context),
             Self::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
             Self::List(nodes) => {
-                let items: Result<Vec<Mixed>, _> = nodes.iter().map(|node| node.resolve(context)).collect();
-                Ok(list(items?))
+                let items: Result<Vec<Tainted>, _> = nodes.iter().map(|node| node.resolve(context)).collect();
+                Ok(tainted_list(items?))
             }
             Self::Map(entries) => {
                 let mut made = Vec::with_capacity(entries.len());
                 for (key, name, node) in entries {
                     made.push((name.resolve_key(key, context)?, node.resolve(context)?));
                 }
-                Ok(map(made))
+                Ok(tainted_map(made))
             }
         }
     }
 
     /// Returns the parts of a key; a variable that is null leaves it as it is.
-    fn resolve_key(&self, key: &Text, context: &mut Context<'_>) -> Result<Vec<Part>, Unresolved> {
-        let own = |text: &Text| vec![Part { text: text.clone(), is_own: true }];
+    fn resolve_key(
+        &self,
+        key: &Text,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Vec<TaintedPart>, Unresolved> {
+        let own = |text: &Text| vec![TaintedPart { text: text.clone(), is_own: true }];
         let found = match self {
             Self::Constant(Value::String(text)) => return Ok(own(text)),
             node => node.resolve(context)?,
@@ -408,9 +438,9 @@ impl Node {
             Self::Constant(_) | Self::Broken(_) => self.clone(),
             Self::Whole(variable) => Self::Whole(variable.rebased(to, below)),
             Self::Text(pieces) => {
-                let rebased = |piece: &Piece| match piece {
-                    Piece::Text(text) => Piece::Text(text.clone()),
-                    Piece::Variable(variable) => Piece::Variable(variable.rebased(to, below)),
+                let rebased = |piece: &TemplatePiece| match piece {
+                    TemplatePiece::Text(text) => TemplatePiece::Text(text.clone()),
+                    TemplatePiece::Variable(variable) => TemplatePiece::Variable(variable.rebased(to, below)),
                 };
                 Self::Text(pieces.iter().map(rebased).collect())
             }
@@ -424,13 +454,13 @@ impl Node {
         }
     }
 
-    fn collect<'t>(&'t self, all: &mut Vec<&'t Variable>) {
+    fn collect<'t>(&'t self, all: &mut Vec<&'t TemplateVariable>) {
         match self {
             Self::Constant(_) | Self::Broken(_) => {}
             Self::Whole(variable) => variable.collect(all),
             Self::Text(pieces) => {
                 for piece in pieces {
-                    if let Piece::Variable(variable) = piece {
+                    if let TemplatePiece::Variable(variable) = piece {
                         variable.collect(all);
                     }
                 }
@@ -449,15 +479,18 @@ impl Node {
 /// How often a text may be copied before it has been compared: joined, shared, and as wildcards.
 const TEXT_COPIES: usize = 3;
 
-fn text(pieces: &[Piece], context: &mut Context<'_>) -> Result<Mixed, Unresolved> {
+fn resolve_pieces(
+    pieces: &[TemplatePiece],
+    context: &mut VariableContext<'_>,
+) -> Result<Tainted, Unresolved> {
     let mut parts = Vec::with_capacity(pieces.len());
     let mut length = 0_usize;
     for piece in pieces {
         let part = match piece {
-            Piece::Text(text) => Part { text: text.clone(), is_own: true },
-            Piece::Variable(variable) => {
+            TemplatePiece::Text(text) => TaintedPart { text: text.clone(), is_own: true },
+            TemplatePiece::Variable(variable) => {
                 let found = variable.resolve(context)?;
-                Part { text: text_of(&found.value, context.budget())?, is_own: !found.is_foreign }
+                TaintedPart { text: compact_text(&found.value, context.budget())?, is_own: !found.is_foreign }
             }
         };
         length = length.saturating_add(part.text.len());
@@ -466,25 +499,25 @@ fn text(pieces: &[Piece], context: &mut Context<'_>) -> Result<Mixed, Unresolved
     context.budget().transient(|budget| budget.produce(length.saturating_mul(TEXT_COPIES)))?;
     context.charge(length)?;
     if parts.iter().all(|part| part.is_own) {
-        return Ok(Mixed::Own(Value::String(super::mixed::joined(&parts))));
+        return Ok(Tainted::Own(Value::String(super::mixed::join_parts(&parts))));
     }
-    Ok(Mixed::Text(parts))
+    Ok(Tainted::Text(parts))
 }
 
-fn list(items: Vec<Mixed>) -> Mixed {
-    if items.iter().all(|item| matches!(item, Mixed::Own(_))) {
-        return Mixed::Own(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()));
+fn tainted_list(items: Vec<Tainted>) -> Tainted {
+    if items.iter().all(|item| matches!(item, Tainted::Own(_))) {
+        return Tainted::Own(Value::array(items.iter().map(|item| item.plain().into_owned()).collect()));
     }
-    Mixed::List(items)
+    Tainted::List(items)
 }
 
-fn map(entries: Vec<(Vec<Part>, Mixed)>) -> Mixed {
-    let is_own = |(key, value): &(Vec<Part>, Mixed)| {
-        key.iter().all(|part| part.is_own) && matches!(value, Mixed::Own(_))
+fn tainted_map(entries: Vec<(Vec<TaintedPart>, Tainted)>) -> Tainted {
+    let is_own = |(key, value): &(Vec<TaintedPart>, Tainted)| {
+        key.iter().all(|part| part.is_own) && matches!(value, Tainted::Own(_))
     };
     let is_own = entries.iter().all(is_own);
-    let made = Mixed::Map(entries);
-    if is_own { Mixed::Own(made.plain().into_owned()) } else { made }
+    let made = Tainted::Map(entries);
+    if is_own { Tainted::Own(made.plain().into_owned()) } else { made }
 }
 
 #[cfg(test)]

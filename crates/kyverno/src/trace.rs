@@ -5,16 +5,21 @@ use kubewright_value::Value;
 
 use super::conditions;
 use super::context::Unresolved;
-use super::evaluate::{Loop, Verdict};
+use super::evaluate::{CheckVerdict, ForeachLoop};
 use kubewright_dialect_kit::notes::Note;
 
 /// Returns what is said about an element of a loop.
-pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdict) -> Note {
+pub(super) fn foreach_element_note(
+    one: &ForeachLoop,
+    index: usize,
+    element: &Value,
+    verdict: &CheckVerdict,
+) -> Note {
     let (found, seen) = match verdict {
-        Verdict::Pass(_) => (String::new(), Seen::Yes),
-        Verdict::Skip(reason) | Verdict::Nothing(reason) => (reason.to_string(), Seen::No),
-        Verdict::Fail(failure) => (failure.message.clone(), Seen::No),
-        Verdict::Error(error) => (error.message.clone(), Seen::Error),
+        CheckVerdict::Pass(_) => (String::new(), Seen::Yes),
+        CheckVerdict::Skip(reason) | CheckVerdict::Nothing(reason) => (reason.to_string(), Seen::No),
+        CheckVerdict::Fail(failure) => (failure.message.clone(), Seen::No),
+        CheckVerdict::Error(error) => (error.message.clone(), Seen::Error),
     };
     Note {
         what: format!("element {index} of {}", one.list.text()),
@@ -27,21 +32,24 @@ pub(super) fn element(one: &Loop, index: usize, element: &Value, verdict: &Verdi
 }
 
 /// Returns what is said about conditions together.
-pub(super) fn conditions(what: &str, result: &Result<conditions::Verdict<'_>, Unresolved>) -> Note {
+pub(super) fn conditions_note(
+    what: &str,
+    result: &Result<conditions::ConditionVerdict<'_>, Unresolved>,
+) -> Note {
     let (found, verdict) = match result {
         Ok(verdict) => (String::new(), if verdict.holds { Seen::Yes } else { Seen::No }),
         Err(unresolved) => (unresolved.message().to_owned(), Seen::Error),
     };
-    Note { found, verdict, ..plain(what.to_owned()) }
+    Note { found, verdict, ..plain_note(what.to_owned()) }
 }
 
 /// Returns what is said where a violation is not forgiven because nobody knows whether it is a new one.
 pub(super) fn unknown_old_object() -> Note {
     let found = "nobody says how the object was before the update, so nothing is forgiven".to_owned();
-    Note { found, ..plain("allowExistingViolations".to_owned()) }
+    Note { found, ..plain_note("allowExistingViolations".to_owned()) }
 }
 
-fn plain(what: String) -> Note {
+fn plain_note(what: String) -> Note {
     Note {
         what,
         found: String::new(),
@@ -53,7 +61,7 @@ fn plain(what: String) -> Note {
 }
 
 /// Returns what is said about an exception.
-pub(super) fn exception(key: &str, is_met: bool) -> Note {
+pub(super) fn exception_note(key: &str, is_met: bool) -> Note {
     Note {
         what: format!("exception {key}"),
         found: String::new(),

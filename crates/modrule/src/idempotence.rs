@@ -5,9 +5,10 @@
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
 use kubewright_engine::{
-    Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
-    Request, Tracer, WorldView,
+    Applies, ClosedWorld, DecisionCache, Diagnostic, Evaluation, KindScope, NamespaceScope, Program as _,
+    Tracer, WorldView,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_patch::{self as patch, Options, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
@@ -38,13 +39,13 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     let object = sample(header, rule)?;
     let operation =
         Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
-    let mut request = Request::for_object(object, operation, "sample");
+    let mut request = AdmissionRequest::for_object(object, operation, "sample");
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
     }
     let mut budget = Budget::new(LIMITS);
     let once = applied(rule, &request, &mut budget)?;
-    let again = Request { object: once.clone(), ..request };
+    let again = AdmissionRequest { object: once.clone(), ..request };
     let twice = applied(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
     let change = patch::diff(&once, &twice);
     let first = change.first()?;
@@ -57,8 +58,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
 }
 
 /// Returns what the rule makes of the object of `request`, if it is about it.
-fn applied(rule: &Rule, request: &Request, budget: &mut Budget) -> Option<Value> {
-    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), Memory::default());
+fn applied(rule: &Rule, request: &AdmissionRequest, budget: &mut Budget) -> Option<Value> {
+    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), DecisionCache::default());
     let view = WorldView::new(&world, None);
     let mut evaluation = Evaluation::new(request, view, budget, &mut tracer, &memory);
     let mut object = request.object.clone();

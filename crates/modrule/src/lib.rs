@@ -2,11 +2,6 @@
 //!
 //! How this differs from KubeMod 0.20, and why, is in `docs/dialects/modrule.md`.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod annotation;
 mod binding;
 mod cluster;
@@ -34,7 +29,7 @@ pub use path::{PathTemplate, expand_shorthand};
 
 use std::borrow::Cow;
 
-use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, Outcome};
 use kubewright_gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -131,16 +126,16 @@ impl Dialect for ModRule {
         field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         field(document, "kind").eq_ignore_ascii_case(KIND)
             || field(document, "apiVersion").contains("kubemod")
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile(self, document)
     }
 
-    fn in_cluster(&self) -> Option<&dyn InCluster> {
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
         Some(self)
     }
 
@@ -173,6 +168,11 @@ fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
         None => None,
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,6 @@
 //! implementation in the field does differently is one flag of [`Options`] each.
 //! [`diff`] makes the patch that leads from one value to another.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 mod apply;
 mod charge;
 mod diff;
@@ -111,6 +106,11 @@ pub enum PatchErrorKind {
     /// The budget is used up.
     Limit,
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

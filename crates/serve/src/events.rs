@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Text, Value};
 
 use crate::clock;

@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::{Diagnostic, Fault, ObjectName, RuleFailure, RuleReport};
+use kubewright_engine::{Diagnostic, Fault, RuleFailure, RuleReport};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Text, Value, json};
 
 use crate::events::{cut, is_secret};

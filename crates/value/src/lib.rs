@@ -3,11 +3,6 @@
 //!
 //! Nothing here knows what a rule is. Everything here is pure: text in, value out.
 
-// The example of the README is a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
 pub mod bounded;
 mod budget;
 pub mod display;
@@ -46,3 +41,8 @@ pub fn text_of(index: usize) -> Text {
         None => index.to_smolstr(),
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

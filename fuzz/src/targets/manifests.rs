@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
-use kubewright_kyverno::signing::{self, Earlier, PrivateKey};
+use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
 use kubewright_value::{Map, Source, Value, yaml};
 
 use super::Target;
@@ -59,10 +60,10 @@ fn run(data: &[u8]) {
         assert!(status != Some(Status::Pass), "nobody has signed it");
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(key) = PrivateKey::from_pem(KEY) else { return };
+    let Ok(key) = ManifestSigningKey::from_pem(KEY) else { return };
     for document in yaml::read(&Source::new("object.yaml", text)).documents {
         let mut object = document.value;
-        if object.depth() > 100 || signing::sign(&mut object, &key, "", Earlier::Replace).is_err() {
+        if object.depth() > 100 || signing::sign_manifest(&mut object, &key, "", Earlier::Replace).is_err() {
             continue;
         }
         let status = judged(object.clone());
@@ -77,7 +78,7 @@ fn judged(object: Value) -> Option<Status> {
         let documents = yaml::read(&Source::new("policy.yaml", POLICY)).documents;
         Engine::new(load(&all(&Options::default()), &documents).rules)
     });
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
     decision.outcomes.first().map(|outcome| outcome.status)
 }

@@ -1,6 +1,7 @@
 //! Which requests a policy or a binding is about.
 
-use kubewright_engine::{Diagnostic, Operation, Operations, kind_of_resource, resource_name};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{Operation, Operations, kind_of_resource, resource_name};
 use kubewright_value::Text;
 
 use super::{Constraints, ResourceRule, code};
@@ -8,7 +9,7 @@ use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
 use kubewright_dialect_kit::selector;
 
 /// Reads the constraints at `key`.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Constraints> {
+pub(crate) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Constraints> {
     let fields = reader.object(fields, key)?;
     reader.only(
         &fields,

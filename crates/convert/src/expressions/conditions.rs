@@ -13,9 +13,9 @@ use super::scope::{self, Found, Many, One, Scope};
 use super::shape::Shape;
 use crate::Inexpressible;
 use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_kyverno::mixed::Mixed;
-use kubewright_kyverno::operator::Operator;
-use kubewright_kyverno::template::Template;
+use kubewright_kyverno::mixed::Tainted;
+use kubewright_kyverno::operator::ConditionOperator;
+use kubewright_kyverno::template::VariableTemplate;
 
 /// When conditions hold, and when they cannot be answered.
 #[derive(Debug, Clone)]
@@ -133,11 +133,11 @@ impl Reader<'_> {
         let written = field("operator");
         let operator = written
             .as_str()
-            .and_then(Operator::named)
+            .and_then(ConditionOperator::named)
             .ok_or_else(|| because("a condition has an unknown operator".to_owned()))?;
         match (key, value) {
             (Side::Constant(key), Side::Constant(value)) => {
-                Ok(Conditions::always(operators::constants(operator, &Mixed::Own(key), &value)))
+                Ok(Conditions::always(operators::constants(operator, &Tainted::Own(key), &value)))
             }
             (Side::Found(key), Side::Constant(value)) => compared(operator, &key, &value).map_err(because),
             (Side::Constant(key), Side::Found(value)) => contained(operator, &key, &value).map_err(because),
@@ -147,7 +147,7 @@ impl Reader<'_> {
 
     fn side(&self, value: &Value, at: &[Step]) -> Made<Side> {
         let because = |why: String| Err(Inexpressible { why, path: at.to_vec() });
-        let (template, problems) = Template::parse(value, self.functions);
+        let (template, problems) = VariableTemplate::parse(value, self.functions);
         if let Some(constant) = template.constant() {
             return Ok(Side::Constant(constant.clone()));
         }
@@ -222,14 +222,19 @@ fn answered(found: Found, asked: &Asked, default: Option<&Value>) -> Option<Foun
 }
 
 /// A value of the request against a constant.
-fn compared(operator: Operator, key: &Variable, value: &Value) -> Result<Conditions, String> {
+fn compared(operator: ConditionOperator, key: &Variable, value: &Value) -> Result<Conditions, String> {
     match &key.found {
         Found::One(one) => one_compared(operator, one, key, value),
         Found::Many(many) => many_compared(operator, many, key.default.as_ref(), value),
     }
 }
 
-fn one_compared(operator: Operator, one: &One, key: &Variable, value: &Value) -> Result<Conditions, String> {
+fn one_compared(
+    operator: ConditionOperator,
+    one: &One,
+    key: &Variable,
+    value: &Value,
+) -> Result<Conditions, String> {
     let holds = |text: &str| {
         let formula = operators::holds(operator, text, one.shape, value)?;
         // Of null nothing holds.
@@ -243,9 +248,9 @@ fn one_compared(operator: Operator, one: &One, key: &Variable, value: &Value) ->
         let error = if key.is_sure { Formula::False } else { one.missing.clone() };
         return Ok(Conditions { hold, error });
     };
-    let of_default = operators::constants(operator, &Mixed::Own(default.clone()), value);
+    let of_default = operators::constants(operator, &Tainted::Own(default.clone()), value);
     let is_text = matches!(one.shape, Shape::Word | Shape::Text);
-    let of_empty = || operators::constants(operator, &Mixed::Foreign(Value::from("")), value);
+    let of_empty = || operators::constants(operator, &Tainted::Foreign(Value::from("")), value);
     if let (true, Some(optional), Value::String(_), Some(literal)) =
         (is_text, &one.optional, default, scope::constant(default))
         && of_default == of_empty()
@@ -296,12 +301,12 @@ fn truth(one: &One) -> Result<Formula, String> {
 }
 
 fn many_compared(
-    operator: Operator,
+    operator: ConditionOperator,
     many: &Many,
     default: Option<&Value>,
     value: &Value,
 ) -> Result<Conditions, String> {
-    if !matches!(operator, Operator::AnyIn | Operator::AnyNotIn) {
+    if !matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AnyNotIn) {
         return Err("a condition compares all elements of lists in lists".to_owned());
     }
     if !matches!(many.shape, Shape::Word | Shape::Text | Shape::Int | Shape::Bool) {
@@ -309,11 +314,11 @@ fn many_compared(
     }
     let hold = match operators::item_is_in(operator, &many.item, many.shape, value)? {
         None => Formula::False,
-        Some(is_in) if operator == Operator::AnyIn => many.exists(is_in),
+        Some(is_in) if operator == ConditionOperator::AnyIn => many.exists(is_in),
         Some(is_in) => many.exists(is_in.not()),
     };
     let of_default =
-        default.is_some_and(|default| operators::constants(operator, &Mixed::Own(default.clone()), value));
+        default.is_some_and(|default| operators::constants(operator, &Tainted::Own(default.clone()), value));
     let hold = match of_default {
         true => many.exists(Formula::True).not().or(hold),
         false => hold,
@@ -322,11 +327,11 @@ fn many_compared(
 }
 
 /// Two values of the request, of which neither has wildcards.
-fn both_found(operator: Operator, key: &Variable, value: &Variable) -> Result<Conditions, String> {
+fn both_found(operator: ConditionOperator, key: &Variable, value: &Variable) -> Result<Conditions, String> {
     let refused = || "a condition compares two values of the request".to_owned();
     let is_equality = match operator {
-        Operator::Equals => true,
-        Operator::NotEquals => false,
+        ConditionOperator::Equals => true,
+        ConditionOperator::NotEquals => false,
         _ => return Err(refused()),
     };
     let (Found::One(left), Found::One(right)) = (&key.found, &value.found) else { return Err(refused()) };
@@ -350,7 +355,7 @@ fn both_found(operator: Operator, key: &Variable, value: &Variable) -> Result<Co
 }
 
 /// A constant in a list of the request.
-fn contained(operator: Operator, key: &Value, value: &Variable) -> Result<Conditions, String> {
+fn contained(operator: ConditionOperator, key: &Value, value: &Variable) -> Result<Conditions, String> {
     let Found::One(one) = &value.found else {
         return Err("a condition looks for a text in lists of lists".to_owned());
     };
@@ -361,8 +366,8 @@ fn contained(operator: Operator, key: &Value, value: &Variable) -> Result<Condit
         return Err("a condition compares a constant with a value of the request that is no list".to_owned());
     };
     let is_positive = match operator {
-        Operator::AnyIn | Operator::AllIn => true,
-        Operator::AnyNotIn | Operator::AllNotIn => false,
+        ConditionOperator::AnyIn | ConditionOperator::AllIn => true,
+        ConditionOperator::AnyNotIn | ConditionOperator::AllNotIn => false,
         _ => return Err("a condition compares a text with a list".to_owned()),
     };
     if is_positive && one.shape.element() == Shape::Text {
@@ -376,7 +381,7 @@ fn contained(operator: Operator, key: &Value, value: &Variable) -> Result<Condit
     Ok(match &value.default {
         None => Conditions { hold: one.there.clone().and(of_value), error: one.missing.clone() },
         Some(default) => {
-            let (key, value) = (Mixed::Own(key.clone()), default);
+            let (key, value) = (Tainted::Own(key.clone()), default);
             let is_true = truth(one)?;
             let hold = match operators::constants(operator, &key, value) {
                 true => is_true.not().or(of_value),

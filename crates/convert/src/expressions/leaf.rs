@@ -8,7 +8,7 @@ use super::formula::Formula;
 use super::shape::Shape;
 use super::text::{double, literal};
 use kubewright_kyverno::pattern::leaf::Leaf;
-use kubewright_kyverno::pattern::leaf::text::{Alternatives, Atom, Comparison, Operator};
+use kubewright_kyverno::pattern::leaf::text::{Alternatives, PatternOperator, PatternTerm, TermComparison};
 
 /// A number as texts may write it.
 pub(super) const NUMBER: &str = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,2})?$";
@@ -129,11 +129,11 @@ fn of_double(leaf: &Leaf, value: &str) -> Said<Formula> {
 }
 
 /// Returns whether wildcards fit a number, which is written with an exponent.
-fn number_glob(comparison: &Comparison) -> Said<Formula> {
+fn number_glob(comparison: &TermComparison) -> Said<Formula> {
     let glob = comparison.operand.as_str();
     let is_negated = match comparison.operator {
-        Operator::Equal => false,
-        Operator::NotEqual => true,
+        PatternOperator::Equal => false,
+        PatternOperator::NotEqual => true,
         _ => return Ok(Formula::False),
     };
     let fits = match glob {
@@ -243,17 +243,17 @@ fn scalar(value: &str) -> Formula {
 }
 
 /// Compares quantities, of which `text` is one.
-fn amounts(text: &str, comparison: &Comparison) -> Formula {
+fn amounts(text: &str, comparison: &TermComparison) -> Formula {
     let wanted = literal(&comparison.operand);
     match comparison.operator {
-        Operator::More => Formula::call(format!("quantity({text}).isGreaterThan(quantity({wanted}))")),
-        Operator::Less => Formula::call(format!("quantity({text}).isLessThan(quantity({wanted}))")),
-        Operator::Equal | Operator::NotEqual => Formula::compare(
+        PatternOperator::More => Formula::call(format!("quantity({text}).isGreaterThan(quantity({wanted}))")),
+        PatternOperator::Less => Formula::call(format!("quantity({text}).isLessThan(quantity({wanted}))")),
+        PatternOperator::Equal | PatternOperator::NotEqual => Formula::compare(
             &format!("quantity({text})"),
             sign(comparison.operator),
             &format!("quantity({wanted})"),
         ),
-        Operator::MoreEqual | Operator::LessEqual => Formula::compare(
+        PatternOperator::MoreEqual | PatternOperator::LessEqual => Formula::compare(
             &format!("quantity({text}).compareTo(quantity({wanted}))"),
             sign(comparison.operator),
             "0",
@@ -262,33 +262,33 @@ fn amounts(text: &str, comparison: &Comparison) -> Formula {
 }
 
 /// Returns the operator of CEL.
-fn sign(operator: Operator) -> &'static str {
+fn sign(operator: PatternOperator) -> &'static str {
     match operator {
-        Operator::Equal => "==",
-        Operator::NotEqual => "!=",
-        Operator::More => ">",
-        Operator::Less => "<",
-        Operator::MoreEqual => ">=",
-        Operator::LessEqual => "<=",
+        PatternOperator::Equal => "==",
+        PatternOperator::NotEqual => "!=",
+        PatternOperator::More => ">",
+        PatternOperator::Less => "<",
+        PatternOperator::MoreEqual => ">=",
+        PatternOperator::LessEqual => "<=",
     }
 }
 
 /// Returns what holds of a value that fits `alternatives`, of which `compare` writes each comparison.
 fn combined(
     alternatives: &Alternatives,
-    compare: &mut dyn FnMut(&Comparison) -> Said<Formula>,
+    compare: &mut dyn FnMut(&TermComparison) -> Said<Formula>,
 ) -> Said<Formula> {
     let mut any = Formula::False;
     for all_of in &alternatives.any_of {
         let mut all = Formula::True;
         for atom in all_of {
             all = all.and(match atom {
-                Atom::Compare(comparison) => compare(comparison)?,
-                Atom::Within(ends) => {
+                PatternTerm::Compare(comparison) => compare(comparison)?,
+                PatternTerm::Within(ends) => {
                     let [low, high] = &**ends;
                     compare(low)?.and(compare(high)?)
                 }
-                Atom::Outside(ends) => {
+                PatternTerm::Outside(ends) => {
                     let [low, high] = &**ends;
                     compare(low)?.or(compare(high)?)
                 }
@@ -305,8 +305,8 @@ fn operands(alternatives: &Alternatives) -> Vec<String> {
 
 /// Returns whether `formula`, made for a text, also holds of whatever is no text.
 fn is_unlike(alternatives: &Alternatives, formula: &Formula) -> bool {
-    let is_unlike = |comparison: &Comparison| {
-        comparison.operator == Operator::NotEqual
+    let is_unlike = |comparison: &TermComparison| {
+        comparison.operator == PatternOperator::NotEqual
             && !comparison.operand.contains(['*', '?'])
             && comparison.duration.is_none()
             && comparison.quantity.is_none()
@@ -328,7 +328,7 @@ fn missed_whole(alternatives: &Alternatives, shape: Shape) -> Option<&str> {
 }
 
 /// Returns what holds of the text `value` that `comparison` accepts.
-fn text_comparison(comparison: &Comparison, value: &str, shape: Shape) -> Formula {
+fn text_comparison(comparison: &TermComparison, value: &str, shape: Shape) -> Formula {
     if shape == Shape::Amount {
         let text = format!("string({value})");
         return match comparison.quantity {
@@ -337,8 +337,8 @@ fn text_comparison(comparison: &Comparison, value: &str, shape: Shape) -> Formul
         };
     }
     let otherwise = match comparison.operator {
-        Operator::Equal => wildcards(&comparison.operand, value, shape),
-        Operator::NotEqual => wildcards(&comparison.operand, value, shape).not(),
+        PatternOperator::Equal => wildcards(&comparison.operand, value, shape),
+        PatternOperator::NotEqual => wildcards(&comparison.operand, value, shape).not(),
         _ => Formula::False,
     };
     let otherwise = match &comparison.quantity {
@@ -366,8 +366,8 @@ fn text_comparison(comparison: &Comparison, value: &str, shape: Shape) -> Formul
 }
 
 /// Returns what holds of a text that cannot be compared with the operand.
-fn unlike(comparison: &Comparison) -> Formula {
-    Formula::constant(comparison.operator == Operator::NotEqual)
+fn unlike(comparison: &TermComparison) -> Formula {
+    Formula::constant(comparison.operator == PatternOperator::NotEqual)
 }
 
 fn choose(condition: Formula, yes: Formula, no: Formula) -> Formula {

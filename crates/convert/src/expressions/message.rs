@@ -8,18 +8,22 @@ use super::reading;
 use super::scope::{Found, Scope};
 use super::shape::Shape;
 use super::text::literal;
-use kubewright_kyverno::source::Rule;
-use kubewright_kyverno::template::Template;
+use kubewright_kyverno::source::RuleSource;
+use kubewright_kyverno::template::VariableTemplate;
 
 /// What stands for a variable in a message that is no expression.
 const ELLIPSIS: &str = "…";
 
 /// Returns the message of `rule`, and the expression that makes it where it has variables that CEL can read. Where that
 /// expression has no value, the message counts.
-pub(super) fn of(rule: &Rule, scope: &Scope, functions: &Functions) -> (Option<String>, Option<String>) {
+pub(super) fn of(
+    rule: &RuleSource,
+    scope: &Scope,
+    functions: &Functions,
+) -> (Option<String>, Option<String>) {
     let Some(message) = &rule.validate.message else { return (None, None) };
     let text = message.value.trim().to_owned();
-    let (template, _) = Template::parse(&Value::from(text.as_str()), functions);
+    let (template, _) = VariableTemplate::parse(&Value::from(text.as_str()), functions);
     if let Some(constant) = template.constant() {
         return (constant.as_str().map(str::to_owned), None);
     }

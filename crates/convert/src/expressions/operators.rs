@@ -8,29 +8,31 @@ use super::formula::Formula;
 use super::leaf::{DURATION, NUMBER, Said, wildcards};
 use super::shape::Shape;
 use super::text::{double, literal};
-use kubewright_kyverno::mixed::Mixed;
-use kubewright_kyverno::operator::{Operand, Operator, Order};
+use kubewright_kyverno::mixed::Tainted;
+use kubewright_kyverno::operator::{ComparedOperand, ConditionOperator, OrderOperator};
 
 /// Returns whether `key`, a constant, compares with `value`, another one, as `operator` says.
-pub(super) fn constants(operator: Operator, key: &Mixed, value: &Value) -> bool {
-    let (key, value) = (Operand::compile(key), Operand::compile(&Mixed::Own(value.clone())));
+pub(super) fn constants(operator: ConditionOperator, key: &Tainted, value: &Value) -> bool {
+    let (key, value) =
+        (ComparedOperand::compile(key), ComparedOperand::compile(&Tainted::Own(value.clone())));
     operator.holds(&key, &value, &mut Budget::default()).unwrap_or(false)
 }
 
 /// Returns whether `key`, which is there and not null, compares with `value` as `operator` says.
-pub(super) fn holds(operator: Operator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+pub(super) fn holds(operator: ConditionOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     match operator {
-        Operator::Equals => equals(key, shape, value),
-        Operator::NotEquals => equals(key, shape, value).map(Formula::not),
-        Operator::AnyIn | Operator::AllIn | Operator::AnyNotIn | Operator::AllNotIn => {
-            membership(operator, key, shape, value)
-        }
-        Operator::Compare(order) => compare(order, key, shape, value),
-        Operator::In => Err("the operator `In` is deprecated; write `AllIn` or `AnyIn`".to_owned()),
-        Operator::NotIn => {
+        ConditionOperator::Equals => equals(key, shape, value),
+        ConditionOperator::NotEquals => equals(key, shape, value).map(Formula::not),
+        ConditionOperator::AnyIn
+        | ConditionOperator::AllIn
+        | ConditionOperator::AnyNotIn
+        | ConditionOperator::AllNotIn => membership(operator, key, shape, value),
+        ConditionOperator::Compare(order) => compare(order, key, shape, value),
+        ConditionOperator::In => Err("the operator `In` is deprecated; write `AllIn` or `AnyIn`".to_owned()),
+        ConditionOperator::NotIn => {
             Err("the operator `NotIn` is deprecated; write `AllNotIn` or `AnyNotIn`".to_owned())
         }
-        Operator::CompareDuration(_) => {
+        ConditionOperator::CompareDuration(_) => {
             Err("the operators for durations are deprecated; write `GreaterThan` or `LessThan`".to_owned())
         }
     }
@@ -174,16 +176,16 @@ fn quantity(text: &str) -> String {
     format!("quantity({})", literal(text))
 }
 
-fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
-    let is_positive = matches!(operator, Operator::AnyIn | Operator::AllIn);
+fn membership(operator: ConditionOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+    let is_positive = matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AllIn);
     if shape.is_list() {
         let Some(is_in) = item_is_in(operator, "item", shape.element(), value)? else {
             return Ok(Formula::False);
         };
         return Ok(match operator {
-            Operator::AnyIn => Formula::exists(key, "item", is_in),
-            Operator::AllIn => Formula::all(key, "item", is_in),
-            Operator::AnyNotIn => Formula::exists(key, "item", is_in.not()),
+            ConditionOperator::AnyIn => Formula::exists(key, "item", is_in),
+            ConditionOperator::AllIn => Formula::all(key, "item", is_in),
+            ConditionOperator::AnyNotIn => Formula::exists(key, "item", is_in.not()),
             _ => Formula::all(key, "item", is_in.not()),
         });
     }
@@ -200,18 +202,20 @@ fn membership(operator: Operator, key: &str, shape: Shape, value: &Value) -> Sai
 
 /// Returns whether `item`, one of a list, is in `value`; nothing when nothing can be looked for in it.
 pub(super) fn item_is_in(
-    operator: Operator,
+    operator: ConditionOperator,
     item: &str,
     shape: Shape,
     value: &Value,
 ) -> Said<Option<Formula>> {
     let items = match value {
-        Value::Number(_) | Value::Bool(_) if matches!(operator, Operator::AnyIn | Operator::AnyNotIn) => {
+        Value::Number(_) | Value::Bool(_)
+            if matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AnyNotIn) =>
+        {
             Some(vec![(printed(value), false)])
         }
         value => looked_through(value)?,
     };
-    let is_positive = matches!(operator, Operator::AnyIn | Operator::AllIn);
+    let is_positive = matches!(operator, ConditionOperator::AnyIn | ConditionOperator::AllIn);
     items.map(|items| one_of(item, shape, &items, is_positive)).transpose()
 }
 
@@ -270,12 +274,12 @@ fn one_of(key: &str, shape: Shape, items: &[(String, bool)], is_positive: bool) 
     Ok(among.or(Formula::any_of(globs)))
 }
 
-fn compare(order: Order, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
+fn compare(order: OrderOperator, key: &str, shape: Shape, value: &Value) -> Said<Formula> {
     let sign = match order {
-        Order::GreaterThan => ">",
-        Order::GreaterThanOrEquals => ">=",
-        Order::LessThan => "<",
-        Order::LessThanOrEquals => "<=",
+        OrderOperator::GreaterThan => ">",
+        OrderOperator::GreaterThanOrEquals => ">=",
+        OrderOperator::LessThan => "<",
+        OrderOperator::LessThanOrEquals => "<=",
     };
     let duration = match value {
         Value::String(text) => Duration::parse(text).ok().filter(|_| text != "0"),

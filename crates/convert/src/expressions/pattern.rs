@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::text::{Field, element_name};
 use crate::Inexpressible;
 use kubewright_kyverno::pattern::leaf::Leaf;
-use kubewright_kyverno::pattern::node::{Anchor, Entry, Exists, MapNode, Node};
+use kubewright_kyverno::pattern::node::{Exists, MapNode, PatternAnchor, PatternEntry, PatternNode};
 
 /// What comes of comparing something with a part of a pattern.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ const DEPTH: usize = 64;
 type Made<T> = Result<T, Inexpressible>;
 
 /// Returns what comes of comparing `value`, of which only the shape is known, with `node`.
-pub(super) fn translate(node: &Node, value: &str, shape: Shape) -> Made<Outcome> {
+pub(super) fn translate(node: &PatternNode, value: &str, shape: Shape) -> Made<Outcome> {
     Translator { at: Vec::new(), names: Vec::new() }.node(node, value, shape)
 }
 
@@ -82,7 +82,7 @@ impl Translator {
         said.or_else(|why| self.because(why))
     }
 
-    fn node(&mut self, node: &Node, value: &str, shape: Shape) -> Made<Outcome> {
+    fn node(&mut self, node: &PatternNode, value: &str, shape: Shape) -> Made<Outcome> {
         if self.at.len() > DEPTH {
             return self.because("the pattern is nested too deep");
         }
@@ -94,11 +94,11 @@ impl Translator {
         Ok(outcome)
     }
 
-    fn outcome(&mut self, node: &Node, value: &str, shape: Shape) -> Made<Outcome> {
+    fn outcome(&mut self, node: &PatternNode, value: &str, shape: Shape) -> Made<Outcome> {
         match node {
-            Node::Leaf(leaf) => self.leaf(leaf, value, shape).map(Outcome::decided),
-            Node::Shared(node) => self.node(node, value, shape),
-            Node::Map(map) => {
+            PatternNode::Leaf(leaf) => self.leaf(leaf, value, shape).map(Outcome::decided),
+            PatternNode::Shared(node) => self.node(node, value, shape),
+            PatternNode::Map(map) => {
                 let outcome = self.map(map, value, shape)?;
                 Ok(match shape.is_map() {
                     true => outcome,
@@ -106,8 +106,8 @@ impl Translator {
                     false => Outcome::decided(Formula::False),
                 })
             }
-            Node::Each(each) => self.each(each, value, shape),
-            Node::EachScalar(leaf) => {
+            PatternNode::Each(each) => self.each(each, value, shape),
+            PatternNode::EachScalar(leaf) => {
                 let formula = self.every(leaf, value, shape)?;
                 Ok(Outcome::decided(match shape.is_list() {
                     true => formula,
@@ -115,10 +115,10 @@ impl Translator {
                     false => Formula::False,
                 }))
             }
-            Node::InOrder(_) => self.because("the pattern has a list in a list"),
-            Node::EmptyList => Ok(Outcome::decided(Formula::False)),
-            Node::Exists(_) | Node::Ignored => Ok(Outcome::decided(Formula::True)),
-            Node::TooDeep => self.because("the pattern is nested too deep"),
+            PatternNode::InOrder(_) => self.because("the pattern has a list in a list"),
+            PatternNode::EmptyList => Ok(Outcome::decided(Formula::False)),
+            PatternNode::Exists(_) | PatternNode::Ignored => Ok(Outcome::decided(Formula::True)),
+            PatternNode::TooDeep => self.because("the pattern is nested too deep"),
         }
     }
 
@@ -165,7 +165,7 @@ impl Translator {
         Ok((name, made?))
     }
 
-    fn each(&mut self, each: &Node, value: &str, shape: Shape) -> Made<Outcome> {
+    fn each(&mut self, each: &PatternNode, value: &str, shape: Shape) -> Made<Outcome> {
         let (name, one) = self.for_element(0, |this, name| this.node(each, name, shape.element()))?;
         let okay = Formula::all(value, &name, one.okay.clone());
         let outcome = match one.can_skip() {
@@ -194,8 +194,8 @@ impl Translator {
 
     /// The anchors of a map decide first, and on whether the rest is looked at.
     fn map(&mut self, map: &MapNode, value: &str, shape: Shape) -> Made<Outcome> {
-        let (conditions, others): (Vec<&Entry>, Vec<&Entry>) =
-            map.anchors.iter().partition(|entry| entry.anchor == Some(Anchor::Condition));
+        let (conditions, others): (Vec<&PatternEntry>, Vec<&PatternEntry>) =
+            map.anchors.iter().partition(|entry| entry.anchor == Some(PatternAnchor::Condition));
         let mut holds = Formula::True;
         for entry in &conditions {
             holds = holds.and(self.entry(entry, value, shape)?.pass);
@@ -227,7 +227,7 @@ impl Translator {
         })
     }
 
-    fn entry(&mut self, entry: &Entry, parent: &str, shape: Shape) -> Made<Outcome> {
+    fn entry(&mut self, entry: &PatternEntry, parent: &str, shape: Shape) -> Made<Outcome> {
         if !entry.is_added {
             self.at.push(Step::Key(entry.raw.clone()));
         }
@@ -241,7 +241,7 @@ impl Translator {
         made
     }
 
-    fn keyed(&mut self, entry: &Entry, parent: &str, around: Shape) -> Made<Outcome> {
+    fn keyed(&mut self, entry: &PatternEntry, parent: &str, around: Shape) -> Made<Outcome> {
         let field = Field { parent, key: &entry.key };
         let shape = around.field(&entry.key);
         let (value, is_there) = (field.value(), field.presence());
@@ -259,20 +259,20 @@ impl Translator {
             }
             let outcome = self.node(&entry.value, &value, shape)?;
             return Ok(match &entry.value {
-                Node::Leaf(leaf) if leaf::accepts_null(leaf) => outcome.unless(&is_there),
+                PatternNode::Leaf(leaf) if leaf::accepts_null(leaf) => outcome.unless(&is_there),
                 _ => outcome.if_also(&is_there),
             });
         };
         Ok(match anchor {
-            Anchor::Negation => Outcome::decided(is_there.not()),
-            Anchor::Existence => {
+            PatternAnchor::Negation => Outcome::decided(is_there.not()),
+            PatternAnchor::Existence => {
                 Outcome::decided(self.exists(&entry.value, &value, shape)?).unless(&is_there)
             }
-            Anchor::Equality => match self.chained(&entry.value, &field.optional(), shape, true)? {
+            PatternAnchor::Equality => match self.chained(&entry.value, &field.optional(), shape, true)? {
                 Some(formula) => Outcome::decided(formula),
                 None => self.node(&entry.value, &value, shape)?.unless(&is_there),
             },
-            Anchor::Condition => {
+            PatternAnchor::Condition => {
                 let pass = match self.chained(&entry.value, &field.optional(), shape, false)? {
                     // What is not there fits no condition.
                     Some(formula) if !takes_nothing(&entry.value) => formula,
@@ -280,7 +280,7 @@ impl Translator {
                 };
                 Outcome { own: pass.clone().not(), pass, below: Formula::False, okay: Formula::True }
             }
-            Anchor::Global => {
+            PatternAnchor::Global => {
                 let pass = match self.chained(&entry.value, &field.optional(), shape, true)? {
                     Some(formula) => formula,
                     None => is_there.not().or(self.node(&entry.value, &value, shape)?.pass),
@@ -294,24 +294,24 @@ impl Translator {
     /// says, or, if that is wanted, not there?
     fn chained(
         &mut self,
-        node: &Node,
+        node: &PatternNode,
         optional: &str,
         shape: Shape,
         may_be_absent: bool,
     ) -> Made<Option<Formula>> {
         match node {
-            Node::Shared(node) => self.chained(node, optional, shape, may_be_absent),
-            Node::Leaf(leaf) if !shape.is_any() && !shape.is_list() => {
+            PatternNode::Shared(node) => self.chained(node, optional, shape, may_be_absent),
+            PatternNode::Leaf(leaf) if !shape.is_any() && !shape.is_list() => {
                 let fits = may_be_absent || leaf::accepts_null(leaf);
                 let Some(stand_in) = leaf::stand_in(leaf, shape, fits) else { return Ok(None) };
                 let value = format!("{optional}.orValue({stand_in})");
                 let formula = self.said(leaf::fits(leaf, &value, shape))?;
                 Ok(matches!(formula, Formula::Atom(_)).then_some(formula))
             }
-            Node::Map(map) if shape.is_map() => {
+            PatternNode::Map(map) if shape.is_map() => {
                 let (anchors, rest) = (map.anchors.as_slice(), map.rest.as_slice());
                 let entry = match (anchors, rest) {
-                    ([only], []) if may_be_absent && only.anchor == Some(Anchor::Equality) => only,
+                    ([only], []) if may_be_absent && only.anchor == Some(PatternAnchor::Equality) => only,
                     ([], [only]) if !may_be_absent && only.anchor.is_none() && !only.wants_any => only,
                     _ => return Ok(None),
                 };
@@ -321,7 +321,7 @@ impl Translator {
                 let field = Field { parent: optional, key: &entry.key }.optional();
                 self.chained(&entry.value, &field, shape.field(&entry.key), may_be_absent)
             }
-            Node::Each(each) if may_be_absent && shape.is_list() => {
+            PatternNode::Each(each) if may_be_absent && shape.is_list() => {
                 let list = format!("{optional}.orValue([])");
                 let (name, one) = self.for_element(0, |this, name| this.node(each, name, shape.element()))?;
                 Ok((!one.can_skip()).then(|| Formula::all(&list, &name, one.okay)))
@@ -331,8 +331,8 @@ impl Translator {
     }
 
     /// Returns whether the list `value` has what `^( )` asks for.
-    fn exists(&mut self, node: &Node, value: &str, shape: Shape) -> Made<Formula> {
-        let Node::Exists(Exists::AllOf(wanted)) = node else { return Ok(Formula::False) };
+    fn exists(&mut self, node: &PatternNode, value: &str, shape: Shape) -> Made<Formula> {
+        let PatternNode::Exists(Exists::AllOf(wanted)) = node else { return Ok(Formula::False) };
         let mut all = match shape {
             Shape::List(_) => Formula::True,
             Shape::Any => is_a("list", value),
@@ -346,9 +346,9 @@ impl Translator {
     }
 
     /// A key with wildcards, in labels and annotations: one of the keys that fit it must be as the pattern says.
-    fn wild(&mut self, entry: &Entry, parent: &str, shape: Shape) -> Made<Outcome> {
-        let (Node::Leaf(leaf), Shape::MapOf(below)) = (&entry.value, shape) else {
-            if entry.anchor == Some(Anchor::Negation) && !shape.is_any() {
+    fn wild(&mut self, entry: &PatternEntry, parent: &str, shape: Shape) -> Made<Outcome> {
+        let (PatternNode::Leaf(leaf), Shape::MapOf(below)) = (&entry.value, shape) else {
+            if entry.anchor == Some(PatternAnchor::Negation) && !shape.is_any() {
                 let fits = leaf::wildcards(&entry.key, "key", Shape::Word);
                 return Ok(Outcome::decided(Formula::exists(parent, "key", fits).not()));
             }
@@ -361,16 +361,16 @@ impl Translator {
         Ok(match entry.anchor {
             None if leaf::accepts_null(leaf) => Outcome::decided(is_there.not().or(pass)),
             None => Outcome::decided(pass),
-            Some(Anchor::Equality) => Outcome::decided(is_there.not().or(pass)),
-            Some(Anchor::Condition) => {
+            Some(PatternAnchor::Equality) => Outcome::decided(is_there.not().or(pass)),
+            Some(PatternAnchor::Condition) => {
                 Outcome { own: pass.clone().not(), pass, below: Formula::False, okay: Formula::True }
             }
-            Some(Anchor::Global) => {
+            Some(PatternAnchor::Global) => {
                 let pass = is_there.not().or(pass);
                 Outcome { own: pass.clone().not(), pass, below: Formula::False, okay: Formula::True }
             }
-            Some(Anchor::Negation) => Outcome::decided(is_there.not()),
-            Some(Anchor::Existence) => Outcome::decided(is_there.not()),
+            Some(PatternAnchor::Negation) => Outcome::decided(is_there.not()),
+            Some(PatternAnchor::Existence) => Outcome::decided(is_there.not()),
         })
     }
 }
@@ -394,10 +394,10 @@ impl Outcome {
 }
 
 /// Returns whether `node` is a scalar that nothing at all fits.
-fn takes_nothing(node: &Node) -> bool {
+fn takes_nothing(node: &PatternNode) -> bool {
     match node {
-        Node::Leaf(leaf) => leaf::accepts_null(leaf),
-        Node::Shared(node) => takes_nothing(node),
+        PatternNode::Leaf(leaf) => leaf::accepts_null(leaf),
+        PatternNode::Shared(node) => takes_nothing(node),
         _ => false,
     }
 }

@@ -7,8 +7,8 @@ use super::shape::{OBJECT, Shape};
 use crate::{Expressions, Inexpressible};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::notes::Notes;
-use kubewright_kyverno::mixed::Mixed;
-use kubewright_kyverno::pattern::{Pattern, Verdict};
+use kubewright_kyverno::mixed::Tainted;
+use kubewright_kyverno::pattern::{PatternVerdict, ValidatePattern};
 use kubewright_kyverno::source;
 
 mod conditions;
@@ -51,11 +51,11 @@ pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Progra
 }
 
 pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
-    let compiled = Pattern::compile(&Mixed::Own(pattern.clone()));
+    let compiled = ValidatePattern::compile(&Tainted::Own(pattern.clone()));
     match compiled.check(object, &mut Budget::default(), &mut Notes::off()).unwrap() {
-        Verdict::Pass => "pass",
-        Verdict::Skip { .. } => "skip",
-        Verdict::Error { .. } | Verdict::Fail(_) => "fail",
+        PatternVerdict::Pass => "pass",
+        PatternVerdict::Skip { .. } => "skip",
+        PatternVerdict::Error { .. } | PatternVerdict::Fail(_) => "fail",
     }
 }
 
@@ -66,7 +66,7 @@ fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
          match: {{any: [{{resources: {{kinds: [{kinds}]}}}}]}}, {rest}}}]}}}}"
     );
     let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
-    let (policy, problems) = source::read(&document);
+    let (policy, problems) = source::read_policy_document(&document);
     assert!(problems.is_empty(), "{problems:?}");
     expressions(policy.unwrap().rules.first().unwrap(), &Functions::kubernetes())
 }

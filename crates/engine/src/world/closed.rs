@@ -5,8 +5,10 @@ use std::sync::RwLock;
 
 use kubewright_value::{Map, Text, Value};
 
-use super::{Answer, ApiCall, ObjectName, Query, World};
-use crate::resource_name;
+use kubewright_k8s::ObjectName;
+
+use super::{Answer, ApiCall, Query, World};
+use kubewright_k8s::resource_name;
 
 /// A world in which exactly the given objects exist, and in which calls have the given answers.
 #[derive(Debug, Default)]

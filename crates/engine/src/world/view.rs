@@ -6,8 +6,11 @@
 
 use kubewright_value::{Text, Value, json};
 
-use super::{Answer, ApiCall, ObjectName, Query, World};
-use crate::{ApiPath, GroupVersionKind, Request, RuleId, is_cluster_scoped, kind_of_resource};
+use kubewright_k8s::ObjectName;
+
+use super::{Answer, ApiCall, Query, World};
+use crate::RuleId;
+use kubewright_k8s::{AdmissionRequest, ApiPath, GroupVersionKind, is_cluster_scoped, kind_of_resource};
 
 /// The world as one rule sees it.
 #[derive(Clone, Copy)]
@@ -40,8 +43,8 @@ impl<'w> WorldView<'w> {
 
     /// Returns what the caller gives `rule` for `request` in place of what it would find itself.
     #[must_use]
-    pub fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.world.given(rule, request)
+    pub fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        self.world.overrides(rule, request)
     }
 
     /// Returns the namespace of the object under review, which is part of what is asked: every rule sees it, also one

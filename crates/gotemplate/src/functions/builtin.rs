@@ -1,8 +1,10 @@
 //! The functions of `text/template` itself.
 
+use kubewright_golib::quote::is_printable;
+
 use super::super::call::{Call, Outcome};
 use super::super::item::{Item, Width};
-use super::super::print::{Spec, is_printable};
+use super::super::print::Spec;
 use super::super::printf::printf;
 use super::super::truth::{NOT_COMPARABLE, equal, is_true, less};
 use super::arguments::{any, from, text};

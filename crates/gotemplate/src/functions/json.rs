@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kubewright_golib::json;
+use kubewright_golib::json as gojson;
 use kubewright_golib::utf8::lossy;
 use kubewright_value::{Exhausted, Number, bounded};
 
@@ -172,6 +172,6 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        json::quote(&mut self.out, text, self.style.escapes_html);
+        gojson::quote(&mut self.out, text, self.style.escapes_html);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_golib::quote::{quote, quote_bytes};
 use kubewright_value::Text;
 
 use super::super::call::{Call, Failure, Outcome};
 use super::super::item::{Item, Of};
 use super::super::literal::parse_integer;
-use super::super::print::{quote, quote_bytes};
 use super::arguments::{any, bytes, from, int, text};
 use super::{Function, Type, function, variadic};
 

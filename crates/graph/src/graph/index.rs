@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
+use kubewright_k8s::{GroupVersionKind, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
 use super::taints::Taints;

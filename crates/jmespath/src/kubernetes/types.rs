@@ -1,6 +1,6 @@
 //! Numbers and texts of each other as Go reads and writes them, where the specification has it otherwise.
 
-use kubewright_golib::json;
+use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Number, Value};
 
@@ -53,6 +53,6 @@ fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, F
         return Ok(value.clone());
     }
     let mut out = BoundedText::new(budget);
-    json::write(&mut out, value)?;
+    gojson::write(&mut out, value)?;
     Ok(Value::from(out.into_string()))
 }

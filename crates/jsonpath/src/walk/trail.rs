@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use kubewright_golib::quote::quote;
 use kubewright_value::{Step, Text, Value};
-
-use super::super::render;
 
 /// A key that a wildcard, filter, range, union or `..` went through.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub(in super::super) fn capture_text(trail: &Trail, number: usize) -> Option<Str
 
 /// Returns every captured key as one path.
 pub(in super::super) fn all_captures_text(trail: &Trail) -> String {
-    let quoted = trail.keys.iter().map(|key| format!("[{}]", render::quoted(&key.to_string())));
+    let quoted = trail.keys.iter().map(|key| format!("[{}]", quote(&key.to_string())));
     std::iter::once("$".to_owned()).chain(quoted).collect()
 }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Parser as _;
-use kubewright_engine::{Engine, Operation};
+use kubewright_engine::Engine;
+use kubewright_k8s::Operation;
 use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
-        occasion: None,
+        evaluation_mode: None,
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;

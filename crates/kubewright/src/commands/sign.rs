@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use kubewright_engine::Diagnostic;
-use kubewright_kyverno::signing::{self, Earlier, NotSigned, PrivateKey, Signed};
+use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey, NotSigned, Signed};
 use kubewright_value::Document;
 
 use crate::arguments::Sign;
@@ -61,11 +61,11 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
     Ok(Exit::Clean)
 }
 
-fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, Failure> {
+fn sign(object: Document, key: &ManifestSigningKey, arguments: &Sign) -> Result<String, Failure> {
     let place = object.locate(&[]);
     let mut value = object.value;
     let earlier = if arguments.replace { Earlier::Replace } else { Earlier::Keep };
-    let signed = signing::sign(&mut value, key, &arguments.annotation_domain, earlier)
+    let signed = signing::sign_manifest(&mut value, key, &arguments.annotation_domain, earlier)
         .map_err(|problem| failure(&format!("{place}: "), &problem))?;
     if signed == Signed::Already {
         tell(format_args!("{place}: has a signature with this key already"));
@@ -74,7 +74,7 @@ fn sign(object: Document, key: &PrivateKey, arguments: &Sign) -> Result<String, 
 }
 
 /// Reads the key. What is in it is never told.
-fn private_key(path: &str) -> Result<PrivateKey, Failure> {
+fn private_key(path: &str) -> Result<ManifestSigningKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
     let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
@@ -82,7 +82,8 @@ fn private_key(path: &str) -> Result<PrivateKey, Failure> {
     if text.len() as u64 > MAX_KEY {
         return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
     }
-    PrivateKey::from_pem(&text).map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
+    ManifestSigningKey::from_pem(&text)
+        .map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
 }
 
 fn failure(prefix: &str, problem: &NotSigned) -> Failure {

@@ -1,6 +1,7 @@
 //! Who asks: the file of `--userinfo`.
 
-use kubewright_engine::{Diagnostic, Request};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Document, Text, Value};
 
 use crate::fields::Reader;
@@ -55,7 +56,7 @@ impl UserInfo {
     }
 
     /// Lets `request` be asked by this one.
-    pub(crate) fn place(&self, request: &mut Request) {
+    pub(crate) fn place(&self, request: &mut AdmissionRequest) {
         request.roles.clone_from(&self.roles);
         request.cluster_roles.clone_from(&self.cluster_roles);
         if let Some(user) = &self.user {

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use kubewright_engine::{Answer, ApiCall, ClosedWorld, ObjectName, Operation, Query, Request, RuleId, World};
+use kubewright_engine::{Answer, ApiCall, ClosedWorld, Query, RuleId, World};
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::{Text, Value};
 
 use super::values::OPERATION;
@@ -138,7 +139,7 @@ impl World for GivenWorld {
         }
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
         let mut given = self.values.given(rule, request);
         // The request says it itself, and may have it from elsewhere; only what no manifest can be about is a mere
         // value.

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Source, yaml};
 
-use super::super::source::read;
+use super::super::source::read_policy_document;
 use super::*;
 
 /// Returns `name: kinds` for every rewritten rule; a rule is written as its name, match and, after `!`, exclude.
@@ -22,9 +22,9 @@ fn generated_matching(annotation: &str, rules: &[(&str, &str)]) -> Vec<(String, 
         text.push_str(&format!("    - {{name: {name}, {body}}}\n"));
     }
     let mut reading = yaml::read(&Source::new("policy.yaml", text.clone()));
-    let (policy, diagnostics) = read(&reading.documents.remove(0));
+    let (policy, diagnostics) = read_policy_document(&reading.documents.remove(0));
     assert!(!diagnostics.iter().any(Diagnostic::is_error), "{text}: {diagnostics:?}");
-    let all = generate(&policy.expect("a policy"));
+    let all = autogen_rules(&policy.expect("a policy"));
     all.into_iter().map(|one| (format!("{}: {}", one.name, kinds(&one)), one.matching)).collect()
 }
 
@@ -123,7 +123,7 @@ fn kinds_with_their_group_are_known_as_controllers() {
 }
 
 /// Returns the kinds that a rewritten rule is about.
-fn kinds(one: &Generated) -> String {
+fn kinds(one: &AutogenRule) -> String {
     let filters = one.matching.any.iter().chain(&one.matching.all).chain(&one.matching.flat);
     let kinds: Vec<&str> = filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
     kinds.join(" ")

@@ -1,15 +1,16 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 
-use kubewright_engine::{Operation, nearest};
+use kubewright_engine::nearest;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
-use super::super::operator::Operator;
-use super::{Findings, code, pattern};
+use super::super::operator::ConditionOperator;
+use super::{PolicyChecks, code, pattern};
 use kubewright_dialect_kit::fields::{Placed, article, child};
 
 /// Where conditions stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ConditionPlace {
     /// Of a rule itself, where everything must be there.
     Rule,
     /// Of a loop or an exception, where Kyverno lets one without key or value be, which then never holds.
@@ -17,16 +18,20 @@ pub(super) enum Place {
 }
 
 /// Checks conditions as they are written: `{any, all}` or a list.
-pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: Place) {
+pub(super) fn check_conditions(
+    findings: &mut PolicyChecks<'_>,
+    found: &Placed<Value>,
+    place: ConditionPlace,
+) {
     match &found.value {
-        Value::Array(items) => list(findings, items, &found.path, place),
+        Value::Array(items) => check_condition_list(findings, items, &found.path, place),
         Value::Object(map) => {
             for (key, value) in map.iter() {
                 let path = child(&found.path, key.as_str());
                 match value {
                     _ if key != "any" && key != "all" => ignored(findings, key, &path, &["any", "all"]),
                     Value::Null => {}
-                    Value::Array(items) => list(findings, items, &path, place),
+                    Value::Array(items) => check_condition_list(findings, items, &path, place),
                     other => {
                         let message =
                             format!("`{key}` is {}, expected a list of conditions", article(other.kind()));
@@ -39,11 +44,16 @@ pub(super) fn check(findings: &mut Findings<'_>, found: &Placed<Value>, place: P
     }
 }
 
-fn list(findings: &mut Findings<'_>, items: &[Value], path: &[Step], place: Place) {
+fn check_condition_list(
+    findings: &mut PolicyChecks<'_>,
+    items: &[Value],
+    path: &[Step],
+    place: ConditionPlace,
+) {
     for (index, item) in items.iter().enumerate() {
         let path = child(path, index);
         match item {
-            Value::Object(_) => one(findings, item, &path, place),
+            Value::Object(_) => check_condition(findings, item, &path, place),
             other => {
                 let message = format!(
                     "a condition is {}, expected `key`, `operator` and `value`",
@@ -55,7 +65,7 @@ fn list(findings: &mut Findings<'_>, items: &[Value], path: &[Step], place: Plac
     }
 }
 
-fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Place) {
+fn check_condition(findings: &mut PolicyChecks<'_>, condition: &Value, path: &[Step], place: ConditionPlace) {
     let known = ["key", "operator", "value", "message"];
     for key in condition.as_object().into_iter().flat_map(|map| map.keys()) {
         if !known.contains(&key.as_str()) {
@@ -64,7 +74,7 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     }
     let field = |name: &str| condition.get(name).filter(|value| !value.is_null());
     for name in ["key", "operator", "value"].into_iter().filter(|name| field(name).is_none()) {
-        if place == Place::Rule || name == "operator" {
+        if place == ConditionPlace::Rule || name == "operator" {
             let help = "a condition compares a `key` with a `value`; for what is missing use `|| ''`";
             findings.at(&code::INCOMPLETE_CONDITION, path, format!("the condition has no `{name}`"), help);
         } else {
@@ -75,9 +85,10 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
     let Some(operator) = field("operator").and_then(Value::as_str) else { return };
     operator_of(findings, operator, &child(path, "operator"));
     let (Some(key), Some(value)) = (field("key"), field("value")) else { return };
-    if place == Place::Rule && key.as_str().is_some_and(|key| key.replace(' ', "") == "{{request.operation}}")
+    if place == ConditionPlace::Rule
+        && key.as_str().is_some_and(|key| key.replace(' ', "") == "{{request.operation}}")
     {
-        operations(findings, value, &child(path, "value"));
+        check_operation_values(findings, value, &child(path, "value"));
     }
     if key.as_str().is_some_and(|key| key.contains("image")) {
         pattern::images(findings, value, &child(path, "value"));
@@ -85,7 +96,7 @@ fn one(findings: &mut Findings<'_>, condition: &Value, path: &[Step], place: Pla
 }
 
 /// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
-fn ignored(findings: &mut Findings<'_>, key: &str, path: &[Step], known: &[&str]) {
+fn ignored(findings: &mut PolicyChecks<'_>, key: &str, path: &[Step], known: &[&str]) {
     let help = match nearest(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: {}", known.join(", ")),
@@ -93,11 +104,11 @@ fn ignored(findings: &mut Findings<'_>, key: &str, path: &[Step], known: &[&str]
     findings.at_key(&code::IGNORED_FIELD, path, format!("unknown field `{key}`, which is ignored"), help);
 }
 
-fn operator_of(findings: &mut Findings<'_>, operator: &str, path: &[Step]) {
-    if Operator::names().any(|name| name == operator) {
+fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
+    if ConditionOperator::names().any(|name| name == operator) {
         return;
     }
-    let help = match nearest(operator, Operator::names()) {
+    let help = match nearest(operator, ConditionOperator::names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
                  `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"
@@ -107,13 +118,13 @@ fn operator_of(findings: &mut Findings<'_>, operator: &str, path: &[Step]) {
 }
 
 /// What `request.operation` is compared with must be operations.
-fn operations(findings: &mut Findings<'_>, value: &Value, path: &[Step]) {
+fn check_operation_values(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
     match value {
-        Value::String(text) => operation(findings, text, path),
+        Value::String(text) => check_operation_value(findings, text, path),
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                operation(
+                check_operation_value(
                     findings,
                     &item.as_str().map_or_else(|| item.to_string().into(), Text::new),
                     &child(path, index),
@@ -127,7 +138,7 @@ fn operations(findings: &mut Findings<'_>, value: &Value, path: &[Step]) {
     }
 }
 
-fn operation(findings: &mut Findings<'_>, text: &str, path: &[Step]) {
+fn check_operation_value(findings: &mut PolicyChecks<'_>, text: &str, path: &[Step]) {
     let is_variable = text.starts_with("{{") && text.ends_with("}}");
     if !is_variable && Operation::named(text).is_none() {
         let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";

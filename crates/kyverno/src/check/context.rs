@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use kubewright_value::{Step, Text};
 
-use super::super::source::{ContextEntry, ContextSource, Foreach, Method, Policy, Rule};
-use super::{Findings, code, variables};
+use super::super::source::{ContextEntry, ContextSource, Foreach, Method, PolicySource, RuleSource};
+use super::{PolicyChecks, code, variables};
 use kubewright_dialect_kit::fields::{Placed, child};
 
 /// The names that are taken.
@@ -13,15 +13,15 @@ const RESERVED: [&str; 6] =
     ["images", "request", "serviceAccountName", "serviceAccountNamespace", "element", "elementIndex"];
 
 /// Checks the context entries of a rule. Those of loops are only asked whether anybody uses them.
-pub(super) fn check(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
+pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
     for entry in &rule.context {
-        name(findings, &entry.name);
-        source(findings, policy, entry);
+        check_entry_name(findings, &entry.name);
+        check_entry_source(findings, policy, entry);
     }
-    unused(findings, rule);
+    report_unused_entries(findings, rule);
 }
 
-fn name(findings: &mut Findings<'_>, name: &Placed<Text>) {
+fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>) {
     let first = name.value.split('.').next().unwrap_or_default();
     if RESERVED.contains(&first) {
         let message = format!("`{first}` is already the name of something else");
@@ -29,7 +29,7 @@ fn name(findings: &mut Findings<'_>, name: &Placed<Text>) {
     }
 }
 
-fn source(findings: &mut Findings<'_>, policy: &Policy, entry: &ContextEntry) {
+fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, entry: &ContextEntry) {
     match &entry.from {
         ContextSource::Variable { value, jmes_path, default } => {
             let path = child(&entry.path, "variable");
@@ -68,8 +68,8 @@ fn is_of_word(c: char) -> bool {
 }
 
 /// Reports entries whose name stands nowhere else in the rule.
-fn unused(findings: &mut Findings<'_>, rule: &Rule) {
-    let entries = declared(rule);
+fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
+    let entries = declared_entries(rule);
     let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
     let is_known: HashSet<&str> = entries.iter().map(|entry| entry.name.value.as_str()).collect();
     let names: HashSet<&[Step]> = entries.iter().map(|entry| entry.name.path.as_slice()).collect();
@@ -101,7 +101,7 @@ fn unused(findings: &mut Findings<'_>, rule: &Rule) {
 }
 
 /// Returns the entries of a rule and of all its loops.
-pub(super) fn declared(rule: &Rule) -> Vec<&ContextEntry> {
+pub(super) fn declared_entries(rule: &RuleSource) -> Vec<&ContextEntry> {
     fn of_loops<'r>(method: &'r Method, entries: &mut Vec<&'r ContextEntry>) {
         match method {
             Method::Foreach(loops) => {

@@ -2,27 +2,27 @@
 
 use kubewright_value::Text;
 
-use super::super::matching::kind::{Notation, connection, read};
-use super::{Findings, code};
+use super::super::matching::kind::{Notation, connect_subresource, read_kind};
+use super::{PolicyChecks, code};
 use kubewright_dialect_kit::fields::Placed;
 
 /// Checks one entry of `kinds`. Variables are reported elsewhere.
-pub(super) fn check(findings: &mut Findings<'_>, kind: &Placed<Text>) {
+pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Placed<Text>) {
     let text = kind.value.as_str();
     if text.contains("{{") {
         return;
     }
-    match read(text) {
-        Some(([_, _, name, ""], Notation::Kyverno)) if connection(name).is_some() => {
+    match read_kind(text) {
+        Some(([_, _, name, ""], Notation::Kyverno)) if connect_subresource(name).is_some() => {
             let message =
                 format!("`{name}` is sent by whoever connects, and rules name what is connected to");
-            let help = format!("write `{}`", connection(name).unwrap_or_default());
+            let help = format!("write `{}`", connect_subresource(name).unwrap_or_default());
             findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
         }
         Some((_, Notation::Kyverno)) => {}
         Some((parts, Notation::Extended)) => {
             let message = format!("`{text}` is {} here, and nothing that exists for Kyverno", meaning(parts));
-            let help = format!("write `{}`, which both read alike", written(parts));
+            let help = format!("write `{}`, which both read alike", kyverno_kind_notation(parts));
             findings.at(&code::KIND_NOTATION, &kind.path, message, help);
         }
         Some((parts, Notation::Unlikely)) => {
@@ -52,7 +52,7 @@ fn meaning([group, version, kind, _]: [&str; 4]) -> String {
 }
 
 /// Returns what says the same in the notation of Kyverno.
-fn written([group, version, kind, _]: [&str; 4]) -> String {
+fn kyverno_kind_notation([group, version, kind, _]: [&str; 4]) -> String {
     match (group, version) {
         ("*", "*") => kind.to_owned(),
         ("*", version) => format!("{version}/{kind}"),

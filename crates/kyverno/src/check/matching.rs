@@ -3,31 +3,31 @@
 use kubewright_golib::glob;
 use kubewright_value::{Step, Text, Value};
 
-use super::super::source::{Filter, Match, Method, Policy, Rule};
-use super::{Findings, code, variables};
+use super::super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
+use super::{PolicyChecks, code, variables};
 use kubewright_dialect_kit::fields::child;
 use kubewright_dialect_kit::selector::{LabelOperator, Selector};
 
 /// Checks the `match` and `exclude` of a rule.
-pub(super) fn check(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule) {
+pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
     let namespace = policy.namespace.as_ref();
-    shape(findings, &rule.matching, namespace);
-    kinds(findings, policy, &rule.matching);
+    check_match_shape(findings, &rule.matching, namespace);
+    check_kinds_present(findings, policy, &rule.matching);
     for matching in std::iter::once(&rule.matching).chain(&rule.exclude) {
         if policy.settings.is_background {
             users(findings, matching);
         }
-        wildcards(findings, policy, rule, matching);
-        texts(findings, &matching.path);
+        check_wildcard_kinds(findings, policy, rule, matching);
+        check_text_values(findings, &matching.path);
     }
     if let Some(exclude) = &rule.exclude {
-        shape(findings, exclude, namespace);
+        check_match_shape(findings, exclude, namespace);
         conflict(findings, &rule.matching, exclude);
     }
 }
 
 /// Checks what holds for every `match` and `exclude`, of rules and of exceptions.
-pub(super) fn shape(findings: &mut Findings<'_>, matching: &Match, namespace: Option<&Text>) {
+pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Match, namespace: Option<&Text>) {
     let has_resources =
         matching.flat.as_ref().is_some_and(|flat| findings.value(&child(&flat.path, "resources")).is_some());
     let help = "several entries under `any`, or under `all`, say it";
@@ -37,14 +37,14 @@ pub(super) fn shape(findings: &mut Findings<'_>, matching: &Match, namespace: Op
         let path = child(&matching.path, "resources");
         findings.at_key(&code::ANY_AND_ALL, &path, "`resources` beside `any` or `all`", help);
     }
-    for filter in entries(matching) {
-        entry(findings, filter, namespace);
+    for filter in filters_of_match(matching) {
+        check_match_entry(findings, filter, namespace);
     }
 }
 
 /// Reports whoever is named by a `match` or `exclude`, where nobody asks.
-pub(super) fn users(findings: &mut Findings<'_>, matching: &Match) {
-    for filter in entries(matching) {
+pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
+    for filter in filters_of_match(matching) {
         let fields = [
             ("subjects", filter.subjects.is_empty()),
             ("roles", filter.roles.is_empty()),
@@ -58,12 +58,12 @@ pub(super) fn users(findings: &mut Findings<'_>, matching: &Match) {
     }
 }
 
-fn entries(matching: &Match) -> impl Iterator<Item = &Filter> {
+fn filters_of_match(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
     matching.any.iter().chain(&matching.all).chain(&matching.flat)
 }
 
-fn entry(findings: &mut Findings<'_>, filter: &Filter, namespace: Option<&Text>) {
-    filter.kinds.iter().for_each(|kind| super::kinds::check(findings, kind));
+fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, namespace: Option<&Text>) {
+    filter.kinds.iter().for_each(|kind| super::kinds::check_kind(findings, kind));
     let resources = child(&filter.path, "resources");
     if filter.name.is_some() && !filter.names.is_empty() {
         let help = "put the name into `names`";
@@ -84,10 +84,10 @@ fn entry(findings: &mut Findings<'_>, filter: &Filter, namespace: Option<&Text>)
                 help,
             );
         }
-        labels(findings, selector);
+        check_selector_labels(findings, selector);
     }
     if let Some(selector) = &filter.namespace_selector {
-        labels(findings, selector);
+        check_selector_labels(findings, selector);
     }
     for (index, role) in filter.roles.iter().enumerate() {
         if role.split(':').count() != 2 {
@@ -99,20 +99,20 @@ fn entry(findings: &mut Findings<'_>, filter: &Filter, namespace: Option<&Text>)
 }
 
 /// Checks that Kubernetes can use a selector. One with wildcards is left alone.
-fn labels(findings: &mut Findings<'_>, selector: &Selector) {
+fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
     if selector.labels.iter().any(|(key, value)| glob::has_wildcard(key) || glob::has_wildcard(value)) {
         return;
     }
     let places = child(&selector.path, "matchLabels");
     for (key, value) in &selector.labels {
-        if let Some(message) = bad_key(key).or_else(|| bad_value(value)) {
+        if let Some(message) = label_key_problem(key).or_else(|| bad_value(value)) {
             findings.at(&code::BAD_SELECTOR, &child(&places, key.as_str()), message, "");
         }
     }
     let places = child(&selector.path, "matchExpressions");
     for (index, requirement) in selector.expressions.iter().enumerate() {
         let wants_values = matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn);
-        let message = bad_key(&requirement.key)
+        let message = label_key_problem(&requirement.key)
             .or_else(|| requirement.values.iter().find_map(|value| bad_value(value)))
             .or_else(|| match (wants_values, requirement.values.is_empty()) {
                 (true, true) => Some("`In` and `NotIn` need `values`".to_owned()),
@@ -125,19 +125,19 @@ fn labels(findings: &mut Findings<'_>, selector: &Selector) {
     }
 }
 
-fn bad_key(key: &str) -> Option<String> {
+fn label_key_problem(key: &str) -> Option<String> {
     let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
-    let is_prefix = prefix.split('.').all(|part| is_word(part, 63) && !part.contains(['_', '.']));
-    let is_good = is_word(name, 63) && (!key.contains('/') || (is_prefix && prefix.len() <= 253));
+    let is_prefix = prefix.split('.').all(|part| is_label_word(part, 63) && !part.contains(['_', '.']));
+    let is_good = is_label_word(name, 63) && (!key.contains('/') || (is_prefix && prefix.len() <= 253));
     (!is_good).then(|| format!("`{key}` cannot be the name of a label"))
 }
 
 fn bad_value(value: &str) -> Option<String> {
-    let is_good = value.is_empty() || is_word(value, 63);
+    let is_good = value.is_empty() || is_label_word(value, 63);
     (!is_good).then(|| format!("`{value}` cannot be the value of a label"))
 }
 
-fn is_word(text: &str, limit: usize) -> bool {
+fn is_label_word(text: &str, limit: usize) -> bool {
     let is_end = |character: Option<char>| character.is_some_and(|c| c.is_ascii_alphanumeric());
     text.len() <= limit
         && is_end(text.chars().next())
@@ -147,8 +147,8 @@ fn is_word(text: &str, limit: usize) -> bool {
 
 /// An entry of a `match` says which kinds it is about, unless another entry that must hold as well says it. Without
 /// any it is about every kind, which Kyverno refuses and a background scan cannot look at.
-fn kinds(findings: &mut Findings<'_>, policy: &Policy, matching: &Match) {
-    let entries: Vec<&Filter> = match (matching.any.is_empty(), matching.all.is_empty()) {
+fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, matching: &Match) {
+    let entries: Vec<&ResourceFilter> = match (matching.any.is_empty(), matching.all.is_empty()) {
         (true, true) => matching.flat.iter().collect(),
         (true, false) => matching.all.iter().collect(),
         (false, _) => matching.any.iter().collect(),
@@ -159,7 +159,7 @@ fn kinds(findings: &mut Findings<'_>, policy: &Policy, matching: &Match) {
     }
     let is_said = matching.any.is_empty() && entries.iter().any(|filter| !filter.kinds.is_empty());
     for filter in entries.into_iter().filter(|filter| filter.kinds.is_empty()) {
-        if is_empty(filter) || (policy.settings.is_background && !is_said) {
+        if is_empty_filter(filter) || (policy.settings.is_background && !is_said) {
             findings.at(&code::NO_KINDS, &filter.path, "the entry names no `kinds`", help);
         } else {
             let message = match is_said {
@@ -172,7 +172,7 @@ fn kinds(findings: &mut Findings<'_>, policy: &Policy, matching: &Match) {
 }
 
 /// Returns whether an entry asks for nothing at all.
-fn is_empty(filter: &Filter) -> bool {
+fn is_empty_filter(filter: &ResourceFilter) -> bool {
     let is_about_objects = filter.name.is_some()
         || filter.selector.is_some()
         || filter.namespace_selector.is_some()
@@ -186,8 +186,13 @@ fn is_empty(filter: &Filter) -> bool {
 }
 
 /// A rule about every kind may only do what every object allows.
-fn wildcards(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule, matching: &Match) {
-    for filter in entries(matching) {
+fn check_wildcard_kinds(
+    findings: &mut PolicyChecks<'_>,
+    policy: &PolicySource,
+    rule: &RuleSource,
+    matching: &Match,
+) {
+    for filter in filters_of_match(matching) {
         let Some(star) = filter.kinds.iter().find(|kind| kind.value == "*") else { continue };
         let problem = if policy.settings.is_background {
             Some(("a background scan cannot look at every kind", "set `background: false`"))
@@ -201,9 +206,9 @@ fn wildcards(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule, matching
                 Method::Unsupported { field: "generate" | "verifyImages", .. } => {
                     Some(("a rule about every kind can only validate or mutate", "name the kinds"))
                 }
-                Method::Pattern(found) if !is_metadata(&found.value) => Some(ONLY_METADATA),
+                Method::Pattern(found) if !is_metadata_pattern(&found.value) => Some(ONLY_METADATA),
                 Method::AnyPattern(found)
-                    if !found.value.as_array().unwrap_or_default().iter().all(is_metadata) =>
+                    if !found.value.as_array().unwrap_or_default().iter().all(is_metadata_pattern) =>
                 {
                     Some(ONLY_METADATA)
                 }
@@ -219,11 +224,11 @@ fn wildcards(findings: &mut Findings<'_>, policy: &Policy, rule: &Rule, matching
 const ONLY_METADATA: (&str, &str) =
     ("a pattern about every kind can only ask for `metadata`", "name the kinds, or use `deny`");
 
-fn is_metadata(pattern: &Value) -> bool {
+fn is_metadata_pattern(pattern: &Value) -> bool {
     pattern.as_object().is_none_or(|map| map.keys().all(|key| key == "metadata"))
 }
 
-fn texts(findings: &mut Findings<'_>, path: &[Step]) {
+fn check_text_values(findings: &mut PolicyChecks<'_>, path: &[Step]) {
     let Some(value) = findings.value(path).cloned() else { return };
     let mut found = Vec::new();
     variables::each_text(&value, &mut path.to_vec(), &mut |path, text| {
@@ -239,7 +244,7 @@ fn texts(findings: &mut Findings<'_>, path: &[Step]) {
 }
 
 /// An `exclude` with the very entry of the `match` leaves nothing of it.
-fn conflict(findings: &mut Findings<'_>, matching: &Match, exclude: &Match) {
+fn conflict(findings: &mut PolicyChecks<'_>, matching: &Match, exclude: &Match) {
     if !matching.all.is_empty() || !exclude.all.is_empty() {
         return;
     }

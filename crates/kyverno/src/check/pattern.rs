@@ -2,20 +2,20 @@
 
 use kubewright_value::{Map, Step, Value};
 
-use super::super::pattern::{self, Lint, LintKind};
-use super::{Findings, code};
+use super::super::pattern::{self, PatternLint, PatternLintKind};
+use super::{PolicyChecks, code};
 use kubewright_dialect_kit::fields::{Placed, article, child};
 
 /// Checks a pattern.
-pub(super) fn check(findings: &mut Findings<'_>, pattern: &Placed<Value>) {
+pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>) {
     let mark = findings.diagnostics.len();
-    walk(findings, &pattern.value, &mut pattern.path.clone());
-    metadata(findings, pattern, &[]);
-    metadata(findings, pattern, &["spec", "template"]);
+    check_anchors(findings, &pattern.value, &mut pattern.path.clone());
+    check_metadata_values(findings, pattern, &[]);
+    check_metadata_values(findings, pattern, &["spec", "template"]);
     // What is an error already need not be a warning as well.
     let places: Vec<_> =
         findings.diagnostics.iter().skip(mark).map(|found| found.location.position).collect();
-    for lint in pattern::lint(&pattern.value) {
+    for lint in pattern::lint_pattern(&pattern.value) {
         let path = [pattern.path.as_slice(), &lint.at].concat();
         let document = findings.document;
         if ![document.locate(&path), document.locate_key(&path)]
@@ -28,25 +28,27 @@ pub(super) fn check(findings: &mut Findings<'_>, pattern: &Placed<Value>) {
 }
 
 /// Warns of registries without an end in what an image is compared with.
-pub(super) fn images(findings: &mut Findings<'_>, value: &Value, path: &[Step]) {
+pub(super) fn images(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let mut map = Map::new();
     map.insert("image".into(), value.clone());
-    for lint in pattern::lint(&map.into()).iter().filter(|lint| lint.kind == LintKind::OpenImage) {
+    for lint in
+        pattern::lint_pattern(&map.into()).iter().filter(|lint| lint.kind == PatternLintKind::OpenImage)
+    {
         warn(findings, lint, &[path, lint.at.get(1..).unwrap_or_default()].concat());
     }
 }
 
-fn warn(findings: &mut Findings<'_>, lint: &Lint, path: &[Step]) {
+fn warn(findings: &mut PolicyChecks<'_>, lint: &PatternLint, path: &[Step]) {
     let code = match lint.kind {
-        LintKind::IgnoredElements => &code::IGNORED_ELEMENTS,
-        LintKind::EmptyList => &code::EMPTY_LIST,
-        LintKind::UnusableAnchor => &code::DEAD_ANCHOR,
-        LintKind::IgnoredTag => &code::IGNORED_FIELD,
-        LintKind::LiteralKey => &code::WILDCARD_KEY,
-        LintKind::OpenImage => &code::OPEN_REGISTRY,
+        PatternLintKind::IgnoredElements => &code::IGNORED_ELEMENTS,
+        PatternLintKind::EmptyList => &code::EMPTY_LIST,
+        PatternLintKind::UnusableAnchor => &code::DEAD_ANCHOR,
+        PatternLintKind::IgnoredTag => &code::IGNORED_FIELD,
+        PatternLintKind::LiteralKey => &code::WILDCARD_KEY,
+        PatternLintKind::OpenImage => &code::OPEN_REGISTRY,
     };
     match lint.kind {
-        LintKind::UnusableAnchor | LintKind::LiteralKey | LintKind::IgnoredTag => {
+        PatternLintKind::UnusableAnchor | PatternLintKind::LiteralKey | PatternLintKind::IgnoredTag => {
             findings.at_key(code, path, lint.message.as_str(), "");
         }
         _ => findings.at(code, path, lint.message.as_str(), ""),
@@ -54,20 +56,20 @@ fn warn(findings: &mut Findings<'_>, lint: &Lint, path: &[Step]) {
 }
 
 /// Walks a pattern for anchors, as deep as the document is.
-fn walk(findings: &mut Findings<'_>, pattern: &Value, path: &mut Vec<Step>) {
+fn check_anchors(findings: &mut PolicyChecks<'_>, pattern: &Value, path: &mut Vec<Step>) {
     match pattern {
         Value::Object(map) => {
             for (key, value) in map.iter() {
                 path.push(Step::Key(key.clone()));
                 anchor(findings, key, value, path);
-                walk(findings, value, path);
+                check_anchors(findings, value, path);
                 path.pop();
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 path.push(Step::Index(index));
-                walk(findings, item, path);
+                check_anchors(findings, item, path);
                 path.pop();
             }
         }
@@ -75,13 +77,13 @@ fn walk(findings: &mut Findings<'_>, pattern: &Value, path: &mut Vec<Step>) {
     }
 }
 
-fn anchor(findings: &mut Findings<'_>, key: &str, value: &Value, path: &[Step]) {
-    match Anchor::of(key) {
-        Some(Anchor::Add) => {
+fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Step]) {
+    match AnchorKey::of(key) {
+        Some(AnchorKey::Add) => {
             let help = "`+()` adds what is missing and belongs to `mutate`; use `=()` to check what is there";
             findings.at_key(&code::BAD_ANCHOR, path, format!("a check cannot have `{key}`"), help);
         }
-        Some(Anchor::Exists) if value.as_array().is_none_or(<[_]>::is_empty) => {
+        Some(AnchorKey::Exists) if value.as_array().is_none_or(<[_]>::is_empty) => {
             let message = format!("`{key}` needs a list with at least one element");
             findings.at_key(
                 &code::BAD_ANCHOR,
@@ -100,7 +102,7 @@ fn anchor(findings: &mut Findings<'_>, key: &str, value: &Value, path: &[Step]) 
 }
 
 /// Labels and annotations are texts, and so must be what they are compared with.
-fn metadata(findings: &mut Findings<'_>, pattern: &Placed<Value>, keys: &[&str]) {
+fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>, keys: &[&str]) {
     let mut path = pattern.path.clone();
     path.extend(keys.iter().copied().chain(["metadata"]).map(Step::from));
     for key in ["labels", "annotations"] {
@@ -114,13 +116,13 @@ fn metadata(findings: &mut Findings<'_>, pattern: &Placed<Value>, keys: &[&str])
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Anchor {
+enum AnchorKey {
     Add,
     Exists,
     Other,
 }
 
-impl Anchor {
+impl AnchorKey {
     fn of(key: &str) -> Option<Self> {
         let key = key.trim_matches(' ');
         let (anchor, rest) = match key.chars().next()? {

@@ -3,9 +3,9 @@
 use kubewright_engine::nearest;
 
 use super::super::diagnostics as code;
-use super::super::pod_security::{Level, Version};
-use super::super::source::{Exclusion, PodSecurity};
-use super::Findings;
+use super::super::pod_security::{PodSecurityLevel, StandardsVersion};
+use super::super::source::{ControlExclusion, PodSecurity};
+use super::PolicyChecks;
 use kubewright_dialect_kit::fields::child;
 
 /// The newest version that Kyverno lets a policy have.
@@ -14,11 +14,11 @@ const NEWEST_OF_KYVERNO: &str = "v1.32";
 const OLDEST_OF_KYVERNO: &str = "v1.19";
 
 /// Checks a profile.
-pub(super) fn check(findings: &mut Findings<'_>, profile: &PodSecurity) {
-    version(findings, profile);
+pub(super) fn check_pod_security(findings: &mut PolicyChecks<'_>, profile: &PodSecurity) {
+    check_standards_version(findings, profile);
     for one in &profile.exclude {
-        exclusion(findings, one);
-        if profile.level != Level::Privileged && one.control.is_above(profile.level) {
+        check_control_exclusion(findings, one);
+        if profile.level != PodSecurityLevel::Privileged && one.control.is_above(profile.level) {
             let name = one.control.name();
             let message = format!("`{name}` is not checked at this level, so there is nothing to exclude");
             let help = "remove it, or use `level: restricted`";
@@ -28,7 +28,7 @@ pub(super) fn check(findings: &mut Findings<'_>, profile: &PodSecurity) {
 }
 
 /// Checks one thing that is excluded, by a rule or by an exception.
-pub(super) fn exclusion(findings: &mut Findings<'_>, one: &Exclusion) {
+pub(super) fn check_control_exclusion(findings: &mut PolicyChecks<'_>, one: &ControlExclusion) {
     let name = one.control.name();
     if one.control.needs_images() && one.images.is_empty() {
         let message = format!("`{name}` is about containers, and `images` does not say which");
@@ -55,10 +55,10 @@ pub(super) fn exclusion(findings: &mut Findings<'_>, one: &Exclusion) {
         }
         _ => {}
     }
-    field(findings, one);
+    check_restricted_field(findings, one);
 }
 
-fn field(findings: &mut Findings<'_>, one: &Exclusion) {
+fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusion) {
     let Some(field) = &one.restricted_field else { return };
     let known = one.control.fields();
     let is_known =
@@ -77,16 +77,16 @@ fn field(findings: &mut Findings<'_>, one: &Exclusion) {
     findings.at(&code::UNKNOWN_RESTRICTED_FIELD, &field.path, message, help);
 }
 
-fn version(findings: &mut Findings<'_>, profile: &PodSecurity) {
-    let of = |text| Version::parse(text).unwrap_or(Version::LATEST);
+fn check_standards_version(findings: &mut PolicyChecks<'_>, profile: &PodSecurity) {
+    let of = |text| StandardsVersion::parse(text).unwrap_or(StandardsVersion::LATEST);
     let path = child(&profile.path, "version");
-    if profile.version != Version::LATEST && profile.version > Version::NEWEST_KNOWN {
+    if profile.version != StandardsVersion::LATEST && profile.version > StandardsVersion::NEWEST_KNOWN {
         let message = format!("nothing is known about `{}`, so it is checked as `latest`", profile.version);
         findings.at(&code::UNKNOWN_VERSION, &path, message, "");
         return;
     }
     let is_listed = (of(OLDEST_OF_KYVERNO)..=of(NEWEST_OF_KYVERNO)).contains(&profile.version);
-    if profile.version != Version::LATEST && !is_listed {
+    if profile.version != StandardsVersion::LATEST && !is_listed {
         let message = format!("Kyverno does not take `{}`", profile.version);
         let help = format!("it takes {OLDEST_OF_KYVERNO} to {NEWEST_OF_KYVERNO}, and `latest`");
         findings.at(&code::UNKNOWN_VERSION, &path, message, help);

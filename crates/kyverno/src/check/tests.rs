@@ -4,7 +4,7 @@ use kubewright_engine::Dialect as _;
 use kubewright_value::{Source, yaml};
 
 use super::super::Kyverno;
-use super::super::source::{read, read_exception};
+use super::super::source::{read_exception, read_policy_document};
 use super::*;
 
 fn document(text: &str) -> Document {
@@ -31,10 +31,10 @@ fn text(case: &Value) -> String {
 }
 
 /// Returns the policy with what `check` leaves of it.
-fn checked(text: &str) -> (Document, Policy) {
+fn checked(text: &str) -> (Document, PolicySource) {
     let document = document(text);
-    let mut policy = read(&document).0.expect("a policy");
-    check(&document, &mut policy);
+    let mut policy = read_policy_document(&document).0.expect("a policy");
+    check_policy(&document, &mut policy);
     (document, policy)
 }
 
@@ -88,8 +88,8 @@ fn check_use(text: &str, roots: &[&str], is_in_foreach: bool, is_bare: bool, wan
     let (document, policy) = checked(&format!("{HEAD}{RULE}{}", indented(rule, 6)));
     let roots: Vec<Text> = roots.iter().map(Text::new).collect();
     let path = policy.rules[0].path.clone();
-    let one = Use { text, roots: &roots, path: &path, is_in_foreach, is_bare };
-    let found = variables(&document, true, &policy.rules[0], &[one]);
+    let one = VariableUse { text, roots: &roots, path: &path, is_in_foreach, is_bare };
+    let found = check_variables(&document, true, &policy.rules[0], &[one]);
     let found: Vec<&str> = found.iter().map(|found| found.code.id).collect();
     assert_eq!(found, want, "{text}");
 }

@@ -3,14 +3,14 @@
 use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::super::source::Rule;
-use super::{Findings, code, context};
+use super::super::source::RuleSource;
+use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
 use kubewright_dialect_kit::fields::{child, within};
 
 /// One variable of a rule, wherever it stands.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Use<'a> {
+pub(in super::super) struct VariableUse<'a> {
     /// What stands between the braces.
     pub(in super::super) text: &'a str,
     /// The names at the start of its paths: `request`, a context entry, `element` and so on.
@@ -36,28 +36,28 @@ const USER: [&str; 5] = [
 ];
 
 /// Checks the variables of a rule; `is_background` is the setting of its policy.
-pub(in super::super) fn variables(
+pub(in super::super) fn check_variables(
     document: &Document,
     is_background: bool,
-    rule: &Rule,
-    uses: &[Use<'_>],
+    rule: &RuleSource,
+    uses: &[VariableUse<'_>],
 ) -> Vec<Diagnostic> {
     let declared: Vec<&str> =
-        context::declared(rule).into_iter().map(|entry| entry.name.value.as_str()).collect();
-    let mut findings = Findings { document, diagnostics: Vec::new() };
+        context::declared_entries(rule).into_iter().map(|entry| entry.name.value.as_str()).collect();
+    let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
     for one in uses {
         if !one.is_bare {
-            element(&mut findings, one);
+            check_element_variable(&mut findings, one);
         }
         if is_background && !one.is_bare {
-            user(&mut findings, one);
+            check_user_variable(&mut findings, one);
         }
-        roots(&mut findings, one, &declared);
+        check_variable_root(&mut findings, one, &declared);
     }
     findings.diagnostics
 }
 
-fn element(findings: &mut Findings<'_>, one: &Use<'_>) {
+fn check_element_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
     let Some(root) = one.roots.iter().find(|root| is_element(root)).filter(|_| !one.is_in_foreach) else {
         return;
     };
@@ -65,16 +65,16 @@ fn element(findings: &mut Findings<'_>, one: &Use<'_>) {
     one.report(findings, &code::ELEMENT_OUTSIDE_FOREACH, message, "only a loop has elements");
 }
 
-fn user(findings: &mut Findings<'_>, one: &Use<'_>) {
+fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
     if let Some(word) = USER.into_iter().find(|word| has_word(one.text, word)) {
         let message = format!("a background scan has no user, and `{word}` is not there");
         one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
     }
 }
 
-fn roots(findings: &mut Findings<'_>, one: &Use<'_>, declared: &[&str]) {
+fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, declared: &[&str]) {
     let is_known = |root: &str| {
-        GIVEN.contains(&root) || is_element(root) || declared.iter().any(|name| is_name(root, name))
+        GIVEN.contains(&root) || is_element(root) || declared.iter().any(|name| is_variable_name(root, name))
     };
     let Some(first) = one.roots.iter().find(|root| !is_known(root)) else { return };
     let message = match first.as_str() {
@@ -99,11 +99,11 @@ fn may_work(text: &str, declared: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word)) || declared.iter().any(|name| plain.starts_with(name))
 }
 
-impl Use<'_> {
+impl VariableUse<'_> {
     /// Reports a mistake at the very place of the variable, as far as it can be found.
     fn report(
         &self,
-        findings: &mut Findings<'_>,
+        findings: &mut PolicyChecks<'_>,
         code: &'static Code,
         message: String,
         help: impl Into<String>,
@@ -140,7 +140,7 @@ fn is_element(root: &str) -> bool {
 }
 
 /// A dotted name is read as one key in quotes, or by its first part.
-fn is_name(root: &str, name: &str) -> bool {
+fn is_variable_name(root: &str, name: &str) -> bool {
     root == name || name.split('.').next() == Some(root)
 }
 
@@ -156,7 +156,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// Reports texts of a rule in which `{{` is never closed, so that it stays as it is.
-pub(super) fn braces(findings: &mut Findings<'_>, rule: &Rule) {
+pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     for key in ["context", "preconditions", "validate"] {
         let path = child(&rule.path, key);
         let Some(value) = findings.value(&path).cloned() else { continue };

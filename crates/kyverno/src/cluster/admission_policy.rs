@@ -3,61 +3,66 @@
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 use kubewright_value::{Document, Map, Text, Value};
 
-use crate::source::{self, Method, Policy};
-use crate::{Kyverno, check, field};
+use crate::source::{Method, PolicySource};
+use crate::{Kyverno, field};
 
-/// Returns what stands for the rule of `document`, or why nothing does; nothing for what is no ClusterPolicy.
-pub(super) fn of(dialect: &Kyverno, document: &Document) -> Option<Result<AdmissionPolicy, String>> {
-    if field(document, "kind") != "ClusterPolicy" {
-        return None;
-    }
-    let Some(mut policy) = source::read(document).0 else {
-        return Some(Err(skipped("the policy is not valid")));
-    };
-    check::check(document, &mut policy);
-    let owner = owner(document);
-    Some(written(dialect, document, policy).map(|(rule, [policy, binding])| AdmissionPolicy {
-        rule,
-        policy: owned(policy, &owner),
-        binding: owned(binding, &owner),
-    }))
+/// Returns whether `document` is of a kind that the API server can enforce: a policy in a namespace is not.
+pub(crate) fn is_enforceable(document: &Document) -> bool {
+    field(document, "kind") == "ClusterPolicy"
+}
+
+/// Returns why no ValidatingAdmissionPolicy is made of a document that is not a policy.
+pub(crate) fn unreadable() -> String {
+    skipped_generation_message("the policy is not valid")
+}
+
+/// Returns the ValidatingAdmissionPolicy for the rule of `policy` that asks for one, or why there is none.
+pub(crate) fn generated_admission_policy(
+    dialect: &Kyverno,
+    document: &Document,
+    policy: &PolicySource,
+) -> Result<AdmissionPolicy, String> {
+    let (rule, [policy, binding]) = write_admission_policy(dialect, document, policy)?;
+    let owner = owner_reference(document);
+    Ok(AdmissionPolicy { rule, policy: with_owner(policy, &owner), binding: with_owner(binding, &owner) })
 }
 
 /// Returns the rule of `policy` that asks for a ValidatingAdmissionPolicy, with that and its binding, or why there is none.
-pub(crate) fn written(
+fn write_admission_policy(
     dialect: &Kyverno,
     document: &Document,
-    policy: Policy,
+    policy: &PolicySource,
 ) -> Result<(Text, [Value; 2]), String> {
     let rule = match (policy.rules.as_slice(), policy.broken.len()) {
-        ([], 0) => return Err(skipped("no rules found")),
+        ([], 0) => return Err(skipped_generation_message("no rules found")),
         ([rule], 0) => rule,
-        ([], 1) => return Err(skipped("the rule is not valid")),
-        _ => return Err(skipped("multiple rules are not applicable")),
+        ([], 1) => return Err(skipped_generation_message("the rule is not valid")),
+        _ => return Err(skipped_generation_message("multiple rules are not applicable")),
     };
     match &rule.validate.method {
         Method::Cel(cel) if cel.generates => {}
-        Method::Cel(_) => return Err(skipped("validate.cel.generate is not set to true")),
+        Method::Cel(_) => return Err(skipped_generation_message("validate.cel.generate is not set to true")),
         _ => return Err("skip generating ValidatingAdmissionPolicy for non CEL rules.".to_owned()),
     }
     let name = rule.name.value.clone();
-    match (dialect.write_admission_policy)(document, policy, &dialect.exceptions, &dialect.functions) {
+    match (dialect.write_admission_policy)(document, policy.clone(), &dialect.exceptions, &dialect.functions)
+    {
         Ok(documents) => Ok((name, documents)),
-        Err(reason) => Err(skipped(&reason)),
+        Err(reason) => Err(skipped_generation_message(&reason)),
     }
 }
 
 /// Returns what the status of a policy says, in the fields that Kyverno has for it.
-pub(super) fn status(state: &AdmissionPolicyState) -> Value {
+pub(super) fn admission_policy_status(state: &AdmissionPolicyState) -> Value {
     Map::from([("generated", state.is_generated.into()), ("message", state.message.as_str().into())]).into()
 }
 
-fn skipped(why: &str) -> String {
+fn skipped_generation_message(why: &str) -> String {
     format!("skip generating ValidatingAdmissionPolicy: {why}.")
 }
 
 /// Returns the reference by which what stands for a policy goes away with it.
-fn owner(document: &Document) -> Value {
+fn owner_reference(document: &Document) -> Value {
     let text = |path: &[&str]| document.value.at(path).cloned().unwrap_or_default();
     Map::from([
         ("apiVersion", text(&["apiVersion"])),
@@ -68,7 +73,7 @@ fn owner(document: &Document) -> Value {
     .into()
 }
 
-fn owned(mut object: Value, owner: &Value) -> Value {
+fn with_owner(mut object: Value, owner: &Value) -> Value {
     let metadata = object.as_object_mut().and_then(|map| map.get_mut("metadata"));
     if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
         let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -6,13 +6,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kubewright_engine::{Outcome, Request};
+use kubewright_engine::Outcome;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Value, yaml};
 
 use super::policy_of;
 
 /// Returns why `request` is refused; nothing where it is not.
-pub(super) fn message(request: &Request, outcomes: &[&Outcome]) -> String {
+pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&Outcome]) -> String {
     let mut failures: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.is_refusal) {
         failures.entry(policy_of(outcome)).or_default().insert(&outcome.rule.rule, &outcome.message);
@@ -28,24 +29,24 @@ pub(super) fn message(request: &Request, outcomes: &[&Outcome]) -> String {
         text(&["metadata", "name"])
     );
     let mut policies: Vec<_> = failures.into_iter().collect();
-    policies.sort_by(|(one, _), (other, _)| order(one, other));
+    policies.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
     for (policy, rules) in policies {
-        key(&mut message, policy);
+        write_yaml_key(&mut message, policy);
         message.push('\n');
         let mut rules: Vec<_> = rules.into_iter().collect();
-        rules.sort_by(|(one, _), (other, _)| order(one, other));
+        rules.sort_by(|(one, _), (other, _)| compare_naturally(one, other));
         for (rule, why) in rules {
             message.push_str("  ");
-            key(&mut message, rule);
+            write_yaml_key(&mut message, rule);
             message.push(' ');
-            value(&mut message, why);
+            write_yaml_value(&mut message, why);
         }
     }
     message
 }
 
 /// Compares keys as people do: numbers in them by their size, letters behind everything else.
-fn order(one: &str, other: &str) -> Ordering {
+fn compare_naturally(one: &str, other: &str) -> Ordering {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let Some(place) = one.iter().zip(&other).position(|(one, other)| one != other) else {
         return one.len().cmp(&other.len());
@@ -74,28 +75,28 @@ fn order(one: &str, other: &str) -> Ordering {
     number(first).cmp(&number(second)).then(a.cmp(b))
 }
 
-fn key(out: &mut String, text: &str) {
+fn write_yaml_key(out: &mut String, text: &str) {
     let is_long = text.len() > 128;
     out.push_str(if is_long { "? " } else { "" });
-    line(out, text);
+    write_folded_line(out, text);
     out.push_str(if is_long { "\n:" } else { ":" });
 }
 
 /// Writes a value of the second level and ends its line.
-fn value(out: &mut String, text: &str) {
-    if text.contains('\n') && fits_block(text) {
-        literal(out, text);
+fn write_yaml_value(out: &mut String, text: &str) {
+    if text.contains('\n') && fits_literal_block(text) {
+        write_literal_block(out, text);
     } else {
-        line(out, text);
+        write_folded_line(out, text);
         out.push('\n');
     }
 }
 
-fn line(out: &mut String, text: &str) {
+fn write_folded_line(out: &mut String, text: &str) {
     let is_one_line = !text.contains(is_break);
-    if !text.chars().all(is_printable) || !is_one_line || has_other_meaning(text) {
-        double_quoted(out, text);
-    } else if is_plain(text) {
+    if !text.chars().all(is_printable_in_yaml) || !is_one_line || has_other_meaning(text) {
+        write_double_quoted(out, text);
+    } else if is_plain_yaml(text) {
         out.push_str(text);
     } else {
         out.push('\'');
@@ -109,7 +110,7 @@ fn has_other_meaning(text: &str) -> bool {
     if text.is_empty() {
         return true;
     }
-    if text == "<<" || text == "=" || !is_plain(text) {
+    if text == "<<" || text == "=" || !is_plain_yaml(text) {
         return false;
     }
     let is_date = || {
@@ -136,7 +137,7 @@ fn has_other_meaning(text: &str) -> bool {
     is_old_word || !matches!(yaml::parse(text), Ok(Value::String(_))) || is_date() || is_sixty()
 }
 
-fn is_plain(text: &str) -> bool {
+fn is_plain_yaml(text: &str) -> bool {
     let mut characters = text.chars();
     let first = characters.next();
     let is_followed_by_space = characters.next().is_none_or(|next| next == ' ');
@@ -153,7 +154,7 @@ fn is_plain(text: &str) -> bool {
         && !text.starts_with("...")
 }
 
-fn is_printable(character: char) -> bool {
+fn is_printable_in_yaml(character: char) -> bool {
     matches!(character, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && !matches!(character, '\u{feff}')
 }
@@ -162,14 +163,14 @@ fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn fits_block(text: &str) -> bool {
-    text.chars().all(|character| is_printable(character) || matches!(character, '\n' | '\t'))
+fn fits_literal_block(text: &str) -> bool {
+    text.chars().all(|character| is_printable_in_yaml(character) || matches!(character, '\n' | '\t'))
         && !text.ends_with(' ')
         && !text.contains(" \n")
         && !text.contains(['\u{2028}', '\u{2029}'])
 }
 
-fn literal(out: &mut String, text: &str) {
+fn write_literal_block(out: &mut String, text: &str) {
     out.push('|');
     if text.starts_with([' ', '\n']) {
         out.push('2');
@@ -190,7 +191,7 @@ fn literal(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn double_quoted(out: &mut String, text: &str) {
+fn write_double_quoted(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
         let short = match character {
@@ -208,7 +209,7 @@ fn double_quoted(out: &mut String, text: &str) {
             '\u{85}' => "\\N",
             '\u{2028}' => "\\L",
             '\u{2029}' => "\\P",
-            plain if is_printable(plain) => {
+            plain if is_printable_in_yaml(plain) => {
                 out.push(plain);
                 continue;
             }

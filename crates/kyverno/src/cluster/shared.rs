@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use kubewright_engine::{ApiCall, ApiPath, ServiceCall, Shared};
+use kubewright_engine::{ApiCall, ServiceCall, SharedDataSource};
 use kubewright_jmespath::{Expression, Functions, Language};
+use kubewright_k8s::ApiPath;
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 
@@ -13,10 +14,10 @@ const INTERVAL: Duration = Duration::from_secs(600);
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Returns where the entry in `document` comes from.
-pub(super) fn source(document: &Document) -> Result<Shared, String> {
+pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSource, String> {
     let spec = document.value.get("spec").cloned().unwrap_or_default();
     if let Some(resource) = spec.get("kubernetesResource") {
-        let part = |key: &str| Text::new(text(resource, key));
+        let part = |key: &str| Text::new(entry_text(resource, key));
         let path = ApiPath {
             group: part("group"),
             version: part("version"),
@@ -25,35 +26,35 @@ pub(super) fn source(document: &Document) -> Result<Shared, String> {
             ..ApiPath::default()
         };
         // Its parts are texts that somebody wrote.
-        return ApiPath::parse(&path.to_string()).map(Shared::Objects);
+        return ApiPath::parse(&path.to_string()).map(SharedDataSource::Objects);
     }
     let Some(call) = spec.get("apiCall") else {
         return Err("the entry has neither `kubernetesResource` nor `apiCall`".to_owned());
     };
-    let every = match text(call, "refreshInterval") {
+    let every = match entry_text(call, "refreshInterval") {
         "" => INTERVAL,
         text => {
             let read = duration::Duration::parse(text).map_err(|error| error.to_string())?;
             Duration::from_nanos(u64::try_from(read.nanoseconds()).unwrap_or_default()).max(SHORTEST)
         }
     };
-    let method = match text(call, "method") {
+    let method = match entry_text(call, "method") {
         "" => "GET",
         method => method,
     };
-    let data: Map = pairs(call, "data").collect();
+    let data: Map = entry_pairs(call, "data").collect();
     let data = if data.is_empty() { Text::default() } else { Value::from(data).to_string().into() };
-    let called = match (text(call, "urlPath"), call.get("service")) {
+    let called = match (entry_text(call, "urlPath"), call.get("service")) {
         ("", Some(service)) => {
-            let headers = pairs(service, "headers");
+            let headers = entry_pairs(service, "headers");
             let headers = headers.map(|(key, value)| (key, value.as_str().unwrap_or_default().into()));
-            let ca_bundle = text(service, "caBundle").into();
+            let ca_bundle = entry_text(service, "caBundle").into();
             let service_call = ServiceCall { headers: headers.collect(), ca_bundle };
-            ApiCall::service(method, text(service, "url"), data, service_call)
+            ApiCall::service(method, entry_text(service, "url"), data, service_call)
         }
         (path, _) => ApiCall::resource(method, path, data),
     };
-    Ok(Shared::Call(called, every))
+    Ok(SharedDataSource::Call(called, every))
 }
 
 /// Returns the parts of `root` that the entry in `document` makes.
@@ -66,7 +67,7 @@ pub(super) fn projected(
         document.value.at(&["spec", "projections"]).and_then(Value::as_array).unwrap_or_default();
     let mut parts = Vec::new();
     for projection in projections {
-        let (name, path) = (text(projection, "name"), text(projection, "jmesPath"));
+        let (name, path) = (entry_text(projection, "name"), entry_text(projection, "jmesPath"));
         let wrong = |why: String| format!("projection `{name}`: {why}");
         let expression = Expression::parse_as(path, functions, Language::Forgiving);
         let expression = expression.map_err(|error| wrong(error.to_string()))?;
@@ -76,11 +77,11 @@ pub(super) fn projected(
     Ok(parts)
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+fn entry_text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn pairs<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (Text, Value)> + 'v {
+fn entry_pairs<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (Text, Value)> + 'v {
     let items = value.get(key).and_then(Value::as_array).unwrap_or_default();
-    items.iter().map(|item| (text(item, "key").into(), item.get("value").cloned().unwrap_or_default()))
+    items.iter().map(|item| (entry_text(item, "key").into(), item.get("value").cloned().unwrap_or_default()))
 }

@@ -3,37 +3,43 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{Operation, Operations, Target, TargetName};
+use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob;
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Text};
 
-use crate::autogen;
+use crate::autogen::AutogenRule;
 use crate::matching::kind;
-use crate::source::{Filter, Match, Policy};
+use crate::source::{Match, PolicySource, ResourceFilter};
 
-/// Returns what `policy` is about, apart from the rule called `without`; what was made of that for controllers counts.
-pub(super) fn of(policy: &Policy, without: Option<&str>) -> Vec<Target> {
+/// Returns the webhook rules of `policy` and of what was `generated` from it, apart from the rule called `without`; what
+/// was generated from that rule counts.
+pub(super) fn webhook_rules_of(
+    policy: &PolicySource,
+    generated: &[AutogenRule],
+    without: Option<&str>,
+) -> Vec<WebhookRule> {
     let mut kinds = BTreeMap::new();
     for rule in policy.rules.iter().filter(|rule| Some(rule.name.value.as_str()) != without) {
-        collect(&mut kinds, &rule.matching, rule.exclude.as_ref());
+        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
-    for rule in autogen::generate(policy) {
-        collect(&mut kinds, &rule.matching, rule.exclude.as_ref());
+    for rule in generated {
+        collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
     for rule in &policy.broken {
         if let Some(matching) = &rule.matching {
-            collect(&mut kinds, matching, rule.exclude.as_ref());
+            collect_matched_kinds(&mut kinds, matching, rule.exclude.as_ref());
         }
     }
-    let mut targets: Vec<Target> =
-        kinds.iter().flat_map(|(kind, operations)| target(kind, *operations)).collect();
+    let mut targets: Vec<WebhookRule> =
+        kinds.iter().flat_map(|(kind, operations)| webhook_rules_of_kind(kind, *operations)).collect();
     targets.sort();
     targets.dedup();
     targets
 }
 
 /// Adds what one rule is about: each kind as it is written, and what is done to it.
-fn collect(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Option<&Match>) {
+fn collect_matched_kinds(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Option<&Match>) {
     let mut own: BTreeMap<&Text, Operations> = BTreeMap::new();
     let every = Text::new_static("*");
     let must_hold = || matching.flat.iter().chain(&matching.all);
@@ -42,20 +48,20 @@ fn collect(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Op
     for filter in must_hold().filter(|_| !is_said).chain(&matching.any) {
         if filter.kinds.is_empty() {
             let all = own.entry(&every).or_insert(Operations::NONE);
-            *all = all.and(operations(filter));
+            *all = all.and(filter_operations(filter));
         }
     }
     for filter in must_hold().chain(&matching.any) {
         for kind in &filter.kinds {
             let all = own.entry(&kind.value).or_insert(Operations::NONE);
-            *all = all.and(operations(filter));
+            *all = all.and(filter_operations(filter));
         }
     }
     for filter in exclude.iter().flat_map(|exclude| &exclude.any).filter(|filter| is_of_kinds(filter)) {
         let is_meant =
             |kind: &Text| filter.kinds.is_empty() || filter.kinds.iter().any(|one| one.value == *kind);
         for (_, all) in own.iter_mut().filter(|(kind, _)| is_meant(kind)) {
-            *all = without(*all, operations(filter));
+            *all = operations_without(*all, filter_operations(filter));
         }
     }
     for (kind, operations) in own {
@@ -65,7 +71,7 @@ fn collect(kinds: &mut BTreeMap<Text, Operations>, matching: &Match, exclude: Op
 }
 
 /// Returns whether a filter asks for nothing but kinds and operations.
-fn is_of_kinds(filter: &Filter) -> bool {
+fn is_of_kinds(filter: &ResourceFilter) -> bool {
     filter.name.is_none()
         && filter.names.is_empty()
         && filter.namespaces.is_empty()
@@ -77,28 +83,28 @@ fn is_of_kinds(filter: &Filter) -> bool {
         && filter.cluster_roles.is_empty()
 }
 
-fn operations(filter: &Filter) -> Operations {
+fn filter_operations(filter: &ResourceFilter) -> Operations {
     match filter.operations.as_slice() {
         [] => Operations::ALL,
         some => some.iter().copied().collect(),
     }
 }
 
-fn without(all: Operations, some: Operations) -> Operations {
+fn operations_without(all: Operations, some: Operations) -> Operations {
     Operation::ALL.into_iter().filter(|one| all.contains(*one) && !some.contains(*one)).collect()
 }
 
 /// Returns what a kind as a policy writes it stands for. Pods have parts that a rule about them is about as well.
-fn target(written: &str, operations: Operations) -> Vec<Target> {
+fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRule> {
     if operations == Operations::NONE {
         return Vec::new();
     }
-    let [group, version, kind, subresource] = kind::parts(written);
+    let [group, version, kind, subresource] = kind::kind_parts(written);
     let name = match kind {
-        "*" => TargetName::Resource("*".into()),
-        kind => TargetName::Kind(kind.into()),
+        "*" => KindOrResource::Resource("*".into()),
+        kind => KindOrResource::Kind(kind.into()),
     };
-    let whole = Target {
+    let whole = WebhookRule {
         group: group.into(),
         version: version.into(),
         name,
@@ -108,13 +114,13 @@ fn target(written: &str, operations: Operations) -> Vec<Target> {
     let fits =
         |pattern: &str, text: &str| glob::matches(pattern, text, &mut Budget::default()).unwrap_or(true);
     let is_pod = subresource.is_empty() && fits(kind, "Pod") && fits(version, "v1") && fits(group, "");
-    let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| Target {
+    let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| WebhookRule {
         group: "".into(),
         version: "v1".into(),
-        name: TargetName::Resource("pods".into()),
+        name: KindOrResource::Resource("pods".into()),
         subresource: (*part).into(),
         operations,
     });
-    let parts: Vec<Target> = parts.collect();
+    let parts: Vec<WebhookRule> = parts.collect();
     std::iter::once(whole).chain(parts).collect()
 }

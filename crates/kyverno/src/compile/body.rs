@@ -5,52 +5,52 @@ use std::sync::Arc;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
 
-use super::Compiler;
+use super::PolicyCompiler;
 use crate::cel;
-use crate::conditions::Conditions;
-use crate::context::Entry;
+use crate::conditions::ConditionSet;
+use crate::context::CompiledContextEntry;
 use crate::diagnostics as code;
-use crate::evaluate::patterns::{AnyPattern, OnePattern, Source, compile_pattern};
-use crate::evaluate::{Body, Check, Loop, Rooted};
-use crate::manifests::Manifests;
-use crate::mixed::Mixed;
-use crate::pattern::Pattern;
+use crate::evaluate::patterns::{AnyPattern, OnePattern, PatternSource, compile_pattern};
+use crate::evaluate::{ForeachLoop, Rooted, RuleBody, ValidateCheck};
+use crate::manifests::ManifestCheck;
+use crate::mixed::Tainted;
+use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
-use crate::source::{Cel, ContextEntry, Foreach, Method, Rule, Workload};
-use crate::template::{Query, Template, TemplateProblem, TemplateProblemKind};
+use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource, Workload};
+use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::Problem;
 use kubewright_dialect_kit::fields::{Placed, child, within};
 use kubewright_jmespath::ParseErrorKind;
 
 /// Everything in a rule that had to be parsed.
-pub(super) struct Parts {
-    pub(super) message: Template,
+pub(super) struct RuleParts {
+    pub(super) message: VariableTemplate,
     pub(super) body: BodyParts,
 }
 
 pub(super) struct BodyParts {
-    pub(super) entries: Vec<(Entry, Vec<Step>)>,
-    pub(super) preconditions: Option<Rooted<Conditions>>,
+    pub(super) entries: Vec<(CompiledContextEntry, Vec<Step>)>,
+    pub(super) preconditions: Option<Rooted<ConditionSet>>,
     pub(super) check: CheckParts,
 }
 
 pub(super) enum CheckParts {
     Pattern(PatternParts),
     AnyPattern(Vec<PatternParts>),
-    Deny(Option<Rooted<Conditions>>),
+    Deny(Option<Rooted<ConditionSet>>),
     Foreach(Vec<LoopParts>),
     Both(Box<[Self; 2]>),
-    Cel(cel::Parts),
+    Cel(cel::CelParts),
     PodSecurity(Arc<Profile>),
-    Manifests(Arc<Manifests>),
+    Manifests(Arc<ManifestCheck>),
     Impossible(Text),
     Foreign(Text),
 }
 
 pub(super) struct PatternParts {
-    pub(super) template: Template,
+    pub(super) template: VariableTemplate,
     /// Where it has no variables.
-    pub(super) constant: Option<Arc<Pattern>>,
+    pub(super) constant: Option<Arc<ValidatePattern>>,
     /// Whether it is one of an `anyPattern`.
     is_entry: bool,
     pub(super) path: Vec<Step>,
@@ -58,37 +58,38 @@ pub(super) struct PatternParts {
 
 pub(super) struct LoopParts {
     pub(super) path: Vec<Step>,
-    pub(super) list: Query,
+    pub(super) list: VariableQuery,
     pub(super) list_path: Vec<Step>,
     pub(super) element_scope: Option<bool>,
     pub(super) body: BodyParts,
 }
 
-impl Compiler<'_> {
+impl PolicyCompiler<'_> {
     /// Parses everything in `rule`.
-    pub(super) fn parts(&mut self, rule: &Rule) -> Parts {
+    pub(super) fn parts(&mut self, rule: &RuleSource) -> RuleParts {
         let message = match &rule.validate.message {
             // What a rule in CEL says is computed in CEL.
             Some(message) if !matches!(rule.validate.method, Method::Cel(_)) => {
                 self.template(&Placed { value: message.value.clone().into(), path: message.path.clone() })
             }
-            _ => Template::parse(&Value::from(""), &self.dialect.functions).0,
+            _ => VariableTemplate::parse(&Value::from(""), &self.dialect.functions).0,
         };
         let mut body = self.body(&rule.context, rule.preconditions.as_ref(), &rule.validate.method);
         if let Method::Cel(cel) = &rule.validate.method {
             body.check = CheckParts::Cel(self.cel(rule, cel));
         }
-        Parts { message, body }
+        RuleParts { message, body }
     }
 
-    fn cel(&mut self, rule: &Rule, cel: &Cel) -> cel::Parts {
+    fn cel(&mut self, rule: &RuleSource, cel: &Cel) -> cel::CelParts {
         let message = rule.validate.message.as_ref();
         let about = &rule.matching;
         let filters = about.any.iter().chain(&about.all).chain(&about.flat);
         let kinds: Vec<&str> =
             filters.flat_map(|filter| &filter.kinds).map(|kind| kind.value.as_str()).collect();
         let preconditions = &rule.cel_preconditions;
-        let (mut parts, problems) = cel::compile(&self.dialect.cel, cel, preconditions, message, &kinds);
+        let (mut parts, problems) =
+            cel::compile_cel_rule(&self.dialect.cel, cel, preconditions, message, &kinds);
         self.report_cel(problems);
         parts.is_elsewhere = self.policy.settings.is_generated;
         parts
@@ -135,7 +136,7 @@ impl Compiler<'_> {
             // Of a whole rule only, which has the preconditions that belong to it.
             Method::Cel(_) => CheckParts::Impossible("CEL in a loop".into()),
             Method::PodSecurity(profile) => CheckParts::PodSecurity(Profile::compile(profile).into()),
-            Method::Manifests(manifests) => CheckParts::Manifests(Manifests::compile(manifests).into()),
+            Method::Manifests(manifests) => CheckParts::Manifests(ManifestCheck::compile(manifests).into()),
             Method::Unsupported { field, .. } => {
                 CheckParts::Foreign(format!("not supported yet: {field}").into())
             }
@@ -143,7 +144,7 @@ impl Compiler<'_> {
     }
 
     fn foreach(&mut self, one: &Foreach) -> LoopParts {
-        let (list, problems) = Query::parse(&one.list.value, &self.dialect.functions);
+        let (list, problems) = VariableQuery::parse(&one.list.value, &self.dialect.functions);
         self.report(&one.list.path, problems);
         LoopParts {
             path: one.path.clone(),
@@ -154,33 +155,34 @@ impl Compiler<'_> {
         }
     }
 
-    fn entry(&mut self, entry: &ContextEntry) -> (Entry, Vec<Step>) {
-        let (compiled, problems) = Entry::compile(entry, &self.dialect.functions);
+    fn entry(&mut self, entry: &ContextEntry) -> (CompiledContextEntry, Vec<Step>) {
+        let (compiled, problems) = CompiledContextEntry::compile(entry, &self.dialect.functions);
         // Places of an entry are those of the document already.
         self.report(&[], problems);
         (compiled, entry.path.clone())
     }
 
-    fn conditions(&mut self, conditions: &Placed<Value>) -> Rooted<Conditions> {
-        let (value, problems) = Conditions::compile(conditions, &self.dialect.functions);
+    fn conditions(&mut self, conditions: &Placed<Value>) -> Rooted<ConditionSet> {
+        let (value, problems) = ConditionSet::compile(conditions, &self.dialect.functions);
         self.report(&conditions.path, problems);
         Rooted { value, path: conditions.path.clone() }
     }
 
     fn pattern(&mut self, pattern: &Placed<Value>, is_entry: bool) -> PatternParts {
         let template = self.template(pattern);
-        let constant =
-            template.constant().map(|value| Arc::new(compile_pattern(&Mixed::Own(value.clone()), is_entry)));
+        let constant = template
+            .constant()
+            .map(|value| Arc::new(compile_pattern(&Tainted::Own(value.clone()), is_entry)));
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
-    fn template(&mut self, value: &Placed<Value>) -> Template {
-        let (template, problems) = Template::parse(&value.value, &self.dialect.functions);
+    fn template(&mut self, value: &Placed<Value>) -> VariableTemplate {
+        let (template, problems) = VariableTemplate::parse(&value.value, &self.dialect.functions);
         self.report(&value.path, problems);
         template
     }
 
-    fn report(&mut self, path: &[Step], problems: Vec<TemplateProblem>) {
+    fn report(&mut self, path: &[Step], problems: Vec<VariableProblem>) {
         for problem in problems {
             let place = [path, &problem.path].concat();
             let location = match problem.is_key {
@@ -207,8 +209,8 @@ pub(super) enum PatternPlace {
 
 impl BodyParts {
     /// Returns what runs for `workload`.
-    pub(super) fn build(&self, workload: Workload, place: PatternPlace) -> Body {
-        Body {
+    pub(super) fn build(&self, workload: Workload, place: PatternPlace) -> RuleBody {
+        RuleBody {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
             check: self.check.build(workload, place),
@@ -217,10 +219,10 @@ impl BodyParts {
 }
 
 impl CheckParts {
-    fn build(&self, workload: Workload, place: PatternPlace) -> Check {
+    fn build(&self, workload: Workload, place: PatternPlace) -> ValidateCheck {
         match self {
-            CheckParts::Pattern(pattern) => Check::Pattern(pattern.build(workload, place, None)),
-            CheckParts::AnyPattern(patterns) => Check::AnyPattern(AnyPattern {
+            CheckParts::Pattern(pattern) => ValidateCheck::Pattern(pattern.build(workload, place, None)),
+            CheckParts::AnyPattern(patterns) => ValidateCheck::AnyPattern(AnyPattern {
                 patterns: patterns
                     .iter()
                     .enumerate()
@@ -228,25 +230,25 @@ impl CheckParts {
                     .collect(),
             }),
             CheckParts::Deny(conditions) => {
-                Check::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
+                ValidateCheck::Deny(conditions.as_ref().map(|conditions| conditions.rebased(workload)))
             }
             CheckParts::Foreach(loops) => {
-                Check::Foreach(loops.iter().map(|one| one.build(workload)).collect())
+                ValidateCheck::Foreach(loops.iter().map(|one| one.build(workload)).collect())
             }
             CheckParts::Both(both) => {
-                Check::Both(Box::new(both.each_ref().map(|one| one.build(workload, place))))
+                ValidateCheck::Both(Box::new(both.each_ref().map(|one| one.build(workload, place))))
             }
-            CheckParts::Cel(parts) => Check::Cel(parts.build(workload)),
+            CheckParts::Cel(parts) => ValidateCheck::Cel(parts.build(workload)),
             // It finds out itself where the object describes a Pod.
-            CheckParts::PodSecurity(profile) => Check::PodSecurity(Arc::clone(profile)),
-            CheckParts::Manifests(manifests) => Check::Manifests(Arc::clone(manifests)),
-            CheckParts::Impossible(reason) => Check::Impossible(reason.clone()),
-            CheckParts::Foreign(reason) => Check::Foreign(reason.clone()),
+            CheckParts::PodSecurity(profile) => ValidateCheck::PodSecurity(Arc::clone(profile)),
+            CheckParts::Manifests(manifests) => ValidateCheck::Manifests(Arc::clone(manifests)),
+            CheckParts::Impossible(reason) => ValidateCheck::Impossible(reason.clone()),
+            CheckParts::Foreign(reason) => ValidateCheck::Foreign(reason.clone()),
         }
     }
 }
 
-impl Rooted<Conditions> {
+impl Rooted<ConditionSet> {
     fn rebased(&self, workload: Workload) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
@@ -259,8 +261,8 @@ impl PatternParts {
             PatternPlace::Element => Workload::Pod,
         };
         let source = match &self.constant {
-            Some(pattern) => Source::Constant(Arc::clone(pattern).under(below)),
-            None => Source::Variable {
+            Some(pattern) => PatternSource::Constant(Arc::clone(pattern).under(below)),
+            None => PatternSource::Variable {
                 template: self.template.rebased_below(workload, below, item),
                 workload: below,
                 is_entry: self.is_entry,
@@ -271,8 +273,8 @@ impl PatternParts {
 }
 
 impl LoopParts {
-    fn build(&self, workload: Workload) -> Loop {
-        Loop {
+    fn build(&self, workload: Workload) -> ForeachLoop {
+        ForeachLoop {
             path: self.path.clone(),
             keys: object_path(self.list.text(), workload),
             list: self.list.rebased(workload),

@@ -1,36 +1,41 @@
 //! Which exceptions are made from a rule.
 
-use super::Compiler;
-use crate::conditions::Conditions;
-use crate::evaluate::Exception;
-use crate::matching::Matcher;
-use crate::pod_security::Exclusion;
+use super::PolicyCompiler;
+use crate::conditions::ConditionSet;
+use crate::evaluate::CompiledException;
+use crate::matching::MatchExclude;
+use crate::pod_security::CompiledExclusion;
 use crate::source;
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_golib::glob;
 use kubewright_value::{Budget, Text};
 
-impl Compiler<'_> {
+impl PolicyCompiler<'_> {
     /// Returns the exceptions from the rule called `name`.
-    pub(super) fn exceptions(&self, name: &Text) -> Vec<Exception> {
-        let policy = self.policy.key();
-        let about = self.dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
-        about.map(|exception| self.exception(exception)).collect()
+    pub(super) fn exceptions(&mut self, name: &Text) -> Vec<CompiledException> {
+        let (policy, dialect) = (self.policy.key(), self.dialect);
+        let own = dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
+        own.map(|exception| self.exception(exception)).collect()
     }
 
-    fn exception(&self, exception: &source::Exception) -> Exception {
-        let compile =
-            |conditions: &Placed<_>| Conditions::compile(conditions, &self.dialect.functions).0.excusing();
-        Exception {
+    fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {
+        let functions = &self.dialect.functions;
+        let compile = |conditions: &Placed<_>| {
+            let conditions = ConditionSet::compile(conditions, functions).0.excusing();
+            let variables = conditions.templates().flat_map(|template| template.variables());
+            self.observe(variables.filter_map(|variable| variable.roots()));
+            conditions
+        };
+        CompiledException {
             key: exception.key.clone(),
-            matcher: Matcher::of_exception(&exception.matching),
+            matcher: MatchExclude::of_exception(&exception.matching),
             conditions: exception.conditions.as_ref().map(compile),
-            pod_security: exception.pod_security.iter().map(Exclusion::compile).collect(),
+            pod_security: exception.pod_security.iter().map(CompiledExclusion::compile).collect(),
         }
     }
 }
 
-impl source::Exception {
+impl source::ExceptionSource {
     /// Returns whether it is made from `rule` of the policy called `policy`.
     #[must_use]
     pub fn is_for(&self, policy: &Text, rule: &Text) -> bool {

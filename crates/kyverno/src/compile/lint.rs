@@ -1,28 +1,29 @@
 //! What works and is probably not what was meant, and what variables cannot ask for.
 
-use kubewright_engine::{Code, Diagnostic};
+use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
+use kubewright_jmespath::Roots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
-use super::{Compiler, Parts, Rule};
-use crate::check::{self, Use};
-use crate::cluster::admission_policy;
-use crate::conditions::{Conditions, Lint, LintKind};
+use super::{PolicyCompiler, RuleParts, RuleSource};
+use crate::check::{self, VariableUse};
+use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
 use crate::diagnostics as code;
 use crate::evaluate::Rooted;
 use crate::source::Method;
-use crate::template::{Query, Variable};
+use crate::template::{TemplateVariable, VariableQuery};
 use kubewright_dialect_kit::fields::child;
 
-impl Compiler<'_> {
+impl PolicyCompiler<'_> {
     /// Looks through a rule and everything that was parsed in it.
-    pub(super) fn lint(&mut self, rule: &Rule, parts: &Parts) {
-        let mut found = Found::default();
+    pub(super) fn lint(&mut self, rule: &RuleSource, parts: &RuleParts) {
+        let mut found = LintedRule::default();
         let message = rule.validate.message.as_ref().map_or(&rule.validate.path, |message| &message.path);
         found.variables(parts.message.variables(), message, false);
         found.body(&parts.body, false);
+        self.observe(found.roots.iter().copied());
         let is_background = self.policy.settings.is_background;
-        self.diagnostics.extend(check::variables(&self.document, is_background, rule, &found.uses));
+        self.diagnostics.extend(check::check_variables(&self.document, is_background, rule, &found.uses));
         for conditions in found.conditions {
             for lint in conditions.value.lint() {
                 self.condition(conditions, &lint);
@@ -30,15 +31,25 @@ impl Compiler<'_> {
         }
     }
 
-    /// Says why no ValidatingAdmissionPolicy is made of a policy that asks for one.
-    pub(super) fn generation(&mut self) {
+    /// Records what expressions make of the policy as a whole: what it needs, and when it is compiled again.
+    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r Roots>) {
+        for roots in all {
+            let roles = [["request", "roles"], ["request", "clusterRoles"]];
+            self.needs.role_bindings |= roles.iter().any(|path| roots.reads(path));
+            if roots.is_volatile {
+                self.recompile = Recompile::Periodically;
+            }
+        }
+    }
+
+    /// Reports why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    pub(super) fn report_not_generated(&mut self, native: &Result<NativeRule, String>) {
         let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
             Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
             _ => None,
         });
         let Some(path) = asking else { return };
-        let written = admission_policy::written(self.dialect, &self.document, self.policy.clone());
-        if let Err(reason) = written {
+        if let Err(reason) = native {
             let message = reason.trim_end_matches('.').to_owned();
             let help = "the webhook enforces the rule; leave `generate` out if that is meant";
             let location = self.document.locate(&path);
@@ -46,34 +57,34 @@ impl Compiler<'_> {
         }
     }
 
-    fn condition(&mut self, conditions: &Rooted<Conditions>, lint: &Lint) {
+    fn condition(&mut self, conditions: &Rooted<ConditionSet>, lint: &ConditionLint) {
         let path = [conditions.path.as_slice(), &lint.at].concat();
         let (code, message, help): (&'static Code, String, String) = match &lint.kind {
             // Known already, and an error.
-            LintKind::UnknownOperator { .. } => return,
-            LintKind::Deprecated { instead } => {
+            ConditionLintKind::UnknownOperator { .. } => return,
+            ConditionLintKind::Deprecated { instead } => {
                 let instead: Vec<String> = instead.iter().map(|name| format!("`{name}`")).collect();
                 let written = self.document.value.follow(&path).and_then(Value::as_str).unwrap_or_default();
                 let message = format!("operator `{written}` is deprecated");
                 (&code::DEPRECATED_OPERATOR, message, format!("use {}", instead.join(" or ")))
             }
-            LintKind::Always(holds) => {
+            ConditionLintKind::Always(holds) => {
                 let result = if *holds { "always" } else { "never" };
                 let message = format!("the condition has no variable, and {result} holds");
                 (&code::CONSTANT_CONDITION, message, "a variable stands in `{{ }}`".to_owned())
             }
-            LintKind::EmptyAny => {
+            ConditionLintKind::EmptyAny => {
                 let message = "of no conditions none holds".to_owned();
                 (&code::CONSTANT_CONDITION, message, "remove the empty `any`".to_owned())
             }
-            LintKind::Unfit(does) => (
+            ConditionLintKind::Unfit(does) => (
                 &code::OPERATOR_TYPE,
                 format!("the value does not fit the operator, which {does}"),
                 String::new(),
             ),
         };
         let location = match lint.kind {
-            LintKind::EmptyAny => self.document.locate_key(&path),
+            ConditionLintKind::EmptyAny => self.document.locate_key(&path),
             _ => self.document.locate(&path),
         };
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
@@ -82,21 +93,27 @@ impl Compiler<'_> {
 
 /// Everything in a rule that is looked at.
 #[derive(Default)]
-struct Found<'p> {
-    uses: Vec<Use<'p>>,
-    conditions: Vec<&'p Rooted<Conditions>>,
+struct LintedRule<'p> {
+    uses: Vec<VariableUse<'p>>,
+    roots: Vec<&'p Roots>,
+    conditions: Vec<&'p Rooted<ConditionSet>>,
 }
 
-impl<'p> Found<'p> {
+impl<'p> LintedRule<'p> {
     /// Adds variables that stand somewhere below `path`.
-    fn variables(&mut self, variables: Vec<&'p Variable>, path: &'p [Step], is_in_foreach: bool) {
-        self.uses.extend(variables.into_iter().map(|variable| used(variable, path, is_in_foreach, false)));
+    fn variables(&mut self, variables: Vec<&'p TemplateVariable>, path: &'p [Step], is_in_foreach: bool) {
+        self.roots.extend(variables.iter().filter_map(|variable| variable.roots()));
+        self.uses
+            .extend(variables.into_iter().map(|variable| variable_use(variable, path, is_in_foreach, false)));
     }
 
     /// Adds an expression that is a field of its own, and the variables in it.
-    fn query(&mut self, query: &'p Query, path: &'p [Step], is_in_foreach: bool) {
+    fn query(&mut self, query: &'p VariableQuery, path: &'p [Step], is_in_foreach: bool) {
         self.variables(query.inner_variables(), path, is_in_foreach);
-        self.uses.extend(query.variables().last().map(|variable| used(variable, path, is_in_foreach, true)));
+        self.roots.extend(query.variables().last().and_then(|variable| variable.roots()));
+        self.uses.extend(
+            query.variables().last().map(|variable| variable_use(variable, path, is_in_foreach, true)),
+        );
     }
 
     /// Adds what a rule or a loop has; as deep as the document is.
@@ -140,14 +157,19 @@ impl<'p> Found<'p> {
         }
     }
 
-    fn conditions(&mut self, conditions: &'p Rooted<Conditions>, is_in_foreach: bool) {
+    fn conditions(&mut self, conditions: &'p Rooted<ConditionSet>, is_in_foreach: bool) {
         let variables = conditions.value.templates().flat_map(|template| template.variables()).collect();
         self.variables(variables, &conditions.path, is_in_foreach);
         self.conditions.push(conditions);
     }
 }
 
-fn used<'p>(variable: &'p Variable, path: &'p [Step], is_in_foreach: bool, is_bare: bool) -> Use<'p> {
+fn variable_use<'p>(
+    variable: &'p TemplateVariable,
+    path: &'p [Step],
+    is_in_foreach: bool,
+    is_bare: bool,
+) -> VariableUse<'p> {
     let roots = variable.roots().map(|roots| roots.names.as_slice()).unwrap_or_default();
-    Use { text: variable.text(), roots, path, is_in_foreach, is_bare }
+    VariableUse { text: variable.text(), roots, path, is_in_foreach, is_bare }
 }

@@ -3,21 +3,21 @@
 use kubewright_engine::nearest;
 use kubewright_value::{Budget, Step};
 
-use super::{Condition, Conditions};
-use crate::operator::Operator;
+use super::{CompiledCondition, ConditionSet};
+use crate::operator::ConditionOperator;
 use kubewright_dialect_kit::fields::child;
 
 /// Something that looks wrong.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Lint {
+pub(crate) struct ConditionLint {
     /// Relative to the conditions.
     pub(crate) at: Vec<Step>,
-    pub(crate) kind: LintKind,
+    pub(crate) kind: ConditionLintKind,
 }
 
 /// What it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum LintKind {
+pub(crate) enum ConditionLintKind {
     /// There is no such operator, but perhaps one that is spelt like it.
     UnknownOperator { near: Option<&'static str> },
     /// There are better operators.
@@ -30,13 +30,13 @@ pub(crate) enum LintKind {
     EmptyAny,
 }
 
-impl Conditions {
+impl ConditionSet {
     /// Returns everything that looks wrong, in the order in which it stands.
-    pub(crate) fn lint(&self) -> Vec<Lint> {
+    pub(crate) fn lint(&self) -> Vec<ConditionLint> {
         let mut found = Vec::new();
         for group in &self.groups {
             if group.any.as_ref().is_some_and(Vec::is_empty) {
-                found.push(Lint { at: child(&group.at, "any"), kind: LintKind::EmptyAny });
+                found.push(ConditionLint { at: child(&group.at, "any"), kind: ConditionLintKind::EmptyAny });
             }
             for condition in group.any.iter().flatten().chain(&group.all) {
                 found.extend(condition.lint());
@@ -46,24 +46,32 @@ impl Conditions {
     }
 }
 
-impl Condition {
-    fn lint(&self) -> Vec<Lint> {
+impl CompiledCondition {
+    fn lint(&self) -> Vec<ConditionLint> {
         let at = |key: &str| child(&self.at, key);
         let Some(operator) = self.operator else {
-            let near = nearest(&self.written.operator, Operator::names());
-            return vec![Lint { at: at("operator"), kind: LintKind::UnknownOperator { near } }];
+            let near = nearest(&self.written.operator, ConditionOperator::names());
+            return vec![ConditionLint {
+                at: at("operator"),
+                kind: ConditionLintKind::UnknownOperator { near },
+            }];
         };
-        let deprecated = operator
-            .replacement()
-            .map(|instead| Lint { at: at("operator"), kind: LintKind::Deprecated { instead } });
+        let deprecated = operator.replacement().map(|instead| ConditionLint {
+            at: at("operator"),
+            kind: ConditionLintKind::Deprecated { instead },
+        });
         let always = match (&self.key.constant, &self.value.constant) {
             (Some(key), Some(value)) => operator.holds(key, value, &mut Budget::default()).ok(),
             _ => None,
         };
         let unfit = self.value.constant.as_ref().and_then(|value| operator.objection(value));
         let second = match (always, unfit) {
-            (Some(always), _) => Some(Lint { at: self.at.clone(), kind: LintKind::Always(always) }),
-            (None, Some(does)) => Some(Lint { at: at("value"), kind: LintKind::Unfit(does) }),
+            (Some(always), _) => {
+                Some(ConditionLint { at: self.at.clone(), kind: ConditionLintKind::Always(always) })
+            }
+            (None, Some(does)) => {
+                Some(ConditionLint { at: at("value"), kind: ConditionLintKind::Unfit(does) })
+            }
             (None, None) => None,
         };
         deprecated.into_iter().chain(second).collect()

@@ -1,4 +1,5 @@
-use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, WorldView};
+use kubewright_engine::{ClosedWorld, DecisionCache, Evaluation, RuleId, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, yaml};
 
 use super::*;
@@ -6,21 +7,22 @@ use super::*;
 const OBJECT: &str = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}},
     spec: {num: 5, big: 1000000, list: [a, b], star: 'a*', empty: ''}}";
 
-fn compile(text: &str) -> Conditions {
+fn compile(text: &str) -> ConditionSet {
     let value = Placed { value: yaml::parse(text).expect("YAML"), path: Vec::new() };
-    let (conditions, problems) = Conditions::compile(&value, &Functions::kubernetes());
+    let (conditions, problems) = ConditionSet::compile(&value, &Functions::kubernetes());
     assert!(problems.is_empty(), "{problems:?}");
     conditions
 }
 
-fn with_context<T>(test: impl FnOnce(&mut Context<'_>) -> T) -> T {
-    let request = Request::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
+fn with_context<T>(test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
+    let request =
+        AdmissionRequest::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
     let world = ClosedWorld::default();
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-    test(&mut Context::new(&mut evaluation, &request.object, &rule))
+    test(&mut VariableContext::new(&mut evaluation, &request.object, &rule))
 }
 
 /// Returns `yes` or `no` and the messages, or the error.
@@ -180,21 +182,27 @@ all error
 #[test]
 fn what_looks_wrong_is_told_with_its_place() {
     for (text, want) in [
-        ("{key: '{{ a }}', operator: Equal5, value: 1}", LintKind::UnknownOperator { near: Some("Equals") }),
-        ("{key: '{{ a }}', operator: In, value: [1]}", LintKind::Deprecated { instead: &["AllIn", "AnyIn"] }),
-        ("{key: 1, operator: Equals, value: 1}", LintKind::Always(true)),
-        ("{key: a, operator: Equals, value: 1}", LintKind::Always(false)),
+        (
+            "{key: '{{ a }}', operator: Equal5, value: 1}",
+            ConditionLintKind::UnknownOperator { near: Some("Equals") },
+        ),
+        (
+            "{key: '{{ a }}', operator: In, value: [1]}",
+            ConditionLintKind::Deprecated { instead: &["AllIn", "AnyIn"] },
+        ),
+        ("{key: 1, operator: Equals, value: 1}", ConditionLintKind::Always(true)),
+        ("{key: a, operator: Equals, value: 1}", ConditionLintKind::Always(false)),
         (
             "{key: '{{ a }}', operator: GreaterThan, value: [1]}",
-            LintKind::Unfit("compares numbers, quantities, durations and versions"),
+            ConditionLintKind::Unfit("compares numbers, quantities, durations and versions"),
         ),
         (
             "{key: '{{ a }}', operator: GreaterThan, value: many}",
-            LintKind::Unfit("compares numbers, quantities, durations and versions"),
+            ConditionLintKind::Unfit("compares numbers, quantities, durations and versions"),
         ),
         (
             "{key: '{{ a }}', operator: AnyIn, value: 5}",
-            LintKind::Unfit("looks for the key in a list, a range or a text"),
+            ConditionLintKind::Unfit("looks for the key in a list, a range or a text"),
         ),
     ] {
         let found = compile(&format!("{{all: [{text}]}}")).lint();

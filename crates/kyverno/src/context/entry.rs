@@ -4,48 +4,67 @@ use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};
-use super::super::template::{Query, Template, TemplateProblem, Variable, text_of};
+use super::super::template::{
+    TemplateVariable, VariableProblem, VariableQuery, VariableTemplate, compact_text,
+};
 use kubewright_dialect_kit::fields::Placed;
 
 /// A name that a rule gives to something it looks up.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Entry {
+pub(in super::super) struct CompiledContextEntry {
     pub(super) name: Text,
-    pub(super) from: From,
+    pub(super) from: ContextEntrySource,
 }
 
 /// Where its value comes from.
 #[derive(Debug, Clone)]
-pub(super) enum From {
-    Variable { value: Option<Template>, query: Option<Query>, default: Option<Template>, shown: [Text; 2] },
-    ConfigMap { name: Template, namespace: Option<Template>, shown: [Text; 2] },
-    ApiCall(Box<Call>),
-    Image { reference: Template, credentials: RegistryCredentials, query: Option<Query>, shown: Text },
-    Shared { name: Template, query: Option<Query> },
+pub(super) enum ContextEntrySource {
+    Variable {
+        value: Option<VariableTemplate>,
+        query: Option<VariableQuery>,
+        default: Option<VariableTemplate>,
+        shown: [Text; 2],
+    },
+    ConfigMap {
+        name: VariableTemplate,
+        namespace: Option<VariableTemplate>,
+        shown: [Text; 2],
+    },
+    ApiCall(Box<ContextCall>),
+    Image {
+        reference: VariableTemplate,
+        credentials: RegistryCredentials,
+        query: Option<VariableQuery>,
+        shown: Text,
+    },
+    Shared {
+        name: VariableTemplate,
+        query: Option<VariableQuery>,
+    },
 }
 
 /// A call of the API server or of a service.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
-    pub(super) path: Option<Template>,
-    pub(super) service: Option<Template>,
-    pub(super) headers: Vec<(Text, Template)>,
+pub(super) struct ContextCall {
+    pub(super) path: Option<VariableTemplate>,
+    pub(super) service: Option<VariableTemplate>,
+    pub(super) headers: Vec<(Text, VariableTemplate)>,
     pub(super) ca_bundle: Text,
     pub(super) method: Text,
-    pub(super) data: Vec<(Text, Template)>,
-    pub(super) query: Option<Query>,
+    pub(super) data: Vec<(Text, VariableTemplate)>,
+    pub(super) query: Option<VariableQuery>,
     /// Never read for variables.
     pub(super) default: Option<Value>,
     pub(super) shown: Text,
 }
 
-impl Entry {
+impl CompiledContextEntry {
     /// Compiles `entry`. The paths of problems start at the document, as those of the entry do.
     pub(in super::super) fn compile(
         entry: &ContextEntry,
         functions: &Functions,
-    ) -> (Self, Vec<TemplateProblem>) {
-        let mut compiler = Compiler { functions, problems: Vec::new() };
+    ) -> (Self, Vec<VariableProblem>) {
+        let mut compiler = ContextEntryCompiler { functions, problems: Vec::new() };
         let from = compiler.source(&entry.from);
         (Self { name: entry.name.value.clone(), from }, compiler.problems)
     }
@@ -56,26 +75,29 @@ impl Entry {
 
     /// Returns whether its value is looked up outside of the rule.
     pub(super) fn is_looked_up(&self) -> bool {
-        !matches!(self.from, From::Variable { .. })
+        !matches!(self.from, ContextEntrySource::Variable { .. })
     }
 
     /// Returns the same entry for the objects that make Pods.
     pub(in super::super) fn rebased(&self, to: Workload) -> Self {
-        let template = |template: &Option<Template>| template.as_ref().map(|template| template.rebased(to));
-        let query = |query: &Option<Query>| query.as_ref().map(|query| query.rebased(to));
+        let template =
+            |template: &Option<VariableTemplate>| template.as_ref().map(|template| template.rebased(to));
+        let query = |query: &Option<VariableQuery>| query.as_ref().map(|query| query.rebased(to));
         let from = match &self.from {
-            From::Variable { value, query: path, default, shown } => From::Variable {
-                value: template(value),
-                query: query(path),
-                default: template(default),
-                shown: shown.clone(),
-            },
-            From::ConfigMap { name, namespace, shown } => From::ConfigMap {
+            ContextEntrySource::Variable { value, query: path, default, shown } => {
+                ContextEntrySource::Variable {
+                    value: template(value),
+                    query: query(path),
+                    default: template(default),
+                    shown: shown.clone(),
+                }
+            }
+            ContextEntrySource::ConfigMap { name, namespace, shown } => ContextEntrySource::ConfigMap {
                 name: name.rebased(to),
                 namespace: template(namespace),
                 shown: shown.clone(),
             },
-            From::ApiCall(call) => From::ApiCall(Box::new(Call {
+            ContextEntrySource::ApiCall(call) => ContextEntrySource::ApiCall(Box::new(ContextCall {
                 path: template(&call.path),
                 service: template(&call.service),
                 headers: call.headers.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
@@ -83,76 +105,80 @@ impl Entry {
                 // It is applied to the answer, in which there are no requests.
                 ..(**call).clone()
             })),
-            From::Image { reference, credentials, query: path, shown } => From::Image {
-                reference: reference.rebased(to),
-                credentials: credentials.clone(),
-                query: path.clone(),
-                shown: shown.clone(),
-            },
-            From::Shared { name, query: path } => {
-                From::Shared { name: name.rebased(to), query: path.clone() }
+            ContextEntrySource::Image { reference, credentials, query: path, shown } => {
+                ContextEntrySource::Image {
+                    reference: reference.rebased(to),
+                    credentials: credentials.clone(),
+                    query: path.clone(),
+                    shown: shown.clone(),
+                }
+            }
+            ContextEntrySource::Shared { name, query: path } => {
+                ContextEntrySource::Shared { name: name.rebased(to), query: path.clone() }
             }
         };
         Self { name: self.name.clone(), from }
     }
 
     /// Returns the expression that is applied to the context itself, for checks.
-    pub(in super::super) fn query(&self) -> Option<&Query> {
+    pub(in super::super) fn query(&self) -> Option<&VariableQuery> {
         match &self.from {
-            From::Variable { value: None, query, .. } => query.as_ref(),
+            ContextEntrySource::Variable { value: None, query, .. } => query.as_ref(),
             _ => None,
         }
     }
 
     /// Returns all other variables in it, for checks. Expressions that are applied to a value of their own are left
     /// out, but the variables in them are not.
-    pub(in super::super) fn variables(&self) -> Vec<&Variable> {
+    pub(in super::super) fn variables(&self) -> Vec<&TemplateVariable> {
         let mut all = Vec::new();
         match &self.from {
-            From::Variable { value, query, default, .. } => {
+            ContextEntrySource::Variable { value, query, default, .. } => {
                 for template in [value, default].into_iter().flatten() {
                     all.extend(template.variables());
                 }
                 if value.is_some() {
-                    all.extend(query.iter().flat_map(Query::inner_variables));
+                    all.extend(query.iter().flat_map(VariableQuery::inner_variables));
                 }
             }
-            From::ConfigMap { name, namespace, .. } => {
+            ContextEntrySource::ConfigMap { name, namespace, .. } => {
                 all.extend(name.variables());
-                all.extend(namespace.iter().flat_map(Template::variables));
+                all.extend(namespace.iter().flat_map(VariableTemplate::variables));
             }
-            From::ApiCall(call) => {
+            ContextEntrySource::ApiCall(call) => {
                 for template in [&call.path, &call.service].into_iter().flatten() {
                     all.extend(template.variables());
                 }
                 all.extend(call.headers.iter().chain(&call.data).flat_map(|(_, value)| value.variables()));
-                all.extend(call.query.iter().flat_map(Query::inner_variables));
+                all.extend(call.query.iter().flat_map(VariableQuery::inner_variables));
             }
-            From::Image { reference: template, query, .. } | From::Shared { name: template, query } => {
+            ContextEntrySource::Image { reference: template, query, .. }
+            | ContextEntrySource::Shared { name: template, query } => {
                 all.extend(template.variables());
-                all.extend(query.iter().flat_map(Query::inner_variables));
+                all.extend(query.iter().flat_map(VariableQuery::inner_variables));
             }
         }
         all
     }
 }
 
-struct Compiler<'f> {
+struct ContextEntryCompiler<'f> {
     functions: &'f Functions,
-    problems: Vec<TemplateProblem>,
+    problems: Vec<VariableProblem>,
 }
 
-impl Compiler<'_> {
-    fn source(&mut self, from: &ContextSource) -> From {
+impl ContextEntryCompiler<'_> {
+    fn source(&mut self, from: &ContextSource) -> ContextEntrySource {
         match from {
-            ContextSource::Variable { value, jmes_path, default } => From::Variable {
+            ContextSource::Variable { value, jmes_path, default } => ContextEntrySource::Variable {
                 value: self.values(value.as_ref()),
                 query: self.query(jmes_path.as_ref()),
                 default: self.values(default.as_ref()),
-                shown: [value, default]
-                    .map(|value| value.as_ref().map(|value| shown(&value.value)).unwrap_or_default()),
+                shown: [value, default].map(|value| {
+                    value.as_ref().map(|value| policy_value_text(&value.value)).unwrap_or_default()
+                }),
             },
-            ContextSource::ConfigMap { name, namespace } => From::ConfigMap {
+            ContextSource::ConfigMap { name, namespace } => ContextEntrySource::ConfigMap {
                 name: self.text(name),
                 shown: [
                     name.value.clone(),
@@ -161,7 +187,7 @@ impl Compiler<'_> {
                 namespace: namespace.as_ref().map(|namespace| self.text(namespace)),
             },
             ContextSource::ApiCall { url_path, service, method, data, jmes_path, default } => {
-                From::ApiCall(Box::new(Call {
+                ContextEntrySource::ApiCall(Box::new(ContextCall {
                     path: url_path.as_ref().map(|path| self.text(path)),
                     service: service.as_ref().map(|service| self.text(&service.url)),
                     headers: service
@@ -177,41 +203,41 @@ impl Compiler<'_> {
                     shown: url_path.as_ref().map(|path| path.value.clone()).unwrap_or_default(),
                 }))
             }
-            ContextSource::ImageRegistry { reference, credentials, jmes_path } => From::Image {
+            ContextSource::ImageRegistry { reference, credentials, jmes_path } => ContextEntrySource::Image {
                 credentials: credentials.clone(),
                 shown: reference.value.clone(),
                 reference: self.text(reference),
                 query: self.query(jmes_path.as_ref()),
             },
             ContextSource::GlobalReference { name, jmes_path } => {
-                From::Shared { name: self.text(name), query: self.query(jmes_path.as_ref()) }
+                ContextEntrySource::Shared { name: self.text(name), query: self.query(jmes_path.as_ref()) }
             }
         }
     }
 
-    fn text(&mut self, text: &Placed<Text>) -> Template {
+    fn text(&mut self, text: &Placed<Text>) -> VariableTemplate {
         self.value(&Placed { value: Value::String(text.value.clone()), path: text.path.clone() })
     }
 
-    fn values(&mut self, value: Option<&Placed<Value>>) -> Option<Template> {
+    fn values(&mut self, value: Option<&Placed<Value>>) -> Option<VariableTemplate> {
         value.filter(|value| !value.value.is_null()).map(|value| self.value(value))
     }
 
-    fn value(&mut self, value: &Placed<Value>) -> Template {
-        let (template, problems) = Template::parse(&value.value, self.functions);
+    fn value(&mut self, value: &Placed<Value>) -> VariableTemplate {
+        let (template, problems) = VariableTemplate::parse(&value.value, self.functions);
         self.report(&value.path, problems);
         template
     }
 
-    fn query(&mut self, text: Option<&Placed<Text>>) -> Option<Query> {
+    fn query(&mut self, text: Option<&Placed<Text>>) -> Option<VariableQuery> {
         let text = text.filter(|text| !text.value.is_empty())?;
-        let (query, problems) = Query::parse(&text.value, self.functions);
+        let (query, problems) = VariableQuery::parse(&text.value, self.functions);
         self.report(&text.path, problems);
         Some(query)
     }
 
-    fn report(&mut self, base: &[Step], problems: Vec<TemplateProblem>) {
-        self.problems.extend(problems.into_iter().map(|problem| TemplateProblem {
+    fn report(&mut self, base: &[Step], problems: Vec<VariableProblem>) {
+        self.problems.extend(problems.into_iter().map(|problem| VariableProblem {
             path: base.iter().chain(&problem.path).cloned().collect(),
             ..problem
         }));
@@ -219,6 +245,6 @@ impl Compiler<'_> {
 }
 
 /// Returns a value of the policy as errors show it; nothing where it is larger than a rule may make.
-fn shown(value: &Value) -> Text {
-    text_of(value, &mut Budget::default()).unwrap_or_default()
+fn policy_value_text(value: &Value) -> Text {
+    compact_text(value, &mut Budget::default()).unwrap_or_default()
 }

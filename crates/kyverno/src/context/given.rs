@@ -6,11 +6,11 @@ use kubewright_value::{Map, Text, Value};
 const MAX_KEYS: usize = 64;
 
 /// Values at dotted paths, in the order in which they replace each other.
-pub(super) struct Given(Vec<(Vec<Text>, Value)>);
+pub(super) struct ValueOverrides(Vec<(Vec<Text>, Value)>);
 
-impl Given {
+impl ValueOverrides {
     pub(super) fn new(values: Vec<(Text, Value)>) -> Self {
-        Self(values.into_iter().map(|(path, value)| (keys(&path), value)).collect())
+        Self(values.into_iter().map(|(path, value)| (split_dotted_path(&path), value)).collect())
     }
 
     /// Returns whether `name`, or a part of it, is given.
@@ -20,18 +20,21 @@ impl Given {
 
     /// Puts all values into `root`.
     pub(super) fn put_into(&self, root: &mut Value) {
-        self.0.iter().for_each(|(path, value)| put(root, path, value));
+        self.0.iter().for_each(|(path, value)| merge_at_path(root, path, value));
     }
 
     /// Puts those values into `root` that are about the element of a loop.
     pub(super) fn put_elements_into(&self, root: &mut Value) {
         let of_element = |path: &[Text]| path.first().is_some_and(|first| first.starts_with("element"));
-        self.0.iter().filter(|(path, _)| of_element(path)).for_each(|(path, value)| put(root, path, value));
+        self.0
+            .iter()
+            .filter(|(path, _)| of_element(path))
+            .for_each(|(path, value)| merge_at_path(root, path, value));
     }
 }
 
 /// Merges `value` into what stands at `path`; what is no object on the way is replaced.
-fn put(root: &mut Value, path: &[Text], value: &Value) {
+fn merge_at_path(root: &mut Value, path: &[Text], value: &Value) {
     let Some((last, before)) = path.split_last() else { return };
     let mut at = root;
     for key in before {
@@ -43,23 +46,23 @@ fn put(root: &mut Value, path: &[Text], value: &Value) {
         at = next;
     }
     let Some(map) = at.as_object_mut() else { return };
-    let merged = map.get(last).map_or_else(|| value.clone(), |earlier| merged(earlier, value));
+    let merged = map.get(last).map_or_else(|| value.clone(), |earlier| merge_values(earlier, value));
     map.insert(last.clone(), merged);
 }
 
 /// Returns `later` over `earlier`: objects are merged, anything else is replaced.
-pub(super) fn merged(earlier: &Value, later: &Value) -> Value {
+pub(super) fn merge_values(earlier: &Value, later: &Value) -> Value {
     let (Value::Object(below), Value::Object(above)) = (earlier, later) else { return later.clone() };
     let mut map = (**below).clone();
     for (key, value) in above.iter() {
-        let value = map.get(key).map_or_else(|| value.clone(), |earlier| merged(earlier, value));
+        let value = map.get(key).map_or_else(|| value.clone(), |earlier| merge_values(earlier, value));
         map.insert(key.clone(), value);
     }
     map.into()
 }
 
 /// Returns the keys of a dotted path; a key in quotes may have dots in it.
-fn keys(path: &str) -> Vec<Text> {
+fn split_dotted_path(path: &str) -> Vec<Text> {
     let mut keys = Vec::new();
     let mut rest = path;
     loop {
@@ -108,7 +111,7 @@ mod tests {
         let value = |text: &str| json::parse(text).expect("JSON");
         let values = values.iter().map(|(path, text)| (Text::new(path), value(text))).collect();
         let mut root = value(r#"{"request":{"object":{"a":1}}}"#);
-        Given::new(values).put_into(&mut root);
+        ValueOverrides::new(values).put_into(&mut root);
         assert_eq!(root.to_string(), want);
     }
 

@@ -1,16 +1,17 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, ObjectName, Query as Asked, ServiceCall};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query as Asked, ServiceCall};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;
 use super::super::source::RegistryCredentials;
-use super::super::template::{Query, Template, text_of};
-use super::entry::{Call, Entry, From};
-use super::given::merged;
-use super::{Context, MAX_LOADED, Sourced, Unresolved, View};
+use super::super::template::{VariableQuery, VariableTemplate, compact_text};
+use super::entry::{CompiledContextEntry, ContextCall, ContextEntrySource};
+use super::given::merge_values;
+use super::{ContextView, MAX_LOADED, Sourced, Unresolved, VariableContext};
 
-impl Context<'_> {
+impl VariableContext<'_> {
     /// Returns the value of the entry at `place`, which is looked for once.
     pub(super) fn load(&mut self, place: usize) -> Result<Sourced, Unresolved> {
         let Some(declared) = self.declared.get(place) else { return Ok(Sourced::own(Value::Null)) };
@@ -19,7 +20,7 @@ impl Context<'_> {
         }
         let (entry, scope) = (declared.entry, declared.scope);
         self.budget.enter()?;
-        let outer = self.view.replace(View { scope, declared: place });
+        let outer = self.view.replace(ContextView { scope, declared: place });
         let loaded = self.load_entry(entry).and_then(|found| self.keep(entry, found, place));
         self.view = outer;
         self.budget.leave();
@@ -29,29 +30,34 @@ impl Context<'_> {
         loaded
     }
 
-    fn load_entry(&mut self, entry: &Entry) -> Result<Sourced, Unresolved> {
+    fn load_entry(&mut self, entry: &CompiledContextEntry) -> Result<Sourced, Unresolved> {
         match &entry.from {
-            From::Variable { value, query, default, shown } => {
+            ContextEntrySource::Variable { value, query, default, shown } => {
                 let parts =
-                    Variable { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
+                    VariableEntry { value: value.as_ref(), query: query.as_ref(), default: default.as_ref() };
                 self.variable(&entry.name, &parts, shown)
             }
-            From::ConfigMap { name, namespace, shown } => {
+            ContextEntrySource::ConfigMap { name, namespace, shown } => {
                 let prefix = format!("failed to retrieve config map for context entry {}: ", entry.name);
                 self.config_map(&entry.name, name, namespace.as_ref(), shown)
                     .map_err(|unresolved| unresolved.within(&prefix))
             }
-            From::ApiCall(call) => self.api_call(&entry.name, call),
-            From::Image { reference, credentials, query, shown } => {
+            ContextEntrySource::ApiCall(call) => self.api_call(&entry.name, call),
+            ContextEntrySource::Image { reference, credentials, query, shown } => {
                 self.image(&entry.name, (reference, credentials), query.as_ref(), shown)
             }
-            From::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
+            ContextEntrySource::Shared { name, query } => self.shared(&entry.name, name, query.as_ref()),
         }
     }
 
     /// Counts what was loaded. What is looked up is merged with what had the name before.
-    fn keep(&mut self, entry: &Entry, found: Sourced, place: usize) -> Result<Sourced, Unresolved> {
-        let size = size(&found.value, 0)?;
+    fn keep(
+        &mut self,
+        entry: &CompiledContextEntry,
+        found: Sourced,
+        place: usize,
+    ) -> Result<Sourced, Unresolved> {
+        let size = json_size(&found.value, 0)?;
         self.budget.step(size as u64 / 16)?;
         self.loaded = self.loaded.saturating_add(size);
         if self.loaded > MAX_LOADED {
@@ -63,18 +69,18 @@ impl Context<'_> {
         if !entry.is_looked_up() || found.value.as_object().is_none() {
             return Ok(found);
         }
-        let View { scope, .. } = self.view();
-        let Some(earlier) = self.named(&entry.name, View { scope, declared: place })? else {
+        let ContextView { scope, .. } = self.view();
+        let Some(earlier) = self.named(&entry.name, ContextView { scope, declared: place })? else {
             return Ok(found);
         };
-        let value = merged(&earlier.value, &found.value);
+        let value = merge_values(&earlier.value, &found.value);
         Ok(Sourced::own(value).tainted(earlier.is_foreign || found.is_foreign))
     }
 
     fn variable(
         &mut self,
         name: &str,
-        parts: &Variable<'_>,
+        parts: &VariableEntry<'_>,
         [shown, shown_default]: &[Text; 2],
     ) -> Result<Sourced, Unresolved> {
         let within =
@@ -111,8 +117,8 @@ impl Context<'_> {
     fn config_map(
         &mut self,
         entry: &Text,
-        name: &Template,
-        namespace: Option<&Template>,
+        name: &VariableTemplate,
+        namespace: Option<&VariableTemplate>,
         shown: &[Text; 2],
     ) -> Result<Sourced, Unresolved> {
         let [shown_name, shown_namespace] = shown;
@@ -141,7 +147,7 @@ impl Context<'_> {
             Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
             )))),
-            Answer::Failed(why) => Err(Unresolved::Error(EvalError::new(format!(
+            Answer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
             Answer::Refused(why) => {
@@ -156,7 +162,7 @@ impl Context<'_> {
         &mut self,
         entry: &str,
         field: &str,
-        template: &Template,
+        template: &VariableTemplate,
         shown: &str,
     ) -> Result<Text, Unresolved> {
         let prefix = || format!("failed to substitute variables in context {entry} {field} {shown}: ");
@@ -170,7 +176,7 @@ impl Context<'_> {
         }
     }
 
-    fn api_call(&mut self, entry: &Text, call: &Call) -> Result<Sourced, Unresolved> {
+    fn api_call(&mut self, entry: &Text, call: &ContextCall) -> Result<Sourced, Unresolved> {
         const FETCH: &str = "failed to fetch data for APICall: ";
         let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
         let answer = match self.world.get(&Asked::Api(asked.clone())) {
@@ -182,9 +188,12 @@ impl Context<'_> {
                 return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
             }
             Answer::Absent => {
-                return Err(unfetched(&asked, "the server could not find the requested resource"));
+                let message = unfetched(&asked, "the server could not find the requested resource");
+                return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => return Err(unfetched(&asked, &why)),
+            Answer::Failed(why) => {
+                return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
+            }
             // A default stands for what is not there, not for what may not be asked.
             Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
             Answer::Unknown => {
@@ -201,9 +210,9 @@ impl Context<'_> {
     }
 
     /// Returns the call with its variables put in.
-    fn asked(&mut self, entry: &str, call: &Call) -> Result<ApiCall, Unresolved> {
+    fn asked(&mut self, entry: &str, call: &ContextCall) -> Result<ApiCall, Unresolved> {
         let within = format!("failed to substitute variables in context entry {entry} {}: ", call.shown);
-        let mut text = |template: &Template| -> Result<Text, Unresolved> {
+        let mut text = |template: &VariableTemplate| -> Result<Text, Unresolved> {
             template.resolve_text(self).map_err(|unresolved| unresolved.within(&within))
         };
         let path = call.path.as_ref().map(&mut text).transpose()?.unwrap_or_default();
@@ -220,7 +229,7 @@ impl Context<'_> {
         }
         let data = match data.is_empty() {
             true => Text::default(),
-            false => text_of(&data.into(), self.budget)?,
+            false => compact_text(&data.into(), self.budget)?,
         };
         Ok(if path.is_empty() {
             let service = ServiceCall { headers, ca_bundle: call.ca_bundle.clone() };
@@ -233,15 +242,15 @@ impl Context<'_> {
     fn image(
         &mut self,
         entry: &Text,
-        (reference, credentials): (&Template, &RegistryCredentials),
-        query: Option<&Query>,
+        (reference, credentials): (&VariableTemplate, &RegistryCredentials),
+        query: Option<&VariableQuery>,
         shown: &str,
     ) -> Result<Sourced, Unresolved> {
         let reference = reference.resolve(self).map_err(|unresolved| {
             unresolved.within(&format!("failed to substitute variables in context entry {entry} {shown}: "))
         })?;
         let Value::String(reference) = reference.plain().into_owned() else {
-            let shown = text_of(&reference.plain(), self.budget)?;
+            let shown = compact_text(&reference.plain(), self.budget)?;
             let message = format!("invalid image reference {shown}, image reference must be a string");
             return Err(Unresolved::Error(EvalError::new(message)));
         };
@@ -257,7 +266,11 @@ impl Context<'_> {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) | Answer::Refused(why) => {
+            Answer::Failed(why) => {
+                let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
+                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
+            }
+            Answer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
@@ -281,8 +294,8 @@ impl Context<'_> {
     fn shared(
         &mut self,
         entry: &Text,
-        name: &Template,
-        query: Option<&Query>,
+        name: &VariableTemplate,
+        query: Option<&VariableQuery>,
     ) -> Result<Sourced, Unresolved> {
         let error = |message: String| Unresolved::Error(EvalError::new(message));
         let prefix = format!("failed to marshal APICall data for context entry {entry}: ");
@@ -300,7 +313,8 @@ impl Context<'_> {
             Answer::Found(answer) => answer,
             Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
             Answer::Failed(why) => {
-                return Err(error(format!("{prefix}failed to fetch entry key={shared}: {why}")));
+                let message = format!("{prefix}failed to fetch entry key={shared}: {why}");
+                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
             Answer::Refused(why) => {
                 return Err(error(format!(
@@ -328,21 +342,21 @@ impl Context<'_> {
 }
 
 /// The parts of an entry that is made from the rule itself.
-struct Variable<'e> {
-    value: Option<&'e Template>,
-    query: Option<&'e Query>,
-    default: Option<&'e Template>,
+struct VariableEntry<'e> {
+    value: Option<&'e VariableTemplate>,
+    query: Option<&'e VariableQuery>,
+    default: Option<&'e VariableTemplate>,
 }
 
 /// Returns what was found, or the default if the rule could not find it.
 fn or_default(
-    query: &Query,
+    query: &VariableQuery,
     found: Result<Sourced, Unresolved>,
     default: Option<&Sourced>,
 ) -> Result<Option<Sourced>, Unresolved> {
     match (found, default) {
         (Ok(found), _) => Ok(Some(found)),
-        (Err(unresolved), Some(default)) if unresolved.is_of_the_rule() => Ok(Some(default.clone())),
+        (Err(unresolved), Some(default)) if unresolved.is_final() => Ok(Some(default.clone())),
         (Err(unresolved), _) => {
             let prefix = format!("failed to apply jmespath {} to variable <nil>: ", query.text());
             Err(unresolved.within(&prefix))
@@ -351,13 +365,13 @@ fn or_default(
 }
 
 /// Says why a call has no answer.
-fn unfetched(call: &ApiCall, why: &str) -> Unresolved {
+fn unfetched(call: &ApiCall, why: &str) -> String {
     let ApiCall { method, url, .. } = call;
     let message = match call.service {
         None => format!("failed to {method} resource with raw url: {url}: {why}"),
         Some(_) => format!("failed to execute HTTP request for APICall {url}: {why}"),
     };
-    Unresolved::Error(EvalError::new(format!("failed to fetch data for APICall: {message}")))
+    format!("failed to fetch data for APICall: {message}")
 }
 
 /// Says what nobody knows, and how to make it known.
@@ -375,7 +389,7 @@ const MAX_COUNTED_BYTES: usize = 16 * MAX_LOADED;
 const MAX_LEVELS: u32 = 256;
 
 /// Returns how many bytes `value` is as JSON, nearly, or [`MAX_COUNTED_BYTES`] if it is more.
-fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
+fn json_size(value: &Value, level: u32) -> Result<usize, Exhausted> {
     if level > MAX_LEVELS {
         return Err(Exhausted::Depth(MAX_LEVELS));
     }
@@ -386,13 +400,13 @@ fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
         Value::Array(_) | Value::Object(_) => 1,
     };
     for item in value.as_array().unwrap_or_default() {
-        total = total.saturating_add(size(item, level + 1)? + 1);
+        total = total.saturating_add(json_size(item, level + 1)? + 1);
         if total > MAX_COUNTED_BYTES {
             return Ok(MAX_COUNTED_BYTES);
         }
     }
     for (key, item) in value.as_object().into_iter().flat_map(Map::iter) {
-        total = total.saturating_add(key.len() + 4 + size(item, level + 1)?);
+        total = total.saturating_add(key.len() + 4 + json_size(item, level + 1)?);
         if total > MAX_COUNTED_BYTES {
             return Ok(MAX_COUNTED_BYTES);
         }
@@ -404,6 +418,6 @@ fn size(value: &Value, level: u32) -> Result<usize, Exhausted> {
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Number(number) if number.as_i64().is_some() => "int64",
-        other => gotext::type_name(other),
+        other => gotext::go_type_name(other),
     }
 }

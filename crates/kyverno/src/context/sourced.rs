@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Text, Value};
 
-use super::super::mixed::{Mixed, joined};
+use super::super::mixed::{Tainted, join_parts};
 
 /// A value and whether somebody else than the author of the policy may have written it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub(in super::super) struct Sourced {
     pub(in super::super) value: Value,
     pub(in super::super) is_foreign: bool,
     /// Who wrote what in it, if parts of it are the author's.
-    pub(super) parts: Option<Arc<Mixed>>,
+    pub(super) parts: Option<Arc<Tainted>>,
 }
 
 /// Why a variable stands for nothing.
@@ -42,7 +42,7 @@ impl Sourced {
 
     /// Returns the items of an array, each with who wrote it; nothing for anything else.
     pub(in super::super) fn items(&self) -> Option<Vec<Self>> {
-        if let Some(Mixed::List(items)) = self.parts.as_deref() {
+        if let Some(Tainted::List(items)) = self.parts.as_deref() {
             return Some(items.iter().cloned().map(Self::from).collect());
         }
         let item = |value: &Value| Self { value: value.clone(), is_foreign: self.is_foreign, parts: None };
@@ -50,7 +50,7 @@ impl Sourced {
     }
 
     /// Returns what stands at the end of `keys`, if it is known who wrote it.
-    pub(super) fn part(parts: &Mixed, keys: &[Text]) -> Option<Self> {
+    pub(super) fn part(parts: &Tainted, keys: &[Text]) -> Option<Self> {
         let mut at = parts.clone();
         for key in keys {
             at = entry_of(&at, key)?;
@@ -59,20 +59,20 @@ impl Sourced {
     }
 
     /// Returns the value with who wrote what in it.
-    pub(in super::super) fn into_mixed(self) -> Mixed {
+    pub(in super::super) fn into_mixed(self) -> Tainted {
         match self.parts {
             Some(parts) => Arc::unwrap_or_clone(parts),
-            None if self.is_foreign => Mixed::Foreign(self.value),
-            None => Mixed::Own(self.value),
+            None if self.is_foreign => Tainted::Foreign(self.value),
+            None => Tainted::Own(self.value),
         }
     }
 }
 
-impl From<Mixed> for Sourced {
-    fn from(mixed: Mixed) -> Self {
+impl From<Tainted> for Sourced {
+    fn from(mixed: Tainted) -> Self {
         match mixed {
-            Mixed::Own(value) => Self::own(value),
-            Mixed::Foreign(value) => Self::foreign(value),
+            Tainted::Own(value) => Self::own(value),
+            Tainted::Foreign(value) => Self::foreign(value),
             mixed => {
                 Self { parts: Some(Arc::new(mixed.clone())), ..Self::foreign(mixed.plain().into_owned()) }
             }
@@ -100,11 +100,11 @@ impl Unresolved {
         }
     }
 
-    /// Returns whether the rule itself is at fault, rather than a limit or something that nobody knows yet.
-    pub(super) fn is_of_the_rule(&self) -> bool {
+    /// Returns whether a default may take its place: no limit was reached, and no query is open.
+    pub(super) fn is_final(&self) -> bool {
         match self {
             Self::Missing(_) => true,
-            Self::Error(error) => error.kind == EvalErrorKind::Evaluation,
+            Self::Error(error) => error.kind.is_final(),
         }
     }
 }
@@ -125,13 +125,13 @@ impl From<Unresolved> for EvalError {
 }
 
 /// Returns the value under `key`.
-fn entry_of(mixed: &Mixed, key: &str) -> Option<Mixed> {
+fn entry_of(mixed: &Tainted, key: &str) -> Option<Tainted> {
     match mixed {
-        Mixed::Own(value) => value.get(key).cloned().map(Mixed::Own),
-        Mixed::Foreign(value) => value.get(key).cloned().map(Mixed::Foreign),
-        Mixed::Map(entries) => {
-            entries.iter().find(|(name, _)| joined(name) == key).map(|(_, value)| value.clone())
+        Tainted::Own(value) => value.get(key).cloned().map(Tainted::Own),
+        Tainted::Foreign(value) => value.get(key).cloned().map(Tainted::Foreign),
+        Tainted::Map(entries) => {
+            entries.iter().find(|(name, _)| join_parts(name) == key).map(|(_, value)| value.clone())
         }
-        Mixed::Text(_) | Mixed::List(_) => None,
+        Tainted::Text(_) | Tainted::List(_) => None,
     }
 }

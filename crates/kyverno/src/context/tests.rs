@@ -1,8 +1,8 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer, World};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service, Workload};
-use super::super::template::{Template, TemplateProblem};
+use super::super::template::{VariableProblem, VariableTemplate};
 use super::*;
 use crate::template::tests::functions;
 use kubewright_dialect_kit::fields::Placed;
@@ -66,13 +66,13 @@ pub(in super::super) fn entry(value: &Value) -> ContextEntry {
 }
 
 /// Returns the compiled entries of a list in JSON; they live as long as the test.
-pub(in super::super) fn entries(list: &Value) -> &'static [Entry] {
+pub(in super::super) fn entries(list: &Value) -> &'static [CompiledContextEntry] {
     let compile = |value| {
-        let (entry, problems) = Entry::compile(&entry(value), &functions());
+        let (entry, problems) = CompiledContextEntry::compile(&entry(value), &functions());
         assert!(
             problems.is_empty(),
             "{:?}",
-            problems.iter().map(|p: &TemplateProblem| &p.message).collect::<Vec<_>>()
+            problems.iter().map(|p: &VariableProblem| &p.message).collect::<Vec<_>>()
         );
         entry
     };
@@ -87,14 +87,14 @@ impl<W: World> World for Giving<W> {
         self.0.get(query)
     }
 
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, _rule: &RuleId, _request: &AdmissionRequest) -> Vec<(Text, Value)> {
         self.1.clone()
     }
 }
 
 /// What a test looks at.
 struct Setting {
-    request: Request,
+    request: AdmissionRequest,
     world: Box<dyn World>,
     home: Option<Text>,
 }
@@ -113,7 +113,7 @@ fn widget() -> Setting {
         parsed(r#"{"registry":"index.docker.io"}"#),
     );
     Setting {
-        request: Request::for_object(parsed(object), Operation::Create, "default"),
+        request: AdmissionRequest::for_object(parsed(object), Operation::Create, "default"),
         world: Box::new(world),
         home: None,
     }
@@ -125,12 +125,12 @@ impl Setting {
         Self { world: Box::new(Giving(ClosedWorld::default(), values)), ..self }
     }
 
-    fn run<T>(&self, test: impl FnOnce(&mut Context<'_>) -> T) -> T {
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    fn run<T>(&self, test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let view = WorldView::new(&*self.world, self.home.as_ref());
         let mut evaluation = Evaluation::new(&self.request, view, &mut budget, &mut tracer, &memory);
         let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-        test(&mut Context::new(&mut evaluation, &self.request.object, &rule))
+        test(&mut VariableContext::new(&mut evaluation, &self.request.object, &rule))
     }
 
     /// Resolves `text` where `declared` are the context entries, and shows whose the value is.
@@ -143,10 +143,10 @@ impl Setting {
     }
 }
 
-fn shown(text: &str, context: &mut Context<'_>) -> String {
-    let (template, _) = Template::parse(&Value::from(text), &functions());
+fn shown(text: &str, context: &mut VariableContext<'_>) -> String {
+    let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     match template.resolve(context) {
-        Ok(Mixed::Own(value)) => value.to_string(),
+        Ok(Tainted::Own(value)) => value.to_string(),
         Ok(mixed) => format!("foreign {}", mixed.plain()),
         Err(Unresolved::Missing(message)) => format!("missing: {message}"),
         Err(Unresolved::Error(error)) => format!("error: {}", error.message),
@@ -268,7 +268,7 @@ fn parts_of_an_entry_that_are_the_authors_stay_so() {
     check(declared, "{{ v.l[0] }}", r#"foreign "*""#);
     let list = widget().run(|context| {
         context.declare(entries(&parsed(declared)));
-        let query = Query::parse("v.l", &functions()).0;
+        let query = VariableQuery::parse("v.l", &functions()).0;
         context.find(&query).unwrap().items().unwrap().iter().map(|item| item.is_foreign).collect::<Vec<_>>()
     });
     assert_eq!(list, [false, true]);
@@ -281,7 +281,7 @@ fn what_nobody_knows_is_a_question_that_says_how_to_answer_it() {
         r#"[{"name":"c","configMap":{"name":"cm","namespace":"ns1"}},{"name":"v","variable":{"jmesPath":"c.data","default":"d"}}]"#,
     );
     let entries = entries(&declared);
-    let (template, _) = Template::parse(&Value::from("{{ v }}"), &functions());
+    let (template, _) = VariableTemplate::parse(&Value::from("{{ v }}"), &functions());
     let error = setting.run(|context| {
         context.declare(entries);
         EvalError::from(template.resolve(context).unwrap_err())
@@ -426,7 +426,7 @@ fn an_admission_request_has_all_its_fields() {
 fn images_are_those_of_pods_and_controllers() {
     let pod = r#"{"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"nginx"},{"name":"b","image":"ghcr.io/o/r:1"}],"initContainers":[{"name":"i"}]}}"#;
     let of = |object: &str, text: &str| {
-        let request = Request::for_object(parsed(object), Operation::Create, "default");
+        let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
         Setting { request, ..widget() }.finds("[]", text)
     };
     assert_eq!(of(pod, "{{ images.containers.a.registry }}"), r#"foreign "docker.io""#);
@@ -450,7 +450,7 @@ fn an_image_cannot_be_hidden_by_the_form_it_is_written_in() {
     let of = |containers: &str| {
         let object =
             format!(r#"{{"kind":"Pod","metadata":{{"name":"p"}},"spec":{{"containers":{containers}}}}}"#);
-        let request = Request::for_object(parsed(&object), Operation::Create, "default");
+        let request = AdmissionRequest::for_object(parsed(&object), Operation::Create, "default");
         Setting { request, ..widget() }.finds("[]", "{{ images.containers.*.path }}")
     };
     for containers in [
@@ -478,9 +478,10 @@ fn an_image_cannot_be_hidden_by_the_form_it_is_written_in() {
 fn entries_follow_a_rule_to_its_controllers() {
     let object =
         r#"{"kind":"Deployment","metadata":{"name":"d"},"spec":{"x":"out","template":{"spec":{"x":"in"}}}}"#;
-    let request = Request::for_object(parsed(object), Operation::Create, "default");
+    let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
     let declared = entries(&parsed(r#"[{"name":"v","variable":{"jmesPath":"request.object.spec.x"}}]"#));
-    let rebased: Vec<Entry> = declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
+    let rebased: Vec<CompiledContextEntry> =
+        declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
     let found = Setting { request, ..widget() }.run(|context| {
         context.declare(rebased.leak());
         shown("{{ v }}", context)

@@ -1,29 +1,30 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World, WorldView,
+    Answer, DecisionCache, EvalError, Evaluation, Query, RuleId, Tracer, World, WorldView,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
-use super::{Check, Judge, Ran, Verdict, exceptions};
-use crate::context::Context;
-use crate::source::Action;
+use super::{CheckVerdict, ValidateCheck, ValidateRule, ValidateRun, matching_exceptions};
+use crate::context::VariableContext;
+use crate::source::FailureAction;
 use crate::trace;
 use kubewright_dialect_kit::notes::Notes;
 
-impl Judge {
+impl ValidateRule {
     /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed. Where nobody knows
     /// how the object was, nothing is forgiven.
     pub(super) fn forgiven(
         &self,
-        verdict: Verdict,
+        verdict: CheckVerdict,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
-        let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == Action::Enforce;
+    ) -> CheckVerdict {
+        let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == FailureAction::Enforce;
         let request = evaluation.request;
         let can_be = is_enforced && self.allows_existing_violations && request.operation == Operation::Update;
-        if !can_be || !matches!(verdict, Verdict::Fail(_)) {
+        if !can_be || !matches!(verdict, CheckVerdict::Fail(_)) {
             return verdict;
         }
         let is_known = !request.is_old_object_assumed && request.old_object.get("kind").is_some();
@@ -32,17 +33,21 @@ impl Judge {
             return verdict;
         }
         match self.was_bad(request, evaluation) {
-            Ok(true) => {
-                Verdict::Skip("skipping the rule evaluation as pre-existing violations are allowed".into())
-            }
+            Ok(true) => CheckVerdict::Skip(
+                "skipping the rule evaluation as pre-existing violations are allowed".into(),
+            ),
             // What cannot be told forgives nothing.
             Ok(false) | Err(_) => verdict,
         }
     }
 
     /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
-    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let before = Request {
+    fn was_bad(
+        &self,
+        request: &AdmissionRequest,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<bool, EvalError> {
+        let before = AdmissionRequest {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
@@ -51,7 +56,7 @@ impl Judge {
             cluster_roles: Vec::new(),
             ..request.clone()
         };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
+        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), Notes::off());
         let world = Before { world: evaluation.world };
         let view = WorldView::new(&world, evaluation.world.home());
         let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
@@ -61,22 +66,22 @@ impl Judge {
         }
         // Other rules are excused as a whole, so that nobody asks what they were before.
         let excepted = match self.body.check {
-            Check::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
+            ValidateCheck::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
             _ => Vec::new(),
         };
-        let mut context = Context::new(&mut evaluation, object, &self.id);
+        let mut context = VariableContext::new(&mut evaluation, object, &self.id);
         context.declare(&self.body.entries);
         if self.body.precondition(&mut context, &mut notes)?.is_some() {
             return Ok(false);
         }
-        let excepted = exceptions(&excepted, &mut context, &mut notes);
+        let excepted = matching_exceptions(&excepted, &mut context, &mut notes);
         let ran = match &self.body.check {
-            Check::Cel(cel) if excepted.is_empty() => {
+            ValidateCheck::Cel(cel) if excepted.is_empty() => {
                 return Ok(cel.was_violated(object, &mut evaluation, &mut notes));
             }
             _ => self.unless_excepted(object, &excepted, &mut context, &mut notes),
         };
-        Ok(matches!(ran, Ran::Checked(Verdict::Fail(_))))
+        Ok(matches!(ran, ValidateRun::Checked(CheckVerdict::Fail(_))))
     }
 }
 
@@ -90,8 +95,8 @@ impl World for Before<'_> {
         self.world.get(query)
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        let mut given = self.world.given(rule, request);
+    fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        let mut given = self.world.overrides(rule, request);
         given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
         given
     }

@@ -1,12 +1,12 @@
 //! `foreach`: the same check for every element of a list.
 
-use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_engine::EvalError;
 use kubewright_value::{Step, Value};
 
-use super::{Body, Check, From, Judge, Subject, Verdict, failed};
-use crate::context::{Context, Sourced, Unresolved};
+use super::{CheckVerdict, CheckedObject, PathOrigin, RuleBody, ValidateCheck, ValidateRule, step_error};
+use crate::context::{Sourced, Unresolved, VariableContext};
 use crate::gotext;
-use crate::template::Query;
+use crate::template::VariableQuery;
 use crate::trace;
 use kubewright_dialect_kit::notes::Notes;
 
@@ -14,24 +14,24 @@ use kubewright_dialect_kit::notes::Notes;
 const STEPS_OF_AN_ELEMENT: u64 = 5;
 
 /// One loop.
-pub(crate) struct Loop {
+pub(crate) struct ForeachLoop {
     pub(crate) path: Vec<Step>,
-    pub(crate) list: Query,
+    pub(crate) list: VariableQuery,
     /// The keys from the object to the list, where the list is a plain path.
     pub(crate) keys: Option<Vec<Step>>,
     pub(crate) element_scope: Option<bool>,
-    pub(crate) body: Body,
+    pub(crate) body: RuleBody,
 }
 
-impl Judge {
+impl ValidateRule {
     /// Runs every loop until an element is found that is not as it should be.
     pub(super) fn loops<'a>(
         &'a self,
-        loops: &'a [Loop],
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
+        loops: &'a [ForeachLoop],
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let mut applied = 0;
         let mut list_error = None;
         for one in loops {
@@ -39,94 +39,94 @@ impl Judge {
                 Ok(found) => found,
                 Err(Unresolved::Missing(_)) => continue,
                 Err(unresolved) => {
-                    list_error = Some(failed("failed to evaluate list", unresolved));
+                    list_error = Some(step_error("failed to evaluate list", unresolved));
                     continue;
                 }
             };
             let items = elements.items().unwrap_or_else(|| vec![elements.clone()]);
             if let Err(exhausted) = context.budget().step(items.len() as u64) {
-                return Verdict::Error(exhausted.into());
+                return CheckVerdict::Error(exhausted.into());
             }
             for (index, element) in items.iter().enumerate().filter(|(_, element)| !element.value.is_null()) {
                 if let Some(error) = one.misfit(&element.value) {
-                    return Verdict::Error(error);
+                    return CheckVerdict::Error(error);
                 }
                 if let Err(exhausted) = context.budget().step(STEPS_OF_AN_ELEMENT) {
-                    return Verdict::Error(exhausted.into());
+                    return CheckVerdict::Error(exhausted.into());
                 }
                 context.checkpoint();
                 notes.open();
                 let verdict = self.element(one, (element, index), subject, context, notes);
-                notes.close(|| trace::element(one, index, &element.value, &verdict));
+                notes.close(|| trace::foreach_element_note(one, index, &element.value, &verdict));
                 context.restore();
                 match verdict {
-                    Verdict::Pass(_) => applied += 1,
-                    Verdict::Skip(_) | Verdict::Nothing(_) => {}
-                    Verdict::Fail(mut failure) => {
+                    CheckVerdict::Pass(_) => applied += 1,
+                    CheckVerdict::Skip(_) | CheckVerdict::Nothing(_) => {}
+                    CheckVerdict::Fail(mut failure) => {
                         failure.message = format!("validation failure: {}", failure.message);
-                        if failure.from == From::Element {
+                        if failure.from == PathOrigin::Element {
                             let below = std::mem::take(&mut failure.path);
                             let place = one.place_of(index, &element.value, &elements.value, subject.object);
                             failure.path = place.map(|place| place.and(below)).unwrap_or_default();
                         }
-                        if failure.from == From::Subject {
-                            failure.from = From::Element;
+                        if failure.from == PathOrigin::Subject {
+                            failure.from = PathOrigin::Element;
                         }
                         if failure.at.is_empty() {
                             failure.at.clone_from(&one.path);
                         }
-                        return Verdict::Fail(failure);
+                        return CheckVerdict::Fail(failure);
                     }
-                    Verdict::Error(mut error) => {
+                    CheckVerdict::Error(mut error) => {
                         error.message = format!("validation failure: {}", error.message);
-                        return Verdict::Error(error);
+                        return CheckVerdict::Error(error);
                     }
                 }
             }
         }
         match (applied, list_error) {
-            (_, Some(error)) => Verdict::Error(error),
-            (0, None) => Verdict::Nothing("no element was checked".into()),
-            _ => Verdict::Pass("rule passed".into()),
+            (_, Some(error)) => CheckVerdict::Error(error),
+            (0, None) => CheckVerdict::Nothing("no element was checked".into()),
+            _ => CheckVerdict::Pass("rule passed".into()),
         }
     }
 
     fn element<'a>(
         &'a self,
-        one: &'a Loop,
+        one: &'a ForeachLoop,
         (sourced, index): (&Sourced, usize),
-        subject: Subject<'_>,
-        context: &mut Context<'a>,
+        subject: CheckedObject<'_>,
+        context: &mut VariableContext<'a>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let element = &sourced.value;
         context.enter_sourced(sourced, index, subject.nesting);
         context.declare(&one.body.entries);
         match one.body.precondition(context, notes) {
             Ok(None) => {}
-            Ok(Some(skip)) => return Verdict::Skip(skip),
+            Ok(Some(skip)) => return CheckVerdict::Skip(skip),
             // An element that cannot be asked about is left out, as its author's `||` would do.
-            Err(error) if error.kind == EvalErrorKind::Evaluation => {
-                return Verdict::Skip(error.message.into());
+            Err(error) if error.kind.is_final() => {
+                return CheckVerdict::Skip(error.message.into());
             }
-            Err(error) => return Verdict::Error(error),
+            Err(error) => return CheckVerdict::Error(error),
         }
         let inner = match one.is_scoped(element) {
-            true => Subject { object: element, is_element: true, nesting: subject.nesting + 1 },
-            false => Subject { nesting: subject.nesting + 1, ..subject },
+            true => CheckedObject { object: element, is_element: true, nesting: subject.nesting + 1 },
+            false => CheckedObject { nesting: subject.nesting + 1, ..subject },
         };
         let mut verdict = self.check(&one.body.check, inner, context, notes);
-        if let (Verdict::Fail(failure), Check::Pattern(_) | Check::AnyPattern(_)) =
+        if let (CheckVerdict::Fail(failure), ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_)) =
             (&mut verdict, &one.body.check)
             && !inner.is_same_element(element)
         {
-            failure.from = From::Subject;
+            failure.from = PathOrigin::Subject;
         }
         verdict
     }
 }
 
-impl Loop {
+impl ForeachLoop {
     /// Returns whether patterns are about the element rather than the object.
     fn is_scoped(&self, element: &Value) -> bool {
         self.element_scope.unwrap_or(element.as_object().is_some())
@@ -140,33 +140,33 @@ impl Loop {
         Some(EvalError::new(format!(
             "failed to process foreach: cannot use elementScope=true foreach rules for elements that are not maps, \
              expected type=map got type={}",
-            gotext::type_name(element)
+            gotext::go_type_name(element)
         )))
     }
 
     /// Returns where `element` stands in `object`, as far as that can be told: an image says so itself, an object or
     /// array is found by being the same, anything else by the path of the list.
-    fn place_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Option<Place> {
+    fn place_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Option<ElementPath> {
         if let Some(pointer) = element.get("jsonPointer").and_then(Value::as_str) {
-            return Some(Place::Instead(pointed(pointer)));
+            return Some(ElementPath::Instead(pointed(pointer)));
         }
         let mut path = Vec::new();
         if find_same(object, element, &mut path) {
-            return Some(Place::At(path));
+            return Some(ElementPath::At(path));
         }
         let index = list.as_array().map(|_| Step::Index(index));
-        self.keys.as_ref().map(|keys| Place::At(keys.iter().cloned().chain(index).collect()))
+        self.keys.as_ref().map(|keys| ElementPath::At(keys.iter().cloned().chain(index).collect()))
     }
 }
 
 /// Where the element of a loop stands in the object.
-enum Place {
+enum ElementPath {
     At(Vec<Step>),
     /// The element is made from what stands there, and its own parts are nowhere.
     Instead(Vec<Step>),
 }
 
-impl Place {
+impl ElementPath {
     fn and(self, mut below: Vec<Step>) -> Vec<Step> {
         match self {
             Self::Instead(path) => path,

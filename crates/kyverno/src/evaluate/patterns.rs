@@ -6,18 +6,18 @@ use std::sync::Arc;
 use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Step, Text, Value};
 
-use super::{Failure, From, Verdict, failed};
-use crate::context::Context;
-use crate::message::{Message, Outcome};
-use crate::mixed::Mixed;
-use crate::pattern::{self, Mismatch, Pattern};
+use super::{CheckVerdict, PathOrigin, RuleViolation, step_error};
+use crate::context::VariableContext;
+use crate::message::{PatternOutcome, RuleMessage};
+use crate::mixed::Tainted;
+use crate::pattern::{self, Mismatch, ValidatePattern};
 use crate::source::Workload;
-use crate::template::Template;
+use crate::template::VariableTemplate;
 use kubewright_dialect_kit::notes::{Note, Notes};
 
 /// A pattern, and where it stands in the document.
 pub(crate) struct OnePattern {
-    pub(crate) source: Source,
+    pub(crate) source: PatternSource,
     pub(crate) path: Vec<Step>,
 }
 
@@ -27,47 +27,47 @@ pub(crate) struct AnyPattern {
 }
 
 /// Where the pattern itself comes from.
-pub(crate) enum Source {
+pub(crate) enum PatternSource {
     /// It is the same for every object.
-    Constant(Pattern),
+    Constant(ValidatePattern),
     /// It has variables in it, and is made for each object.
-    Variable { template: Template, workload: Workload, is_entry: bool },
+    Variable { template: VariableTemplate, workload: Workload, is_entry: bool },
 }
 
 /// Compiles a pattern that stands alone, or is one of several.
-pub(crate) fn compile_pattern(source: &Mixed, is_entry: bool) -> Pattern {
-    if is_entry { Pattern::compile_entry(source) } else { Pattern::compile(source) }
+pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePattern {
+    if is_entry { ValidatePattern::compile_entry(source) } else { ValidatePattern::compile(source) }
 }
 
 impl OnePattern {
     pub(super) fn check(
         &self,
         object: &Value,
-        message: &Message,
-        context: &mut Context<'_>,
+        message: &RuleMessage,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         match self.compare(object, context, notes) {
-            Err(error) => Verdict::Error(error),
-            Ok(pattern::Verdict::Pass) => Verdict::Pass(message.passed.clone()),
-            Ok(pattern::Verdict::Skip { message, .. }) => Verdict::Skip(message.into()),
-            Ok(pattern::Verdict::Error { message: error, .. }) => {
-                Verdict::Error(EvalError::new(message.violated(&Outcome::Execution(&error), context)))
-            }
-            Ok(pattern::Verdict::Fail(mismatch)) => {
-                let outcome = Outcome::At { path: &mismatch.text_path, reason: &mismatch.message };
+            Err(error) => CheckVerdict::Error(error),
+            Ok(pattern::PatternVerdict::Pass) => CheckVerdict::Pass(message.passed.clone()),
+            Ok(pattern::PatternVerdict::Skip { message, .. }) => CheckVerdict::Skip(message.into()),
+            Ok(pattern::PatternVerdict::Error { message: error, .. }) => CheckVerdict::Error(EvalError::new(
+                message.violated(&PatternOutcome::Execution(&error), context),
+            )),
+            Ok(pattern::PatternVerdict::Fail(mismatch)) => {
+                let outcome = PatternOutcome::At { path: &mismatch.text_path, reason: &mismatch.message };
                 let text = message.violated(&outcome, context);
-                Verdict::Fail(self.failure(text, mismatch))
+                CheckVerdict::Fail(self.failure(text, mismatch))
             }
         }
     }
 
-    fn failure(&self, message: String, mismatch: Mismatch) -> Failure {
-        Failure {
+    fn failure(&self, message: String, mismatch: Mismatch) -> RuleViolation {
+        RuleViolation {
             message,
             template: Text::default(),
             path: mismatch.path,
-            from: From::Element,
+            from: PathOrigin::Element,
             at: [self.path.as_slice(), &mismatch.at].concat(),
         }
     }
@@ -75,18 +75,18 @@ impl OnePattern {
     fn compare(
         &self,
         object: &Value,
-        context: &mut Context<'_>,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
-    ) -> Result<pattern::Verdict, EvalError> {
+    ) -> Result<pattern::PatternVerdict, EvalError> {
         let mark = notes.mark();
         let pattern = match &self.source {
-            Source::Constant(pattern) => Cow::Borrowed(pattern),
-            Source::Variable { template, workload, is_entry } => {
+            PatternSource::Constant(pattern) => Cow::Borrowed(pattern),
+            PatternSource::Variable { template, workload, is_entry } => {
                 let resolved = template
                     .resolve(context)
-                    .map_err(|unresolved| failed("variable substitution failed", unresolved))?;
+                    .map_err(|unresolved| step_error("variable substitution failed", unresolved))?;
                 // It is dropped when the object has been compared with it.
-                context.budget().transient(|budget| pattern::charge(&resolved, budget))?;
+                context.budget().transient(|budget| pattern::charge_pattern(&resolved, budget))?;
                 Cow::Owned(Arc::new(compile_pattern(&resolved, *is_entry)).under(*workload))
             }
         };
@@ -96,7 +96,7 @@ impl OnePattern {
     }
 
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
-        let Source::Constant(pattern) = &self.source else { return Vec::new() };
+        let PatternSource::Constant(pattern) = &self.source else { return Vec::new() };
         let below = |path: Vec<Step>| [self.path.as_slice(), &path].concat();
         pattern.branches().into_iter().map(|(what, path)| (what, below(path))).collect()
     }
@@ -106,29 +106,31 @@ impl AnyPattern {
     pub(super) fn check(
         &self,
         object: &Value,
-        message: &Message,
-        context: &mut Context<'_>,
+        message: &RuleMessage,
+        context: &mut VariableContext<'_>,
         notes: &mut Notes,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let rule = message.rule.as_str();
         let (mut failures, mut skips) = (Vec::new(), Vec::new());
         let mut first: Option<(usize, Mismatch)> = None;
         for (i, pattern) in self.patterns.iter().enumerate() {
             notes.open();
             let compared = pattern.compare(object, context, notes);
-            notes.close(|| note(i, pattern, &compared));
+            notes.close(|| any_pattern_note(i, pattern, &compared));
             match compared {
-                Err(error) => return Verdict::Error(error),
-                Ok(pattern::Verdict::Pass) => {
-                    return Verdict::Pass(format!("validation rule '{rule}' anyPattern[{i}] passed.").into());
+                Err(error) => return CheckVerdict::Error(error),
+                Ok(pattern::PatternVerdict::Pass) => {
+                    return CheckVerdict::Pass(
+                        format!("validation rule '{rule}' anyPattern[{i}] passed.").into(),
+                    );
                 }
-                Ok(pattern::Verdict::Skip { message, .. }) => {
+                Ok(pattern::PatternVerdict::Skip { message, .. }) => {
                     skips.push(format!("rule {rule}[{i}] skipped: {message}"));
                 }
-                Ok(pattern::Verdict::Error { message, .. }) => {
+                Ok(pattern::PatternVerdict::Error { message, .. }) => {
                     failures.push(format!("rule {rule}[{i}] failed: {message}"));
                 }
-                Ok(pattern::Verdict::Fail(mismatch)) => {
+                Ok(pattern::PatternVerdict::Fail(mismatch)) => {
                     failures.push(format!("rule {rule}[{i}] failed at path {}", mismatch.text_path));
                     first.get_or_insert((i, mismatch));
                 }
@@ -136,15 +138,15 @@ impl AnyPattern {
         }
         if failures.is_empty() {
             return match skips.is_empty() {
-                true => Verdict::Pass(message.text().into()),
-                false => Verdict::Skip(skips.join(" ").into()),
+                true => CheckVerdict::Pass(message.text().into()),
+                false => CheckVerdict::Skip(skips.join(" ").into()),
             };
         }
-        let text = message.violated(&Outcome::Each(&failures), context);
+        let text = message.violated(&PatternOutcome::Each(&failures), context);
         let failed = first.and_then(|(i, mismatch)| Some((self.patterns.get(i)?, mismatch)));
-        Verdict::Fail(match failed {
+        CheckVerdict::Fail(match failed {
             Some((pattern, mismatch)) => pattern.failure(text, mismatch),
-            None => Failure::new(text),
+            None => RuleViolation::new(text),
         })
     }
 
@@ -155,13 +157,17 @@ impl AnyPattern {
     }
 }
 
-fn note(i: usize, pattern: &OnePattern, compared: &Result<pattern::Verdict, EvalError>) -> Note {
+fn any_pattern_note(
+    i: usize,
+    pattern: &OnePattern,
+    compared: &Result<pattern::PatternVerdict, EvalError>,
+) -> Note {
     use kubewright_engine::Verdict as Seen;
     let (found, verdict) = match compared {
-        Ok(pattern::Verdict::Pass) => (String::new(), Seen::Yes),
-        Ok(pattern::Verdict::Skip { message, .. }) => (message.clone(), Seen::No),
-        Ok(pattern::Verdict::Fail(mismatch)) => (format!("fails at {}", mismatch.text_path), Seen::No),
-        Ok(pattern::Verdict::Error { message, .. }) => (message.clone(), Seen::Error),
+        Ok(pattern::PatternVerdict::Pass) => (String::new(), Seen::Yes),
+        Ok(pattern::PatternVerdict::Skip { message, .. }) => (message.clone(), Seen::No),
+        Ok(pattern::PatternVerdict::Fail(mismatch)) => (format!("fails at {}", mismatch.text_path), Seen::No),
+        Ok(pattern::PatternVerdict::Error { message, .. }) => (message.clone(), Seen::Error),
         Err(error) => (error.message.clone(), Seen::Error),
     };
     Note {

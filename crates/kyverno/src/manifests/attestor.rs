@@ -1,12 +1,13 @@
 //! Who must have signed: sets of signers, of which some are enough, and sets in sets.
 
-use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, ObjectName, Query, Verdict as Seen};
+use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query, Verdict as Seen};
 use kubewright_golib::pem;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Step, Text, Value, json};
 
 use super::difference;
-use super::message::{decode, decode_signature};
-use super::{Case, Content, PublicKey};
+use super::message::{decode_base64_lines, decode_signature};
+use super::{PublicKey, SignedContent, SignedObject};
 use crate::source::manifests::{Attestor, AttestorSet, Signer};
 use kubewright_dialect_kit::notes::{Note, Notes};
 
@@ -19,16 +20,16 @@ const SECRET_KEY: &str = "cosign.pub";
 /// Some signers, of which `count` are enough.
 pub(super) struct Set {
     count: usize,
-    entries: Vec<Entry>,
+    entries: Vec<AttestorEntry>,
 }
 
-struct Entry {
+struct AttestorEntry {
     path: Vec<Step>,
     annotations: Vec<(Text, Text)>,
-    by: By,
+    by: AttestorKey,
 }
 
-enum By {
+enum AttestorKey {
     Key(PublicKey),
     Secret(Query),
     Set(Set),
@@ -43,14 +44,14 @@ pub(super) enum Vote {
 
 impl Set {
     pub(super) fn compile(source: &AttestorSet) -> Self {
-        let entries = source.entries.iter().map(Entry::compile).collect();
+        let entries = source.entries.iter().map(AttestorEntry::compile).collect();
         Self { count: source.count, entries }
     }
 
     /// Asks one signer after the other until there are enough.
     pub(super) fn vote(
         &self,
-        case: &Case<'_>,
+        case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
@@ -83,7 +84,7 @@ impl Set {
     pub(super) fn branches(&self, into: &mut Vec<(String, Vec<Step>)>) {
         for entry in &self.entries {
             match &entry.by {
-                By::Set(set) => set.branches(into),
+                AttestorKey::Set(set) => set.branches(into),
                 by => into.push((by.title(), entry.path.clone())),
             }
         }
@@ -99,25 +100,25 @@ fn combined(mut errors: Vec<EvalError>) -> Option<EvalError> {
     (!messages.is_empty()).then(|| EvalError::new(messages.join("; ")))
 }
 
-impl Entry {
+impl AttestorEntry {
     fn compile(source: &Attestor) -> Self {
         let by = match &source.by {
-            Signer::Key(key) => By::Key(key.clone()),
-            Signer::Secret { namespace, name } => By::Secret(Query::Object(ObjectName {
+            Signer::Key(key) => AttestorKey::Key(key.clone()),
+            Signer::Secret { namespace, name } => AttestorKey::Secret(Query::Object(ObjectName {
                 kind: "Secret".into(),
                 namespace: namespace.clone(),
                 name: name.clone(),
                 ..ObjectName::default()
             })),
-            Signer::Set(set) => By::Set(Set::compile(set)),
-            Signer::OutOfReach { field } => By::OutOfReach(field),
+            Signer::Set(set) => AttestorKey::Set(Set::compile(set)),
+            Signer::OutOfReach { field } => AttestorKey::OutOfReach(field),
         };
         Self { path: source.path.clone(), annotations: source.annotations.clone(), by }
     }
 
     fn vote(
         &self,
-        case: &Case<'_>,
+        case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
@@ -144,7 +145,7 @@ impl Entry {
 
     fn cast(
         &self,
-        case: &Case<'_>,
+        case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
         notes: &mut Notes,
@@ -152,15 +153,17 @@ impl Entry {
         self.check_annotations(case.object)?;
         let path = &format!("{path}.{}", self.by.field());
         match &self.by {
-            By::Set(set) => set.vote(case, path, evaluation, notes).map_err(|error| EvalError {
+            AttestorKey::Set(set) => set.vote(case, path, evaluation, notes).map_err(|error| EvalError {
                 message: format!("failed to verify signature; {path}: {}", error.message),
                 ..error
             }),
-            By::OutOfReach(field) => {
+            AttestorKey::OutOfReach(field) => {
                 Err(EvalError::new(format!("{path}: `{field}` is out of reach offline")))
             }
-            By::Key(key) => verify(key, case, path, evaluation),
-            By::Secret(query) => verify(&of_secret(query, path, evaluation)?, case, path, evaluation),
+            AttestorKey::Key(key) => verify(key, case, path, evaluation),
+            AttestorKey::Secret(query) => {
+                verify(&of_secret(query, path, evaluation)?, case, path, evaluation)
+            }
         }
     }
 
@@ -178,7 +181,7 @@ impl Entry {
     }
 }
 
-impl By {
+impl AttestorKey {
     /// Returns the field that it stands in.
     fn field(&self) -> &'static str {
         match self {
@@ -201,14 +204,14 @@ impl By {
 /// Checks whether one of the signatures is by `key`, and the object as it was signed.
 fn verify(
     key: &PublicKey,
-    case: &Case<'_>,
+    case: &SignedObject<'_>,
     path: &str,
     evaluation: &mut Evaluation<'_>,
 ) -> Result<Vote, EvalError> {
     let (text, differences) = match &case.content {
-        Content::Absent(problem) => return Ok(Vote::Against(format!("{path}: {problem}"))),
-        Content::Broken(problem) => return Err(EvalError::new(format!("{path}: {problem}"))),
-        Content::Signed { text, differences } => (text, differences),
+        SignedContent::Absent(problem) => return Ok(Vote::Against(format!("{path}: {problem}"))),
+        SignedContent::Broken(problem) => return Err(EvalError::new(format!("{path}: {problem}"))),
+        SignedContent::Signed { text, differences } => (text, differences),
     };
     if case.signatures.is_empty() {
         return Ok(Vote::Against(format!("{path}: failed to verify signature: signature not found")));
@@ -229,7 +232,7 @@ fn verify(
             // The original says it in these very letters.
             return Ok(Vote::For("singed by a valid signer: ".to_owned()));
         }
-        let shown = difference::show(differences, evaluation.budget)?;
+        let shown = difference::manifest_differences_text(differences, evaluation.budget)?;
         return Ok(Vote::Against(format!("{path}: failed to verify signature. diff found; {shown}")));
     }
     let trials: Vec<Value> = trials.into_iter().map(Value::from).collect();
@@ -258,7 +261,7 @@ fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<P
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);
     let encoded = || {
         let text = secret.at(&["data", SECRET_KEY]).and_then(Value::as_str)?;
-        String::from_utf8(decode(text)?).ok()
+        String::from_utf8(decode_base64_lines(text)?).ok()
     };
     let text = plain.or_else(encoded).ok_or_else(|| wrong("it has no `cosign.pub`"))?;
     let blocks = pem::all_blocks(&text).map_err(|problem| wrong(&problem))?;

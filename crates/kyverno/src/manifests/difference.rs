@@ -10,12 +10,12 @@
 
 use kubewright_value::{Budget, Exhausted, Map, Value, json, text_of};
 
-use super::ignored::{Field, Place};
+use super::ignored::{IgnoredField, ManifestPath};
 use crate::gotext;
 
 /// One field that differs.
 #[derive(Debug, Clone)]
-pub(super) struct Difference {
+pub(super) struct ManifestDifference {
     /// Keys and indexes with dots between them.
     pub(super) key: String,
     /// As it was signed; nothing where it was not.
@@ -89,17 +89,17 @@ const SELECTOR_FIELDS: [&str; 2] = ["matchLabels", "matchExpressions"];
 const MAX_SHOWN: usize = 100;
 
 /// Compares `object` with `signed`, and leaves out `ignored`; in the order of their paths.
-pub(super) fn differences(
+pub(super) fn manifest_differences(
     signed: &Value,
     object: &Value,
-    ignored: &[&Field],
+    ignored: &[&IgnoredField],
     budget: &mut Budget,
-) -> Result<Vec<Difference>, Exhausted> {
+) -> Result<Vec<ManifestDifference>, Exhausted> {
     let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let has_selectors = !version.starts_with(WEBHOOKS);
     let group = version.split_once('/').map_or("", |(group, _)| group);
-    let mut walk = Walk {
-        place: Place::default(),
+    let mut walk = ManifestComparison {
+        place: ManifestPath::default(),
         keys: Vec::new(),
         ignored,
         has_selectors,
@@ -114,7 +114,10 @@ pub(super) fn differences(
 }
 
 /// Returns differences as they stand in Kyverno's messages.
-pub(super) fn show(differences: &[Difference], budget: &mut Budget) -> Result<String, Exhausted> {
+pub(super) fn manifest_differences_text(
+    differences: &[ManifestDifference],
+    budget: &mut Budget,
+) -> Result<String, Exhausted> {
     let mut text = String::from("{\"items\":[");
     for (i, difference) in differences.iter().take(MAX_SHOWN).enumerate() {
         text.push_str(if i > 0 { "," } else { "" });
@@ -122,7 +125,9 @@ pub(super) fn show(differences: &[Difference], budget: &mut Budget) -> Result<St
         let written =
             |value: &Option<Value>| value.as_ref().map_or_else(|| "null".to_owned(), Value::to_string);
         let (before, after) = match (before, after) {
-            (Some(one), Some(other)) if one.kind() != other.kind() => (typed(one), typed(other)),
+            (Some(one), Some(other)) if one.kind() != other.kind() => {
+                (typed_value_text(one), typed_value_text(other))
+            }
             _ => (written(before), written(after)),
         };
         let key = json::quote(&difference.key);
@@ -134,26 +139,26 @@ pub(super) fn show(differences: &[Difference], budget: &mut Budget) -> Result<St
     Ok(text)
 }
 
-fn typed(value: &Value) -> String {
+fn typed_value_text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    json::quote(&format!("(type: {}) {text}", gotext::type_name(value)))
+    json::quote(&format!("(type: {}) {text}", gotext::go_type_name(value)))
 }
 
-struct Walk<'a> {
+struct ManifestComparison<'a> {
     /// Where the walk is.
-    place: Place,
+    place: ManifestPath,
     /// The keys and indexes that lead there.
     keys: Vec<String>,
-    ignored: &'a [&'a Field],
+    ignored: &'a [&'a IgnoredField],
     /// Whether an empty selector is something.
     has_selectors: bool,
     /// The API group of the object.
     group: &'a str,
-    found: Vec<Difference>,
+    found: Vec<ManifestDifference>,
     budget: &'a mut Budget,
 }
 
-impl Walk<'_> {
+impl ManifestComparison<'_> {
     /// Compares what stands at one place. What `counts` is something even when it is empty.
     fn compare(
         &mut self,
@@ -183,7 +188,7 @@ impl Walk<'_> {
                 }
                 Ok(())
             }
-            (Some(one), Some(other)) if is_scalar(one) && is_scalar(other) => {
+            (Some(one), Some(other)) if is_scalar_value(one) && is_scalar_value(other) => {
                 if one != other && !is_same_image(&self.place.key, one, other) {
                     self.differ(Some(one), Some(other))?;
                 }
@@ -274,7 +279,7 @@ impl Walk<'_> {
         }
         self.budget.produce(self.place.key.len())?;
         let (before, after) = (before.cloned(), after.cloned());
-        self.found.push(Difference { key: self.place.key.clone(), before, after });
+        self.found.push(ManifestDifference { key: self.place.key.clone(), before, after });
         Ok(())
     }
 
@@ -306,7 +311,7 @@ fn is_default(key: &str, value: &Value, signed: &Map, object: &Map) -> bool {
     }
 }
 
-fn is_scalar(value: &Value) -> bool {
+fn is_scalar_value(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Number(_) | Value::String(_))
 }
 

@@ -1,8 +1,7 @@
 //! What the API server would make of what was signed, with its defaults filled in.
 
-use kubewright_engine::{
-    Answer, ApiCall, EvalError, Evaluation, GroupVersionKind, Query, is_cluster_scoped, resource_name,
-};
+use kubewright_engine::{Answer, ApiCall, EvalError, Evaluation, Query};
+use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Text, Value};
 
 use crate::source::manifests;
@@ -11,13 +10,13 @@ use crate::source::manifests;
 const NAMESPACE: &str = "kyverno-dryrun";
 
 /// That the API server is asked.
-pub(super) struct DryRun {
+pub(super) struct DryRunCheck {
     /// Empty where the rule does not say.
     namespace: Text,
 }
 
-impl DryRun {
-    pub(super) fn compile(source: &manifests::DryRun) -> Self {
+impl DryRunCheck {
+    pub(super) fn compile(source: &manifests::DryRunSource) -> Self {
         Self { namespace: source.namespace.clone() }
     }
 

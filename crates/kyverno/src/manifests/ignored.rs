@@ -6,22 +6,22 @@
 //! an entry `metadata.uid.conf`, and a Pod another `spec.serviceAccountName`, because `metadata.uid` and
 //! `spec.serviceAccount` are ignored.
 
-use kubewright_engine::{GroupVersionKind, ObjectName};
+use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_value::{Text, Value};
 
-use super::message::Names;
+use super::message::SignatureAnnotations;
 use crate::signing::DEFAULT_DOMAIN;
 use crate::source::manifests::{IgnoreFields, ObjectReference};
 
 /// Fields that may differ, and of which objects.
 pub(super) struct Ignored {
     objects: Vec<ObjectReference>,
-    fields: Vec<Field>,
+    fields: Vec<IgnoredField>,
 }
 
 /// One path.
 #[derive(Debug, Clone)]
-pub(super) struct Field {
+pub(super) struct IgnoredField {
     /// What stands between `*`, in this order.
     pieces: Vec<Text>,
     /// Whether more letters may follow, as numbers do behind the names of signatures.
@@ -30,14 +30,14 @@ pub(super) struct Field {
 
 /// Where something stands in an object.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ManifestPath {
     /// Keys and indexes with dots between them.
     pub(super) key: String,
     /// Where each of them starts, because keys have dots too.
     starts: Vec<usize>,
 }
 
-impl Place {
+impl ManifestPath {
     pub(super) fn push(&mut self, key: &str) {
         if !self.starts.is_empty() {
             self.key.push('.');
@@ -145,44 +145,45 @@ const ROUTES: (&str, &str) = ("Route", "route.openshift.io");
 
 impl Ignored {
     /// Returns what is always ignored, and what a rule ignores besides.
-    pub(super) fn all(names: &Names, of_rule: &[IgnoreFields]) -> Vec<Self> {
-        let mut everywhere: Vec<Field> = OF_ALL.iter().copied().map(Field::new).collect();
+    pub(super) fn all(names: &SignatureAnnotations, of_rule: &[IgnoreFields]) -> Vec<Self> {
+        let mut everywhere: Vec<IgnoredField> = OF_ALL.iter().copied().map(IgnoredField::new).collect();
         let bases = ["message", "signature", "certificate", "bundle", "resourceBundleRef"];
         for domain in [DEFAULT_DOMAIN, names.domain()] {
             let names = bases.iter().map(|base| format!("metadata.annotations.{domain}/{base}"));
-            everywhere.extend(names.map(|name| Field { is_start: true, ..Field::new(&name) }));
+            everywhere.extend(names.map(|name| IgnoredField { is_start: true, ..IgnoredField::new(&name) }));
         }
         let of_kind = OF_KIND.iter().map(|(kind, fields)| {
             let group = if *kind == ROUTES.0 { ROUTES.1 } else { "" };
             let object = ObjectReference { kind: (*kind).into(), group: group.into(), ..Default::default() };
-            Self { objects: vec![object], fields: fields.iter().copied().map(Field::new).collect() }
+            Self { objects: vec![object], fields: fields.iter().copied().map(IgnoredField::new).collect() }
         });
         let of_rule = of_rule.iter().map(|ignored| Self {
             objects: ignored.objects.clone(),
-            fields: ignored.fields.iter().map(|field| Field::new(field)).collect(),
+            fields: ignored.fields.iter().map(|field| IgnoredField::new(field)).collect(),
         });
         let everywhere = Self { objects: Vec::new(), fields: everywhere };
         std::iter::once(everywhere).chain(of_kind).chain(of_rule).collect()
     }
 
     /// Returns the fields of those `ignored` that are about `object`.
-    pub(super) fn of<'i>(ignored: &'i [Self], object: &Value) -> Vec<&'i Field> {
+    pub(super) fn of<'i>(ignored: &'i [Self], object: &Value) -> Vec<&'i IgnoredField> {
         let (kind, name) = (GroupVersionKind::of(object), ObjectName::of(object));
         let is_about = |ignored: &&Self| {
-            ignored.objects.is_empty() || ignored.objects.iter().any(|wanted| fits(wanted, &kind, &name))
+            ignored.objects.is_empty()
+                || ignored.objects.iter().any(|wanted| reference_matches(wanted, &kind, &name))
         };
         ignored.iter().filter(is_about).flat_map(|ignored| &ignored.fields).collect()
     }
 }
 
-impl Field {
+impl IgnoredField {
     fn new(path: &str) -> Self {
         Self { pieces: path.split('*').map(Text::new).collect(), is_start: false }
     }
 
     /// Returns whether `place` is this field, or below it. A field of a single word is one of the object itself: the
     /// original does not see a change of `data.status` in a ConfigMap.
-    pub(super) fn fits(&self, place: &Place) -> bool {
+    pub(super) fn fits(&self, place: &ManifestPath) -> bool {
         let Some((first, others)) = self.pieces.split_first() else { return false };
         if first.is_empty() {
             return self.goes_on(others, 0, place);
@@ -198,7 +199,7 @@ impl Field {
     }
 
     /// Returns whether `pieces` follow somewhere behind `end`, where the one before them ends.
-    fn goes_on(&self, pieces: &[Text], end: usize, place: &Place) -> bool {
+    fn goes_on(&self, pieces: &[Text], end: usize, place: &ManifestPath) -> bool {
         let Some((piece, others)) = pieces.split_first() else {
             return self.is_start || place.is_end(end);
         };
@@ -216,7 +217,7 @@ impl Field {
     }
 }
 
-fn fits(wanted: &ObjectReference, kind: &GroupVersionKind, name: &ObjectName) -> bool {
+fn reference_matches(wanted: &ObjectReference, kind: &GroupVersionKind, name: &ObjectName) -> bool {
     is_like(&wanted.group, &kind.group)
         && is_like(&wanted.version, &kind.version)
         && is_like(&wanted.kind, &kind.kind)

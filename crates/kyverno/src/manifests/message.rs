@@ -31,7 +31,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// What the annotations are called.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub(crate) struct SignatureAnnotations {
     pub(crate) message: Text,
     pub(super) signature: Text,
     /// Says that the message is in an image.
@@ -39,7 +39,7 @@ pub(crate) struct Names {
     domain: Text,
 }
 
-impl Names {
+impl SignatureAnnotations {
     /// Returns the names in `domain`, or in the usual one where it is empty.
     pub(crate) fn new(domain: &str) -> Self {
         let domain = if domain.is_empty() { DEFAULT_DOMAIN } else { domain };
@@ -74,7 +74,7 @@ impl Names {
 }
 
 /// A signed text.
-pub(crate) struct Message {
+pub(crate) struct SignedMessage {
     /// What the signatures are of.
     pub(crate) signed: Vec<u8>,
     /// The objects in it.
@@ -96,9 +96,13 @@ impl From<Exhausted> for NoMessage {
     }
 }
 
-impl Message {
+impl SignedMessage {
     /// Reads the message of `object`.
-    pub(crate) fn of(object: &Value, names: &Names, budget: &mut Budget) -> Result<Self, NoMessage> {
+    pub(crate) fn of(
+        object: &Value,
+        names: &SignatureAnnotations,
+        budget: &mut Budget,
+    ) -> Result<Self, NoMessage> {
         let annotations = object.at(&["metadata", "annotations"]);
         let written = annotations.and_then(|map| map.get(&names.message)).and_then(Value::as_str);
         Self::read(written.ok_or(NoMessage::Absent)?, budget)
@@ -106,25 +110,25 @@ impl Message {
 
     fn read(written: &str, budget: &mut Budget) -> Result<Self, NoMessage> {
         if written.len() > MAX_WRITTEN {
-            return Err(too_long(MAX_WRITTEN));
+            return Err(message_too_long(MAX_WRITTEN));
         }
         budget.produce(written.len())?;
-        let packed = decode(written).ok_or_else(|| {
+        let packed = decode_base64_lines(written).ok_or_else(|| {
             NoMessage::Broken(
                 "failed to decode base64 message in the annotation: illegal base64 data".to_owned(),
             )
         })?;
         let signed = unpack(packed, budget)?;
-        let objects = objects(&signed, budget)?;
+        let objects = signed_objects(&signed, budget)?;
         if objects.is_empty() {
-            return Err(NoMessage::Broken(broken("there is no object in it")));
+            return Err(NoMessage::Broken(broken_message("there is no object in it")));
         }
         Ok(Self { signed, objects })
     }
 }
 
 /// Returns the signatures of `object`, as they are written. One that is missing ends them.
-pub(crate) fn signatures<'o>(object: &'o Value, names: &Names) -> Vec<&'o str> {
+pub(crate) fn signatures<'o>(object: &'o Value, names: &SignatureAnnotations) -> Vec<&'o str> {
     let annotations = object.at(&["metadata", "annotations"]);
     let one = |index| annotations?.get(&names.signature(index))?.as_str();
     (0..MAX_SIGNATURES).map_while(one).collect()
@@ -132,11 +136,11 @@ pub(crate) fn signatures<'o>(object: &'o Value, names: &Names) -> Vec<&'o str> {
 
 /// Decodes a signature.
 pub(crate) fn decode_signature(text: &str) -> Option<Vec<u8>> {
-    (text.len() <= MAX_SIGNATURE).then(|| decode(text)).flatten()
+    (text.len() <= MAX_SIGNATURE).then(|| decode_base64_lines(text)).flatten()
 }
 
 /// Decodes Base64, which may have line breaks in it.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode_base64_lines(text: &str) -> Option<Vec<u8>> {
     if !text.contains(['\r', '\n']) {
         return STANDARD.decode(text).ok();
     }
@@ -152,7 +156,7 @@ fn unpack(bytes: Vec<u8>, budget: &mut Budget) -> Result<Vec<u8>, NoMessage> {
     let limit = u64::try_from(MAX_UNPACKED).unwrap_or(u64::MAX);
     let reading = MultiGzDecoder::new(bytes.as_slice()).take(limit + 1).read_to_end(&mut unpacked);
     if unpacked.len() > MAX_UNPACKED {
-        return Err(too_long(MAX_UNPACKED));
+        return Err(message_too_long(MAX_UNPACKED));
     }
     budget.produce(unpacked.len())?;
     match reading {
@@ -161,20 +165,20 @@ fn unpack(bytes: Vec<u8>, budget: &mut Budget) -> Result<Vec<u8>, NoMessage> {
     }
 }
 
-fn too_long(limit: usize) -> NoMessage {
+fn message_too_long(limit: usize) -> NoMessage {
     NoMessage::Limit(EvalError::limit(format!("the signed message has more than {limit} bytes")))
 }
 
-fn objects(signed: &[u8], budget: &mut Budget) -> Result<Vec<Value>, NoMessage> {
+fn signed_objects(signed: &[u8], budget: &mut Budget) -> Result<Vec<Value>, NoMessage> {
     let mut objects = Vec::new();
     if !signed.starts_with(GZIP) {
         read_yaml(signed, &mut objects, budget)?;
         return Ok(objects);
     }
     let archive = unpack(signed.to_vec(), budget)?;
-    for file in tar::files(&archive) {
+    for file in tar::tar_files(&archive) {
         budget.step(1)?;
-        let file = file.map_err(|problem| NoMessage::Broken(broken(&problem)))?;
+        let file = file.map_err(|problem| NoMessage::Broken(broken_message(&problem)))?;
         match read_yaml(file, &mut objects, budget) {
             // An archive may have other files beside.
             Err(NoMessage::Broken(_)) => {}
@@ -185,17 +189,18 @@ fn objects(signed: &[u8], budget: &mut Budget) -> Result<Vec<Value>, NoMessage> 
 }
 
 fn read_yaml(bytes: &[u8], objects: &mut Vec<Value>, budget: &mut Budget) -> Result<(), NoMessage> {
-    let text = std::str::from_utf8(bytes).map_err(|_| NoMessage::Broken(broken("it is not UTF-8")))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| NoMessage::Broken(broken_message("it is not UTF-8")))?;
     budget.step(u64::try_from(text.len() / 16).unwrap_or(u64::MAX))?;
     let reading = yaml::read(&Source::new("message", text));
     if let Some(problem) = reading.problems.iter().find(|problem| problem.kind != ProblemKind::DuplicateKey) {
-        return Err(NoMessage::Broken(broken(&problem.message)));
+        return Err(NoMessage::Broken(broken_message(&problem.message)));
     }
     let values = reading.documents.into_iter().map(|document: Document| document.value);
     objects.extend(values.filter(|value| value.as_object().is_some()));
     Ok(())
 }
 
-fn broken(problem: &str) -> String {
+fn broken_message(problem: &str) -> String {
     format!("failed to read YAMLs in the gzipped message: {problem}")
 }

@@ -6,15 +6,15 @@ const SIZE: std::ops::Range<usize> = 124..136;
 const TYPE: usize = 156;
 
 /// Returns the content of every regular file with a name of its own.
-pub(super) fn files(archive: &[u8]) -> impl Iterator<Item = Result<&[u8], String>> {
-    Files { rest: archive }
+pub(super) fn tar_files(archive: &[u8]) -> impl Iterator<Item = Result<&[u8], String>> {
+    TarFiles { rest: archive }
 }
 
-struct Files<'a> {
+struct TarFiles<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Iterator for Files<'a> {
+impl<'a> Iterator for TarFiles<'a> {
     type Item = Result<&'a [u8], String>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -26,7 +26,7 @@ impl<'a> Iterator for Files<'a> {
                 None if self.rest.is_empty() => return None,
                 None => return self.stop(),
             };
-            let Some(size) = header.get(SIZE).and_then(octal) else { return self.stop() };
+            let Some(size) = header.get(SIZE).and_then(parse_octal_field) else { return self.stop() };
             let Some(content) = self.rest.get(BLOCK..BLOCK.saturating_add(size)) else { return self.stop() };
             let length = size.div_ceil(BLOCK).saturating_mul(BLOCK).saturating_add(BLOCK);
             self.rest = self.rest.get(length..).unwrap_or_default();
@@ -37,7 +37,7 @@ impl<'a> Iterator for Files<'a> {
     }
 }
 
-impl Files<'_> {
+impl TarFiles<'_> {
     fn stop<T>(&mut self) -> Option<Result<T, String>> {
         self.rest = &[];
         Some(Err("the archive is not complete".to_owned()))
@@ -45,7 +45,7 @@ impl Files<'_> {
 }
 
 /// Reads octal digits, with spaces and zero bytes around them.
-fn octal(field: &[u8]) -> Option<usize> {
+fn parse_octal_field(field: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(field).ok()?;
     usize::from_str_radix(text.trim_matches(|c| c == ' ' || c == '\0'), 8).ok()
 }

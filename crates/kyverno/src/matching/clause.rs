@@ -1,11 +1,12 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
-use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
+use kubewright_engine::{EvalError, Evaluation, TraceNode};
 use kubewright_golib::glob::Glob;
+use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use super::kind::{KindSelector, Subject};
-use crate::source::{Filter, SubjectKind};
+use super::kind::{KindSelector, MatchedResource};
+use crate::source::{ResourceFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Placed, child};
 use kubewright_dialect_kit::selector::Selector;
 use kubewright_dialect_kit::selector::{LabelSelector, has_pair};
@@ -13,14 +14,14 @@ use kubewright_dialect_kit::selector::{LabelSelector, has_pair};
 /// One thing that is asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
-    pub(super) test: Test,
+    pub(super) test: ClauseTest,
     /// In the author's words: `kinds Pod, Deployment`.
     pub(super) what: String,
     pub(super) path: Vec<Step>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Test {
+pub(super) enum ClauseTest {
     Operations(Operations),
     Kinds(Vec<KindSelector>),
     /// `name` and `names`.
@@ -43,7 +44,7 @@ pub(super) enum Who {
 
 /// What the clauses of one entry look at.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'v> {
+pub(super) struct ClauseInput<'v> {
     pub(super) object: &'v Value,
     pub(super) operation: Operation,
 }
@@ -51,78 +52,91 @@ pub(super) struct Asked<'v> {
 impl Clause {
     /// Returns what `filter` asks for, in the order in which it is looked at: what costs least comes first,
     /// what may have to be asked for comes last.
-    pub(super) fn compile(filter: &Filter) -> Vec<Self> {
+    pub(super) fn compile(filter: &ResourceFilter) -> Vec<Self> {
         let mut clauses = Vec::new();
-        let mut push = |test: Test, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
+        let mut push =
+            |test: ClauseTest, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
         let below = |key: &str| child(&filter.path, key);
         let resources = |key: &str| child(&below("resources"), key);
         if !filter.operations.is_empty() {
             let names: Vec<&str> = filter.operations.iter().map(|operation| operation.name()).collect();
-            let test = Test::Operations(filter.operations.iter().copied().collect());
+            let test = ClauseTest::Operations(filter.operations.iter().copied().collect());
             push(test, format!("operations {}", names.join(", ")), resources("operations"));
         }
         if !filter.kinds.is_empty() {
             let test =
-                Test::Kinds(filter.kinds.iter().map(|kind| KindSelector::parse(&kind.value)).collect());
-            push(test, format!("kinds {}", list(&filter.kinds)), resources("kinds"));
+                ClauseTest::Kinds(filter.kinds.iter().map(|kind| KindSelector::parse(&kind.value)).collect());
+            push(test, format!("kinds {}", list_of_texts(&filter.kinds)), resources("kinds"));
         }
         if let Some(name) = &filter.name {
-            let test = Test::Names(vec![Glob::parse(&name.value)]);
+            let test = ClauseTest::Names(vec![Glob::parse(&name.value)]);
             push(test, format!("name {}", name.value), resources("name"));
         }
         if !filter.names.is_empty() {
             push(
-                Test::Names(globs(&filter.names)),
-                format!("names {}", list(&filter.names)),
+                ClauseTest::Names(globs(&filter.names)),
+                format!("names {}", list_of_texts(&filter.names)),
                 resources("names"),
             );
         }
         if !filter.namespaces.is_empty() {
-            let test = Test::Namespaces(globs(&filter.namespaces));
-            push(test, format!("namespaces {}", list(&filter.namespaces)), resources("namespaces"));
+            let test = ClauseTest::Namespaces(globs(&filter.namespaces));
+            push(test, format!("namespaces {}", list_of_texts(&filter.namespaces)), resources("namespaces"));
         }
         if !filter.annotations.is_empty() {
             let pair = |(key, value): &(Text, Text)| (Glob::parse(key), Glob::parse(value));
-            let test = Test::Annotations(filter.annotations.iter().map(pair).collect());
-            push(test, format!("annotations {}", pairs(&filter.annotations)), resources("annotations"));
+            let test = ClauseTest::Annotations(filter.annotations.iter().map(pair).collect());
+            push(
+                test,
+                format!("annotations {}", label_pairs_text(&filter.annotations)),
+                resources("annotations"),
+            );
         }
         if let Some(selector) = &filter.selector {
-            let test = Test::Labels(LabelSelector::compile(selector));
-            push(test, format!("selector {}", shown(selector)), resources("selector"));
+            let test = ClauseTest::Labels(LabelSelector::compile(selector));
+            push(test, format!("selector {}", selector_text(selector)), resources("selector"));
         }
         if !filter.roles.is_empty() {
-            let test = Test::Roles(filter.roles.clone());
+            let test = ClauseTest::Roles(filter.roles.clone());
             push(test, format!("roles {}", filter.roles.join(", ")), below("roles"));
         }
         if !filter.cluster_roles.is_empty() {
-            let test = Test::ClusterRoles(filter.cluster_roles.clone());
+            let test = ClauseTest::ClusterRoles(filter.cluster_roles.clone());
             push(test, format!("clusterRoles {}", filter.cluster_roles.join(", ")), below("clusterRoles"));
         }
         if !filter.subjects.is_empty() {
             let names: Vec<&str> = filter.subjects.iter().map(|subject| subject.name.as_str()).collect();
-            let test = Test::Subjects(filter.subjects.iter().map(Who::compile).collect());
+            let test = ClauseTest::Subjects(filter.subjects.iter().map(Who::compile).collect());
             push(test, format!("subjects {}", names.join(", ")), below("subjects"));
         }
         if let Some(selector) = &filter.namespace_selector {
-            let test = Test::NamespaceLabels(LabelSelector::compile(selector));
-            push(test, format!("namespaceSelector {}", shown(selector)), resources("namespaceSelector"));
+            let test = ClauseTest::NamespaceLabels(LabelSelector::compile(selector));
+            push(
+                test,
+                format!("namespaceSelector {}", selector_text(selector)),
+                resources("namespaceSelector"),
+            );
         }
         clauses
     }
 
     /// Returns whether this is about who asks.
     pub(super) fn is_about_user(&self) -> bool {
-        matches!(self.test, Test::Roles(_) | Test::ClusterRoles(_) | Test::Subjects(_))
+        matches!(self.test, ClauseTest::Roles(_) | ClauseTest::ClusterRoles(_) | ClauseTest::Subjects(_))
     }
 
     /// Returns whether what is asked for is so.
-    pub(super) fn holds(&self, asked: Asked<'_>, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
+    pub(super) fn holds(
+        &self,
+        asked: ClauseInput<'_>,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<bool, EvalError> {
         let request = evaluation.request;
         let budget = &mut *evaluation.budget;
         let has_any = |wanted: &[Text], found: &[Text]| found.iter().any(|found| wanted.contains(found));
         match &self.test {
-            Test::Operations(operations) => Ok(operations.contains(asked.operation)),
-            Test::Kinds(kinds) => {
+            ClauseTest::Operations(operations) => Ok(operations.contains(asked.operation)),
+            ClauseTest::Kinds(kinds) => {
                 for kind in kinds {
                     if kind.matches(request, budget)? {
                         return Ok(true);
@@ -130,15 +144,15 @@ impl Clause {
                 }
                 Ok(false)
             }
-            Test::Names(names) => Ok(any_fits(names, name_of(asked.object), budget)?),
-            Test::Namespaces(names) => {
+            ClauseTest::Names(names) => Ok(any_fits(names, matched_name(asked.object), budget)?),
+            ClauseTest::Namespaces(names) => {
                 let name = match is_namespace(request) {
-                    true => name_of(asked.object),
-                    false => namespace_of(request),
+                    true => matched_name(asked.object),
+                    false => matched_namespace(request),
                 };
                 Ok(any_fits(names, name, budget)?)
             }
-            Test::Annotations(wanted) => {
+            ClauseTest::Annotations(wanted) => {
                 let found = asked.object.at(&["metadata", "annotations"]).and_then(Value::as_object);
                 for (key, value) in wanted {
                     if !has_pair(found, key, value, budget)? {
@@ -147,10 +161,10 @@ impl Clause {
                 }
                 Ok(true)
             }
-            Test::Labels(selector) => Ok(selector.matches(labels_of(asked.object), budget)?),
-            Test::Roles(roles) => Ok(has_any(roles, &request.roles)),
-            Test::ClusterRoles(roles) => Ok(has_any(roles, &request.cluster_roles)),
-            Test::Subjects(subjects) => {
+            ClauseTest::Labels(selector) => Ok(selector.matches(labels_of(asked.object), budget)?),
+            ClauseTest::Roles(roles) => Ok(has_any(roles, &request.roles)),
+            ClauseTest::ClusterRoles(roles) => Ok(has_any(roles, &request.cluster_roles)),
+            ClauseTest::Subjects(subjects) => {
                 for subject in subjects {
                     if subject.asks(&request.user, budget)? {
                         return Ok(true);
@@ -158,8 +172,8 @@ impl Clause {
                 }
                 Ok(false)
             }
-            Test::NamespaceLabels(_) if is_namespace(request) => Ok(false),
-            Test::NamespaceLabels(selector) => {
+            ClauseTest::NamespaceLabels(_) if is_namespace(request) => Ok(false),
+            ClauseTest::NamespaceLabels(selector) => {
                 Ok(selector.matches(namespace_labels(evaluation)?, evaluation.budget)?)
             }
         }
@@ -168,35 +182,35 @@ impl Clause {
     /// Returns why the rule is not about an object of which this is not so.
     pub(super) fn reason(&self) -> &'static str {
         match &self.test {
-            Test::Operations(_) => "it is about other operations",
-            Test::Kinds(_) => "it is about other kinds",
-            Test::Names(_) => "it is about other names",
-            Test::Namespaces(_) => "it is about other namespaces",
-            Test::Annotations(_) => "it is about other annotations",
-            Test::Labels(_) => "it is about other labels",
-            Test::Roles(_) => "it is about other roles",
-            Test::ClusterRoles(_) => "it is about other cluster roles",
-            Test::Subjects(_) => "it is about requests of others",
-            Test::NamespaceLabels(_) => "it is about namespaces with other labels",
+            ClauseTest::Operations(_) => "it is about other operations",
+            ClauseTest::Kinds(_) => "it is about other kinds",
+            ClauseTest::Names(_) => "it is about other names",
+            ClauseTest::Namespaces(_) => "it is about other namespaces",
+            ClauseTest::Annotations(_) => "it is about other annotations",
+            ClauseTest::Labels(_) => "it is about other labels",
+            ClauseTest::Roles(_) => "it is about other roles",
+            ClauseTest::ClusterRoles(_) => "it is about other cluster roles",
+            ClauseTest::Subjects(_) => "it is about requests of others",
+            ClauseTest::NamespaceLabels(_) => "it is about namespaces with other labels",
         }
     }
 
     /// Returns what was looked at, for a trace.
-    pub(super) fn found(&self, asked: Asked<'_>, evaluation: &Evaluation<'_>) -> String {
+    pub(super) fn found(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
         let request = evaluation.request;
         let show = |value: Option<&Value>| value.map(TraceNode::show).unwrap_or_default();
         match &self.test {
-            Test::Operations(_) => asked.operation.name().to_owned(),
-            Test::Kinds(_) => Subject::of(request).to_string(),
-            Test::Names(_) => name_of(asked.object).to_owned(),
-            Test::Namespaces(_) if is_namespace(request) => name_of(asked.object).to_owned(),
-            Test::Namespaces(_) => namespace_of(request).to_owned(),
-            Test::Annotations(_) => show(asked.object.at(&["metadata", "annotations"])),
-            Test::Labels(_) => show(asked.object.at(&["metadata", "labels"])),
-            Test::Roles(_) => request.roles.join(", "),
-            Test::ClusterRoles(_) => request.cluster_roles.join(", "),
-            Test::Subjects(_) => show(Some(&request.user)),
-            Test::NamespaceLabels(_) => {
+            ClauseTest::Operations(_) => asked.operation.name().to_owned(),
+            ClauseTest::Kinds(_) => MatchedResource::of(request).to_string(),
+            ClauseTest::Names(_) => matched_name(asked.object).to_owned(),
+            ClauseTest::Namespaces(_) if is_namespace(request) => matched_name(asked.object).to_owned(),
+            ClauseTest::Namespaces(_) => matched_namespace(request).to_owned(),
+            ClauseTest::Annotations(_) => show(asked.object.at(&["metadata", "annotations"])),
+            ClauseTest::Labels(_) => show(asked.object.at(&["metadata", "labels"])),
+            ClauseTest::Roles(_) => request.roles.join(", "),
+            ClauseTest::ClusterRoles(_) => request.cluster_roles.join(", "),
+            ClauseTest::Subjects(_) => show(Some(&request.user)),
+            ClauseTest::NamespaceLabels(_) => {
                 let namespace = evaluation.namespace().ok().flatten();
                 show(namespace.and_then(|namespace| namespace.at(&["metadata", "labels"])))
             }
@@ -205,7 +219,7 @@ impl Clause {
 }
 
 impl Who {
-    fn compile(subject: &crate::source::Subject) -> Self {
+    fn compile(subject: &crate::source::SubjectFilter) -> Self {
         match subject.kind {
             SubjectKind::User => Self::User(Glob::parse(&subject.name)),
             SubjectKind::Group => Self::Group(Glob::parse(&subject.name)),
@@ -235,7 +249,7 @@ impl Who {
 }
 
 /// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
-pub(super) fn namespace_of(request: &Request) -> &str {
+pub(super) fn matched_namespace(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
 
@@ -247,7 +261,7 @@ pub(super) fn namespace_labels<'e>(evaluation: &Evaluation<'e>) -> Result<Option
     Ok(evaluation.namespace()?.and_then(labels_of))
 }
 
-fn is_namespace(request: &Request) -> bool {
+fn is_namespace(request: &AdmissionRequest) -> bool {
     request.kind.kind == "Namespace"
 }
 
@@ -255,7 +269,7 @@ fn labels_of(object: &Value) -> Option<&Map> {
     object.at(&["metadata", "labels"])?.as_object()
 }
 
-fn name_of(object: &Value) -> &str {
+fn matched_name(object: &Value) -> &str {
     let metadata = object.get("metadata");
     let text = |key| metadata.and_then(|metadata| metadata.get(key)).and_then(Value::as_str);
     text("name").filter(|name| !name.is_empty()).or_else(|| text("generateName")).unwrap_or_default()
@@ -274,15 +288,15 @@ fn globs(texts: &[Placed<Text>]) -> Vec<Glob> {
     texts.iter().map(|text| Glob::parse(&text.value)).collect()
 }
 
-fn list(texts: &[Placed<Text>]) -> String {
+fn list_of_texts(texts: &[Placed<Text>]) -> String {
     texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn pairs(pairs: &[(Text, Text)]) -> String {
+fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn shown(selector: &Selector) -> String {
+fn selector_text(selector: &Selector) -> String {
     let expressions = selector.expressions.iter().map(|requirement| {
         let values = requirement.values.join(", ");
         match values.as_str() {

@@ -7,22 +7,22 @@ mod notation;
 
 use std::fmt;
 
-use kubewright_engine::{GroupVersionKind, Request};
 use kubewright_golib::glob::Glob;
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Exhausted, Text};
 
-pub use notation::{Notation, parts, read};
+pub use notation::{Notation, kind_parts, read_kind};
 
 /// A kind as a policy names it.
 #[derive(Debug, Clone)]
 pub(super) enum KindSelector {
     /// Only the name of a kind, without wildcards: the usual form.
     Named(Text),
-    Parts(Box<Parts>),
+    Parts(Box<KindParts>),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Parts {
+pub(super) struct KindParts {
     group: Glob,
     version: Glob,
     kind: Glob,
@@ -48,7 +48,8 @@ const OPTIONS: [(&str, &str, &str); 10] = [
 
 /// Returns how a policy names the connections that are sent as objects of `kind`, such as `Pod/exec` for
 /// `PodExecOptions`.
-pub fn connection(kind: &str) -> Option<String> {
+#[must_use]
+pub fn connect_subresource(kind: &str) -> Option<String> {
     let known = OPTIONS.iter().find(|(_, options, _)| *options == kind && kind.ends_with("Options"));
     known.map(|(part, _, whole)| format!("{whole}/{part}"))
 }
@@ -56,8 +57,8 @@ pub fn connection(kind: &str) -> Option<String> {
 impl KindSelector {
     /// Reads `text`.
     pub(super) fn parse(text: &str) -> Self {
-        let [group, version, kind, subresource] = parts(text);
-        let parts = Parts {
+        let [group, version, kind, subresource] = kind_parts(text);
+        let parts = KindParts {
             group: Glob::parse(group),
             version: Glob::parse(version),
             kind: Glob::parse(kind),
@@ -72,14 +73,14 @@ impl KindSelector {
     }
 
     /// Returns whether the selector means what `request` is about.
-    pub(super) fn matches(&self, request: &Request, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub(super) fn matches(&self, request: &AdmissionRequest, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
             Self::Named(kind) if request.subresource.is_empty() => Ok(request.kind.kind == *kind),
             Self::Named(kind) => {
-                let subject = Subject::of(request);
+                let subject = MatchedResource::of(request);
                 Ok(subject.kind == kind && subject.is_part_of_pod())
             }
-            Self::Parts(parts) => parts.match_subject(&Subject::of(request), budget),
+            Self::Parts(parts) => parts.match_subject(&MatchedResource::of(request), budget),
         }
     }
 
@@ -93,8 +94,8 @@ impl KindSelector {
     }
 }
 
-impl Parts {
-    fn match_subject(&self, subject: &Subject<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+impl KindParts {
+    fn match_subject(&self, subject: &MatchedResource<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         Ok(self.kind.matches(subject.kind, budget)?
             && self.version.matches(subject.version, budget)?
             && self.group.matches(subject.group, budget)?
@@ -104,16 +105,16 @@ impl Parts {
 
 /// What is asked about: a kind of object, or a part of one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Subject<'r> {
+pub(super) struct MatchedResource<'r> {
     pub(super) group: &'r str,
     pub(super) version: &'r str,
     pub(super) kind: &'r str,
     pub(super) subresource: &'r str,
 }
 
-impl<'r> Subject<'r> {
+impl<'r> MatchedResource<'r> {
     /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
-    pub(super) fn of(request: &'r Request) -> Self {
+    pub(super) fn of(request: &'r AdmissionRequest) -> Self {
         let is_of_own_type = request.whole.kind.is_empty();
         let GroupVersionKind { group, version, kind } =
             if is_of_own_type { &request.kind } else { &request.whole };
@@ -134,7 +135,7 @@ impl<'r> Subject<'r> {
     }
 }
 
-impl fmt::Display for Subject<'_> {
+impl fmt::Display for MatchedResource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in [self.group, self.version].into_iter().filter(|part| !part.is_empty()) {
             write!(f, "{part}/")?;

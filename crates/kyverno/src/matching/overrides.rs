@@ -3,8 +3,8 @@
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_golib::glob::Glob;
 
-use super::clause::{namespace_labels, namespace_of};
-use crate::source::{Action, ActionOverride};
+use super::clause::{matched_namespace, namespace_labels};
+use crate::source::{ActionOverride, FailureAction};
 use kubewright_dialect_kit::selector::LabelSelector;
 
 /// Overrides, ready to be asked for.
@@ -15,7 +15,7 @@ pub(crate) struct Overrides {
 
 #[derive(Debug, Clone)]
 struct Override {
-    action: Action,
+    action: FailureAction,
     namespaces: Vec<Glob>,
     selector: Option<LabelSelector>,
 }
@@ -35,7 +35,7 @@ impl Overrides {
     ///
     /// # Errors
     /// When the labels of the namespace matter and are not known yet, or the budget is used up.
-    pub(crate) fn action(&self, evaluation: &mut Evaluation<'_>) -> Result<Option<Action>, EvalError> {
+    pub(crate) fn action(&self, evaluation: &mut Evaluation<'_>) -> Result<Option<FailureAction>, EvalError> {
         for candidate in &self.list {
             if candidate.is_about(evaluation)? {
                 return Ok(Some(candidate.action));
@@ -47,7 +47,7 @@ impl Overrides {
 
 impl Override {
     fn is_about(&self, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let namespace = namespace_of(evaluation.request);
+        let namespace = matched_namespace(evaluation.request);
         let mut is_named = self.namespaces.is_empty();
         for name in &self.namespaces {
             is_named = is_named || name.matches(namespace, evaluation.budget)?;

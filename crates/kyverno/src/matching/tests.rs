@@ -1,33 +1,38 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World, WorldView};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Tracer, World, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Source, yaml};
 
 use super::*;
-use crate::source::{Action, Policy, Rule};
+use crate::source::{FailureAction, PolicySource, RuleSource};
 
 /// Reads a policy with one rule that has `fields`, written in flow style: `match: {...}, exclude: {...}`.
-fn policy(head: &str, fields: &str) -> Policy {
+fn policy(head: &str, fields: &str) -> PolicySource {
     let text = format!(
         "{{apiVersion: kyverno.io/v1, {head}, spec: {{rules: [{{name: r, {fields}, validate: {{message: m, deny: {{}}}}}}]}}}}"
     );
     let reading = yaml::read(&Source::new("p.yaml", text));
     let document = reading.documents.first().expect("a document");
-    let (policy, problems) = source::read(document);
+    let (policy, problems) = source::read_policy_document(document);
     policy.unwrap_or_else(|| panic!("{problems:?}"))
 }
 
-fn matcher(fields: &str) -> Matcher {
+fn matcher(fields: &str) -> MatchExclude {
     let policy = policy("kind: ClusterPolicy, metadata: {name: p}", fields);
-    let rule: &Rule = policy.rules.first().unwrap_or_else(|| panic!("{:?}", policy.broken));
-    Matcher::compile(&rule.matching, rule.exclude.as_ref(), policy.namespace.as_ref())
+    let rule: &RuleSource = policy.rules.first().unwrap_or_else(|| panic!("{:?}", policy.broken));
+    MatchExclude::compile(&rule.matching, rule.exclude.as_ref(), policy.namespace.as_ref())
 }
 
-fn request(object: &str) -> Request {
-    Request::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
+fn request(object: &str) -> AdmissionRequest {
+    AdmissionRequest::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
 }
 
 #[track_caller]
-fn ask(matcher: &Matcher, request: &Request, world: &dyn World) -> Result<Option<Text>, EvalError> {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+fn ask(
+    matcher: &MatchExclude,
+    request: &AdmissionRequest,
+    world: &dyn World,
+) -> Result<Option<Text>, EvalError> {
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut Notes::off());
@@ -266,7 +271,7 @@ fn a_policy_is_about_its_own_namespace() {
         "match: {any: [{resources: {kinds: ['*']}}]}",
     );
     let rule = policy.rules.first().expect("a rule");
-    let matcher = Matcher::compile(&rule.matching, None, policy.namespace.as_ref());
+    let matcher = MatchExclude::compile(&rule.matching, None, policy.namespace.as_ref());
     for (object, want) in [(DEPLOYMENT, true), (POD, false), (NAMESPACE, false)] {
         let found = ask(&matcher, &request(object), &world()).expect("an answer");
         assert_eq!(found.is_none(), want, "{object}");
@@ -279,7 +284,7 @@ fn an_exception_for_users_is_for_nobody_while_they_are_unknown() {
         "kind: ClusterPolicy, metadata: {name: p}",
         "match: {any: [{resources: {kinds: [Pod]}, clusterRoles: [admin]}]}",
     );
-    let matcher = Matcher::of_exception(&policy.rules.first().expect("a rule").matching);
+    let matcher = MatchExclude::of_exception(&policy.rules.first().expect("a rule").matching);
     let mut asked = request(POD);
     assert!(ask(&matcher, &asked, &world()).expect("an answer").is_some());
     asked.cluster_roles = vec!["admin".into()];
@@ -330,7 +335,7 @@ fn notes_say_what_each_entry_asked_for() {
         "match: {any: [{resources: {kinds: [Pod], names: [x], namespaces: [z]}}, {resources: {kinds: [Pod]}}, {resources: {kinds: [Node]}}]}",
     );
     let (request, world) = (request(POD), world());
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let mut notes = Notes::on();
@@ -373,18 +378,18 @@ fn the_first_override_for_the_namespace_counts() {
         {action: Audit, namespaces: [prod], namespaceSelector: {matchLabels: {team: b}}},
         {action: Enforce, namespaceSelector: {matchLabels: {env: prod}}}], rules: []}}";
     let reading = yaml::read(&Source::new("p.yaml", document));
-    let (policy, _) = source::read(reading.documents.first().expect("a document"));
+    let (policy, _) = source::read_policy_document(reading.documents.first().expect("a document"));
     let overrides = Overrides::compile(&policy.expect("a policy").settings.failure_action_overrides);
     let of = |namespace: &str| {
         let request =
             request(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}"));
         let world = world();
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let mut evaluation =
             Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
         overrides.action(&mut evaluation).expect("an answer")
     };
-    assert_eq!(of("x-1"), Some(Action::Enforce));
-    assert_eq!(of("prod"), Some(Action::Enforce));
+    assert_eq!(of("x-1"), Some(FailureAction::Enforce));
+    assert_eq!(of("prod"), Some(FailureAction::Enforce));
     assert_eq!(of("other"), None);
 }

@@ -12,36 +12,36 @@ use kubewright_value::quantity::Quantity;
 use kubewright_value::semver::Version;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
 
-use super::range::Range;
-use crate::mixed::{Mixed, Part, joined};
+use super::range::ValueRange;
+use crate::mixed::{Tainted, TaintedPart, join_parts};
 
 /// One side of a condition.
 #[derive(Debug, Clone)]
-pub struct Operand {
-    pub(super) shape: Shape,
+pub struct ComparedOperand {
+    pub(super) shape: OperandShape,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Shape {
+pub(super) enum OperandShape {
     Null,
     Bool(bool),
     Number(Number),
-    Text(Words),
-    List(List),
-    Map(Mixed),
+    Text(ParsedText),
+    List(OperandList),
+    Map(Tainted),
 }
 
 /// A text, and what it was read as if that was done already.
 #[derive(Debug, Clone)]
-pub(super) struct Words {
-    pub(super) item: Item,
+pub(super) struct ParsedText {
+    pub(super) item: OperandItem,
     author: Author,
     readings: Option<Box<Readings>>,
 }
 
 /// A text that is looked for or looked through, perhaps with wildcards.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(super) struct OperandItem {
     pub(super) text: Text,
     pub(super) glob: Option<Glob>,
     /// Whether it was a text before it was one of these.
@@ -49,15 +49,15 @@ pub(super) struct Item {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct List {
-    source: Mixed,
-    items: Option<Items>,
+pub(super) struct OperandList {
+    source: Tainted,
+    items: Option<OperandItems>,
 }
 
 /// The items of a list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Items {
-    pub(super) list: Vec<Item>,
+pub(super) struct OperandItems {
+    pub(super) list: Vec<OperandItem>,
     has_wildcards: bool,
     // The texts of a long list.
     index: Option<HashSet<Text>>,
@@ -69,14 +69,14 @@ pub(super) enum Array {
     NotJson,
     /// JSON, and no array of texts.
     Other,
-    Texts(Items),
+    Texts(OperandItems),
 }
 
 #[derive(Debug, Clone)]
 enum Author {
     Own,
     Foreign,
-    Both(Vec<Part>),
+    Both(Vec<TaintedPart>),
 }
 
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ struct Readings {
     quantity: Option<Quantity>,
     float: Option<f64>,
     version: Option<Version>,
-    range: Option<Range>,
+    range: Option<ValueRange>,
     array: Array,
 }
 
@@ -93,23 +93,24 @@ struct Readings {
 const INDEXED: usize = 9;
 
 /// What an item takes, and its place in the index of a long list.
-const INDEXED_ITEM_BYTES: usize = 2 * size_of::<Item>() + 2 * size_of::<Text>();
+const INDEXED_ITEM_BYTES: usize = 2 * size_of::<OperandItem>() + 2 * size_of::<Text>();
 
 /// How deep a value inside a list is printed.
 const PRINTED_DEPTH: usize = 32;
 
-impl Operand {
+impl ComparedOperand {
     /// Returns the operand that `value` is, reading everything in it that can be read.
-    pub fn compile(value: &Mixed) -> Self {
+    pub fn compile(value: &Tainted) -> Self {
         let mut operand = Self::of(value.clone());
         match &mut operand.shape {
-            Shape::Text(words) => {
+            OperandShape::Text(words) => {
                 words.readings = words.read(&mut Budget::default()).ok().map(Box::new);
             }
             // What the policy says is as large as its file: a value that is too large for the budget of a rule is
             // compared anew each time, and that is where it fails.
-            Shape::List(list) => {
-                list.items = Items::of(&list.source, &mut Budget::default()).ok().map(Items::indexed);
+            OperandShape::List(list) => {
+                list.items =
+                    OperandItems::of(&list.source, &mut Budget::default()).ok().map(OperandItems::indexed);
             }
             _ => {}
         }
@@ -117,23 +118,28 @@ impl Operand {
     }
 
     /// Returns the operand that `value` is, for use once.
-    pub fn of(value: Mixed) -> Self {
+    #[must_use]
+    pub fn of(value: Tainted) -> Self {
         let shape = match value {
-            Mixed::Own(Value::Null) | Mixed::Foreign(Value::Null) => Shape::Null,
-            Mixed::Own(Value::Bool(bool)) | Mixed::Foreign(Value::Bool(bool)) => Shape::Bool(bool),
-            Mixed::Own(Value::Number(number)) | Mixed::Foreign(Value::Number(number)) => {
-                Shape::Number(number)
+            Tainted::Own(Value::Null) | Tainted::Foreign(Value::Null) => OperandShape::Null,
+            Tainted::Own(Value::Bool(bool)) | Tainted::Foreign(Value::Bool(bool)) => OperandShape::Bool(bool),
+            Tainted::Own(Value::Number(number)) | Tainted::Foreign(Value::Number(number)) => {
+                OperandShape::Number(number)
             }
-            Mixed::Own(Value::String(text)) => Shape::Text(Words::new(Item::own(&text), Author::Own)),
-            Mixed::Foreign(Value::String(text)) => {
-                Shape::Text(Words::new(Item::foreign(text), Author::Foreign))
+            Tainted::Own(Value::String(text)) => {
+                OperandShape::Text(ParsedText::new(OperandItem::own(&text), Author::Own))
             }
-            Mixed::Text(parts) => Shape::Text(Words::new(Item::of_parts(&parts), Author::Both(parts))),
-            Mixed::Own(Value::Array(_)) | Mixed::Foreign(Value::Array(_)) | Mixed::List(_) => {
-                Shape::List(List { source: value, items: None })
+            Tainted::Foreign(Value::String(text)) => {
+                OperandShape::Text(ParsedText::new(OperandItem::foreign(text), Author::Foreign))
             }
-            Mixed::Own(Value::Object(_)) | Mixed::Foreign(Value::Object(_)) | Mixed::Map(_) => {
-                Shape::Map(value)
+            Tainted::Text(parts) => {
+                OperandShape::Text(ParsedText::new(OperandItem::of_parts(&parts), Author::Both(parts)))
+            }
+            Tainted::Own(Value::Array(_)) | Tainted::Foreign(Value::Array(_)) | Tainted::List(_) => {
+                OperandShape::List(OperandList { source: value, items: None })
+            }
+            Tainted::Own(Value::Object(_)) | Tainted::Foreign(Value::Object(_)) | Tainted::Map(_) => {
+                OperandShape::Map(value)
             }
         };
         Self { shape }
@@ -142,9 +148,9 @@ impl Operand {
     /// Returns how many steps it takes to read this.
     pub(super) fn size(&self) -> u64 {
         match &self.shape {
-            Shape::Text(words) if words.readings.is_none() => words.text().len() as u64 / 16,
-            Shape::List(list) if list.items.is_none() => match &list.source {
-                Mixed::List(items) => items.len() as u64,
+            OperandShape::Text(words) if words.readings.is_none() => words.text().len() as u64 / 16,
+            OperandShape::List(list) if list.items.is_none() => match &list.source {
+                Tainted::List(items) => items.len() as u64,
                 source => source.plain().as_array().map_or(0, |items| items.len() as u64),
             },
             _ => 0,
@@ -152,13 +158,14 @@ impl Operand {
     }
 
     /// Returns whether there is no value.
+    #[must_use]
     pub fn is_null(&self) -> bool {
-        matches!(self.shape, Shape::Null)
+        matches!(self.shape, OperandShape::Null)
     }
 }
 
-impl Words {
-    fn new(item: Item, author: Author) -> Self {
+impl ParsedText {
+    fn new(item: OperandItem, author: Author) -> Self {
         Self { item, author, readings: None }
     }
 
@@ -183,7 +190,7 @@ impl Words {
     pub(super) fn float(&self) -> Option<f64> {
         match &self.readings {
             Some(readings) => readings.float,
-            None => float(self.text()),
+            None => parse_go_float(self.text()),
         }
     }
 
@@ -195,7 +202,7 @@ impl Words {
     }
 
     /// Returns the range that the author wrote.
-    pub(super) fn range(&self) -> Option<Cow<'_, Range>> {
+    pub(super) fn range(&self) -> Option<Cow<'_, ValueRange>> {
         match &self.readings {
             Some(readings) => readings.range.as_ref().map(Cow::Borrowed),
             None => self.read_range().map(Cow::Owned),
@@ -229,8 +236,8 @@ impl Words {
         })
     }
 
-    fn read_range(&self) -> Option<Range> {
-        let range = Range::parse(self.text())?;
+    fn read_range(&self) -> Option<ValueRange> {
+        let range = ValueRange::parse(self.text())?;
         let is_own = match &self.author {
             Author::Own => true,
             Author::Foreign => false,
@@ -249,25 +256,25 @@ impl Words {
         }
         let Ok(value) = bounded::parse_json(self.text(), budget)? else { return Ok(Array::NotJson) };
         let values = match &value {
-            Value::Null => return Ok(Array::Texts(Items::default())),
+            Value::Null => return Ok(Array::Texts(OperandItems::default())),
             Value::Array(values) => values,
             _ => return Ok(Array::Other),
         };
         budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
         let text = |value: &Value| match (value, &self.author) {
-            (Value::String(text), Author::Own) => Some(Item::own(text)),
-            (Value::String(text), _) => Some(Item::foreign(text.clone())),
-            (Value::Null, _) => Some(Item::foreign(Text::default())),
+            (Value::String(text), Author::Own) => Some(OperandItem::own(text)),
+            (Value::String(text), _) => Some(OperandItem::foreign(text.clone())),
+            (Value::Null, _) => Some(OperandItem::foreign(Text::default())),
             _ => None,
         };
         Ok(match values.iter().map(text).collect() {
-            Some(list) => Array::Texts(Items::new(list).indexed()),
+            Some(list) => Array::Texts(OperandItems::new(list).indexed()),
             None => Array::Other,
         })
     }
 }
 
-impl Item {
+impl OperandItem {
     /// Returns a text of the author, in which wildcards count.
     fn own(text: &Text) -> Self {
         let glob = has_wildcard(text).then(|| Glob::parse(text));
@@ -279,18 +286,18 @@ impl Item {
         Self { text, glob: None, is_text: true }
     }
 
-    fn of_parts(parts: &[Part]) -> Self {
+    fn of_parts(parts: &[TaintedPart]) -> Self {
         let is_wild = parts.iter().any(|part| part.is_own && has_wildcard(&part.text));
         let glob =
             is_wild.then(|| Glob::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
-        Self { text: joined(parts), glob, is_text: true }
+        Self { text: join_parts(parts), glob, is_text: true }
     }
 
     fn of(value: &Value, is_own: bool, budget: &mut Budget) -> Result<Self, Exhausted> {
         Ok(match value {
             Value::String(text) if is_own => Self::own(text),
             Value::String(text) => Self::foreign(text.clone()),
-            other => Self { text: printed(other, budget)?, glob: None, is_text: false },
+            other => Self { text: operand_text(other, budget)?, glob: None, is_text: false },
         })
     }
 
@@ -300,12 +307,12 @@ impl Item {
     }
 
     /// Returns a scalar as the text that it is looked for by; nothing for lists, objects and null.
-    pub(super) fn of_scalar(operand: &Operand) -> Option<Cow<'_, Self>> {
+    pub(super) fn of_scalar(operand: &ComparedOperand) -> Option<Cow<'_, Self>> {
         match &operand.shape {
-            Shape::Text(words) => Some(Cow::Borrowed(&words.item)),
-            Shape::Bool(bool) => Some(Cow::Owned(Self::of_plain(bool))),
-            Shape::Number(number) => Some(Cow::Owned(Self::of_plain(number))),
-            Shape::Null | Shape::List(_) | Shape::Map(_) => None,
+            OperandShape::Text(words) => Some(Cow::Borrowed(&words.item)),
+            OperandShape::Bool(bool) => Some(Cow::Owned(Self::of_plain(bool))),
+            OperandShape::Number(number) => Some(Cow::Owned(Self::of_plain(number))),
+            OperandShape::Null | OperandShape::List(_) | OperandShape::Map(_) => None,
         }
     }
 
@@ -318,13 +325,13 @@ impl Item {
     }
 }
 
-impl List {
-    pub(super) fn items(&self, budget: &mut Budget) -> Result<Cow<'_, Items>, Exhausted> {
+impl OperandList {
+    pub(super) fn items(&self, budget: &mut Budget) -> Result<Cow<'_, OperandItems>, Exhausted> {
         if let Some(items) = &self.items {
             return Ok(Cow::Borrowed(items));
         }
         // They are dropped when they have been compared.
-        budget.transient(|budget| Items::of(&self.source, budget)).map(Cow::Owned)
+        budget.transient(|budget| OperandItems::of(&self.source, budget)).map(Cow::Owned)
     }
 
     pub(super) fn plain(&self) -> Cow<'_, Value> {
@@ -332,35 +339,35 @@ impl List {
     }
 }
 
-impl Items {
-    fn of(source: &Mixed, budget: &mut Budget) -> Result<Self, Exhausted> {
+impl OperandItems {
+    fn of(source: &Tainted, budget: &mut Budget) -> Result<Self, Exhausted> {
         let (values, is_own) = match source {
-            Mixed::Own(Value::Array(values)) => (values, true),
-            Mixed::Foreign(Value::Array(values)) => (values, false),
-            Mixed::List(values) => return Self::of_mixed(values, budget),
+            Tainted::Own(Value::Array(values)) => (values, true),
+            Tainted::Foreign(Value::Array(values)) => (values, false),
+            Tainted::List(values) => return Self::of_mixed(values, budget),
             _ => return Ok(Self::default()),
         };
         budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
-        let items = values.iter().map(|value| Item::of(value, is_own, budget));
+        let items = values.iter().map(|value| OperandItem::of(value, is_own, budget));
         Ok(Self::new(items.collect::<Result<_, _>>()?))
     }
 
-    fn of_mixed(values: &[Mixed], budget: &mut Budget) -> Result<Self, Exhausted> {
+    fn of_mixed(values: &[Tainted], budget: &mut Budget) -> Result<Self, Exhausted> {
         budget.produce(values.len().saturating_mul(INDEXED_ITEM_BYTES))?;
         let items = values.iter().map(|value| match value {
-            Mixed::Own(value) => Item::of(value, true, budget),
-            Mixed::Foreign(value) => Item::of(value, false, budget),
-            Mixed::Text(parts) => Ok(Item::of_parts(parts)),
-            Mixed::List(_) | Mixed::Map(_) => Item::of(&value.plain(), false, budget),
+            Tainted::Own(value) => OperandItem::of(value, true, budget),
+            Tainted::Foreign(value) => OperandItem::of(value, false, budget),
+            Tainted::Text(parts) => Ok(OperandItem::of_parts(parts)),
+            Tainted::List(_) | Tainted::Map(_) => OperandItem::of(&value.plain(), false, budget),
         });
         Ok(Self::new(items.collect::<Result<_, _>>()?))
     }
 
-    fn new(list: Vec<Item>) -> Self {
+    fn new(list: Vec<OperandItem>) -> Self {
         Self { has_wildcards: list.iter().any(|item| has_wildcard(&item.text)), list, index: None }
     }
 
-    pub(super) fn one(item: Item) -> Self {
+    pub(super) fn one(item: OperandItem) -> Self {
         Self::new(vec![item])
     }
 
@@ -389,7 +396,7 @@ impl Items {
     /// wrote, and under [`Wildcards::All`] also those of an object.
     pub(super) fn has_fitting(
         &self,
-        wanted: &Item,
+        wanted: &OperandItem,
         wildcards: Wildcards,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
@@ -420,7 +427,7 @@ pub(super) enum Wildcards {
     All,
 }
 
-impl Item {
+impl OperandItem {
     fn covers(&self, text: &str, wildcards: Wildcards, budget: &mut Budget) -> Result<bool, Exhausted> {
         match &self.glob {
             Some(glob) => glob.matches(text, budget),
@@ -431,7 +438,7 @@ impl Item {
 }
 
 /// Returns whether the author wrote byte `at` of the text that `parts` make.
-fn is_own_at(parts: &[Part], at: usize) -> bool {
+fn is_own_at(parts: &[TaintedPart], at: usize) -> bool {
     let mut end = 0;
     parts
         .iter()
@@ -443,20 +450,20 @@ fn is_own_at(parts: &[Part], at: usize) -> bool {
 }
 
 /// Returns the number that `text` is. Unlike in JSON, it may be infinite, if it says so.
-fn float(text: &str) -> Option<f64> {
+fn parse_go_float(text: &str) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
     let says_so = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
     (number.is_finite() || number.is_nan() || says_so).then_some(number)
 }
 
 /// Returns `value` as text, lists and objects as Go prints them.
-fn printed(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
+fn operand_text(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
     let mut out = BoundedText::new(budget);
-    print(value, 0, &mut out)?;
+    write_operand(value, 0, &mut out)?;
     Ok(out.into_string().into())
 }
 
-fn print(value: &Value, depth: usize, out: &mut BoundedText<'_>) -> Result<(), Exhausted> {
+fn write_operand(value: &Value, depth: usize, out: &mut BoundedText<'_>) -> Result<(), Exhausted> {
     out.budget().step(1)?;
     match value {
         Value::Null => out.push_str("<nil>"),
@@ -469,7 +476,7 @@ fn print(value: &Value, depth: usize, out: &mut BoundedText<'_>) -> Result<(), E
             out.push_str("[")?;
             for (i, item) in items.iter().enumerate() {
                 out.push_str(if i > 0 { " " } else { "" })?;
-                print(item, depth + 1, out)?;
+                write_operand(item, depth + 1, out)?;
             }
             out.push_str("]")
         }
@@ -479,7 +486,7 @@ fn print(value: &Value, depth: usize, out: &mut BoundedText<'_>) -> Result<(), E
                 out.push_str(if i > 0 { " " } else { "" })?;
                 out.push_str(key)?;
                 out.push_str(":")?;
-                print(item, depth + 1, out)?;
+                write_operand(item, depth + 1, out)?;
             }
             out.push_str("]")
         }

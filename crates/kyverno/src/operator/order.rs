@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use kubewright_value::Number;
 use kubewright_value::duration::Duration;
 
-use super::Order;
-use super::operand::{Operand, Shape, Words};
+use super::OrderOperator;
+use super::operand::{ComparedOperand, OperandShape, ParsedText};
 
-impl Order {
+impl OrderOperator {
     pub(super) fn admits(self, found: Ordering) -> bool {
         match self {
             Self::GreaterThan => found.is_gt(),
@@ -20,10 +20,10 @@ impl Order {
 }
 
 /// Compares durations, then quantities, then numbers, then versions: whatever both sides are first.
-pub(super) fn compare(key: &Operand, value: &Operand) -> Option<Ordering> {
+pub(super) fn compare_operands(key: &ComparedOperand, value: &ComparedOperand) -> Option<Ordering> {
     match &key.shape {
-        Shape::Number(number) => with_number(*number, value),
-        Shape::Text(words) => {
+        OperandShape::Number(number) => with_number(*number, value),
+        OperandShape::Text(words) => {
             of_durations(key, value).or_else(|| of_quantities(words, value)).or_else(|| match words.float() {
                 Some(float) => with_number(Number::Float(float), value),
                 None => of_versions(words, value),
@@ -34,23 +34,23 @@ pub(super) fn compare(key: &Operand, value: &Operand) -> Option<Ordering> {
 }
 
 /// Compares what the older operators take for durations: texts with units, and numbers of whole seconds.
-pub(super) fn compare_durations(key: &Operand, value: &Operand) -> Option<Ordering> {
-    let duration = |side: &Operand| match &side.shape {
-        Shape::Text(words) => words.duration(),
-        Shape::Number(number) => Some(seconds(*number)),
+pub(super) fn compare_durations(key: &ComparedOperand, value: &ComparedOperand) -> Option<Ordering> {
+    let duration = |side: &ComparedOperand| match &side.shape {
+        OperandShape::Text(words) => words.duration(),
+        OperandShape::Number(number) => Some(whole_seconds(*number)),
         _ => None,
     };
     Some(duration(key)?.cmp(&duration(value)?))
 }
 
 /// Compares durations of which at least one is written with a unit; the other may be a number of seconds.
-pub(super) fn of_durations(key: &Operand, value: &Operand) -> Option<Ordering> {
-    let written = |side: &Operand| match &side.shape {
-        Shape::Text(words) if words.text() != "0" => words.duration(),
+pub(super) fn of_durations(key: &ComparedOperand, value: &ComparedOperand) -> Option<Ordering> {
+    let written = |side: &ComparedOperand| match &side.shape {
+        OperandShape::Text(words) if words.text() != "0" => words.duration(),
         _ => None,
     };
-    let counted = |side: &Operand| match &side.shape {
-        Shape::Number(number) => Some(seconds(*number)),
+    let counted = |side: &ComparedOperand| match &side.shape {
+        OperandShape::Number(number) => Some(whole_seconds(*number)),
         _ => None,
     };
     match (written(key), written(value)) {
@@ -63,24 +63,24 @@ pub(super) fn of_durations(key: &Operand, value: &Operand) -> Option<Ordering> {
     }
 }
 
-fn with_number(key: Number, value: &Operand) -> Option<Ordering> {
+fn with_number(key: Number, value: &ComparedOperand) -> Option<Ordering> {
     match &value.shape {
-        Shape::Number(value) => compare_numbers(key, *value),
-        Shape::Text(words) => match words.duration().filter(|_| words.text() != "0") {
-            Some(duration) => Some(seconds(key).cmp(&duration)),
+        OperandShape::Number(value) => compare_numbers(key, *value),
+        OperandShape::Text(words) => match words.duration().filter(|_| words.text() != "0") {
+            Some(duration) => Some(whole_seconds(key).cmp(&duration)),
             None => compare_numbers(key, Number::Float(words.float()?)),
         },
         _ => None,
     }
 }
 
-fn of_quantities(key: &Words, value: &Operand) -> Option<Ordering> {
-    let Shape::Text(value) = &value.shape else { return None };
+fn of_quantities(key: &ParsedText, value: &ComparedOperand) -> Option<Ordering> {
+    let OperandShape::Text(value) = &value.shape else { return None };
     Some(key.quantity()?.cmp(&value.quantity()?))
 }
 
-fn of_versions(key: &Words, value: &Operand) -> Option<Ordering> {
-    let Shape::Text(value) = &value.shape else { return None };
+fn of_versions(key: &ParsedText, value: &ComparedOperand) -> Option<Ordering> {
+    let OperandShape::Text(value) = &value.shape else { return None };
     Some(key.version()?.cmp(&value.version()?))
 }
 
@@ -92,7 +92,7 @@ fn compare_numbers(key: Number, value: Number) -> Option<Ordering> {
 
 /// Returns the whole seconds that `number` is; what is behind the point is dropped.
 #[expect(clippy::cast_possible_truncation, reason = "saturates, as durations of that length do not matter")]
-fn seconds(number: Number) -> Duration {
+fn whole_seconds(number: Number) -> Duration {
     let whole = number.as_i64().unwrap_or_else(|| number.as_f64() as i64);
     Duration::from_nanoseconds(whole.saturating_mul(1_000_000_000))
 }

@@ -7,31 +7,31 @@ use kubewright_value::quantity::Quantity;
 
 /// A range; both ends belong to it.
 #[derive(Debug, Clone)]
-pub(super) struct Range {
+pub(super) struct ValueRange {
     written: String,
-    low: Bound,
-    high: Bound,
+    low: RangeBound,
+    high: RangeBound,
     /// Where the hyphen between the ends stands.
     pub(super) hyphen: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Bound {
+struct RangeBound {
     duration: Option<Duration>,
     quantity: Option<Quantity>,
 }
 
-impl Range {
+impl ValueRange {
     /// Reads `text`: two numbers with an optional sign and letters behind them, and a hyphen between them.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let hyphen = number_length(text)?;
+        let hyphen = range_number_length(text)?;
         let (low, rest) = text.split_at_checked(hyphen)?;
         let high = rest.strip_prefix('-')?;
-        let is_whole = number_length(high) == Some(high.len());
+        let is_whole = range_number_length(high) == Some(high.len());
         is_whole.then(|| Self {
             written: text.to_owned(),
-            low: Bound::parse(low),
-            high: Bound::parse(high),
+            low: RangeBound::parse(low),
+            high: RangeBound::parse(high),
             hyphen,
         })
     }
@@ -50,7 +50,7 @@ impl Range {
     }
 }
 
-impl Bound {
+impl RangeBound {
     fn parse(text: &str) -> Self {
         Self { duration: Duration::parse(text).ok(), quantity: Quantity::parse(text).ok() }
     }
@@ -67,7 +67,7 @@ impl Bound {
 }
 
 /// Returns how long the number at the start of `text` is, with its sign and the letters behind it.
-fn number_length(text: &str) -> Option<usize> {
+fn range_number_length(text: &str) -> Option<usize> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut length = usize::from(text.starts_with(['-', '+']));
     let whole = digits(text.get(length..)?);

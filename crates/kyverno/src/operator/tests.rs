@@ -1,13 +1,13 @@
 use kubewright_value::{Value, yaml};
 
 use super::*;
-use crate::mixed::{Mixed, Part};
+use crate::mixed::{Tainted, TaintedPart};
 
 /// Reads YAML in which a text behind `~` is not the author's.
-fn mixed(text: &str) -> Mixed {
-    let (text, wrap): (_, fn(Value) -> Mixed) = match text.strip_prefix('~') {
-        Some(text) => (text, Mixed::Foreign),
-        None => (text, Mixed::Own),
+fn mixed(text: &str) -> Tainted {
+    let (text, wrap): (_, fn(Value) -> Tainted) = match text.strip_prefix('~') {
+        Some(text) => (text, Tainted::Foreign),
+        None => (text, Tainted::Own),
     };
     wrap(yaml::parse(text).expect("YAML"))
 }
@@ -15,10 +15,11 @@ fn mixed(text: &str) -> Mixed {
 /// Evaluates `operator` on the two values, read once and read as they come, which must not differ.
 fn outcome(key: &str, operator: &str, value: &str) -> bool {
     let (key, value) = (mixed(key), mixed(value));
-    let operator = Operator::named(operator).expect("an operator");
+    let operator = ConditionOperator::named(operator).expect("an operator");
     let mut budget = Budget::default();
-    let compiled = operator.holds(&Operand::compile(&key), &Operand::compile(&value), &mut budget);
-    let once = operator.holds(&Operand::of(key), &Operand::of(value), &mut budget);
+    let compiled =
+        operator.holds(&ComparedOperand::compile(&key), &ComparedOperand::compile(&value), &mut budget);
+    let once = operator.holds(&ComparedOperand::of(key), &ComparedOperand::of(value), &mut budget);
     assert_eq!(compiled, once);
     compiled.expect("a budget")
 }
@@ -222,35 +223,39 @@ fn an_object_that_says_everything_is_found_but_never_missed() {
 
 #[test]
 fn only_the_authors_part_of_a_text_has_wildcards() {
-    let part = |text: &str, is_own| Part { text: text.into(), is_own };
-    let holds = |key: &str, operator: Operator, parts: &[Part]| {
-        let (key, value) = (mixed(key), Mixed::Text(parts.to_vec()));
-        operator.holds(&Operand::of(key), &Operand::of(value), &mut Budget::default()).expect("a budget")
+    let part = |text: &str, is_own| TaintedPart { text: text.into(), is_own };
+    let holds = |key: &str, operator: ConditionOperator, parts: &[TaintedPart]| {
+        let (key, value) = (mixed(key), Tainted::Text(parts.to_vec()));
+        operator
+            .holds(&ComparedOperand::of(key), &ComparedOperand::of(value), &mut Budget::default())
+            .expect("a budget")
     };
     let glob = [part("*", false), part("-*", true)];
-    assert!(holds("'*-x'", Operator::Equals, &glob));
-    assert!(!holds("y-x", Operator::Equals, &glob));
+    assert!(holds("'*-x'", ConditionOperator::Equals, &glob));
+    assert!(!holds("y-x", ConditionOperator::Equals, &glob));
     let range = [part("1-", true), part("10", false)];
-    assert!(holds("5", Operator::AnyIn, &range));
+    assert!(holds("5", ConditionOperator::AnyIn, &range));
     let injected = [part("1-10", false), part("", true)];
-    assert!(!holds("5", Operator::AnyIn, &injected));
+    assert!(!holds("5", ConditionOperator::AnyIn, &injected));
 }
 
 #[test]
 fn names_are_known_and_deprecated_ones_have_replacements() {
-    assert!(Operator::names().all(|name| Operator::named(&name.to_lowercase()).is_some()));
-    assert_eq!(Operator::named("Matches"), None);
-    assert_eq!(Operator::In.replacement(), Some(["AllIn", "AnyIn"].as_slice()));
+    assert!(ConditionOperator::names().all(|name| ConditionOperator::named(&name.to_lowercase()).is_some()));
+    assert_eq!(ConditionOperator::named("Matches"), None);
+    assert_eq!(ConditionOperator::In.replacement(), Some(["AllIn", "AnyIn"].as_slice()));
 }
 
 #[test]
 fn a_wildcard_of_an_object_is_never_to_its_advantage() {
-    let object = || Operand::of(Mixed::Foreign("*".into()));
-    let list = || Operand::of(Mixed::Own(vec!["a", "b"].into()));
+    let object = || ComparedOperand::of(Tainted::Foreign("*".into()));
+    let list = || ComparedOperand::of(Tainted::Own(vec!["a", "b"].into()));
     let mut budget = Budget::default();
-    for (operator, accuses, excuses) in
-        [(Operator::AnyIn, true, false), (Operator::AllNotIn, true, false), (Operator::AnyNotIn, true, false)]
-    {
+    for (operator, accuses, excuses) in [
+        (ConditionOperator::AnyIn, true, false),
+        (ConditionOperator::AllNotIn, true, false),
+        (ConditionOperator::AnyNotIn, true, false),
+    ] {
         assert_eq!(operator.holds(&object(), &list(), &mut budget), Ok(accuses), "{operator:?}");
         assert_eq!(operator.excuses(&object(), &list(), &mut budget), Ok(excuses), "{operator:?}");
     }

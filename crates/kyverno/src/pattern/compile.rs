@@ -5,89 +5,101 @@ use std::borrow::Cow;
 use kubewright_value::{Text, Value};
 
 use super::leaf::Leaf;
-use super::node::{Anchor, Entry, Exists, MapNode, Node, Role};
-use super::written::{Written, merged};
+use super::node::{Exists, MapNode, MetadataRole, PatternAnchor, PatternEntry, PatternNode};
+use super::written::{TaintedText, merge_parts};
 use crate::gotext;
-use crate::mixed::{Mixed, Part};
+use crate::mixed::{Tainted, TaintedPart};
 
 /// How deep a pattern may be.
 pub(super) const DEPTH: u32 = 256;
 
 /// Compiles patterns.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Compiler {
+pub(super) struct PatternCompiler {
     /// Whether every number is a double, as in `anyPattern`.
     pub(super) has_doubles: bool,
 }
 
 /// A node, and whether there is an anchor in it.
-struct Made {
-    node: Node,
+struct CompiledNode {
+    node: PatternNode,
     has_anchors: bool,
 }
 
-type Key<'m> = Cow<'m, [Part]>;
+type TaintedKey<'m> = Cow<'m, [TaintedPart]>;
 
-impl Compiler {
-    pub(super) fn compile(self, source: &Mixed) -> Node {
-        self.node(source, Role::Plain, DEPTH).node
+impl PatternCompiler {
+    pub(super) fn compile(self, source: &Tainted) -> PatternNode {
+        self.node(source, MetadataRole::Plain, DEPTH).node
     }
 
-    fn node(self, source: &Mixed, role: Role, depth: u32) -> Made {
+    fn node(self, source: &Tainted, role: MetadataRole, depth: u32) -> CompiledNode {
         let Some(depth) = depth.checked_sub(1) else {
-            return Made { node: Node::TooDeep, has_anchors: false };
+            return CompiledNode { node: PatternNode::TooDeep, has_anchors: false };
         };
-        if let Some(entries) = entries(source) {
+        if let Some(entries) = tainted_entries(source) {
             return self.map(&entries, role, depth);
         }
-        if let Some(items) = items(source) {
+        if let Some(items) = tainted_items(source) {
             return self.list(&items, depth);
         }
-        Made { node: self.leaf(source).map_or(Node::TooDeep, Node::Leaf), has_anchors: false }
+        CompiledNode {
+            node: self.leaf(source).map_or(PatternNode::TooDeep, PatternNode::Leaf),
+            has_anchors: false,
+        }
     }
 
-    fn leaf(self, source: &Mixed) -> Option<Leaf> {
+    fn leaf(self, source: &Tainted) -> Option<Leaf> {
         match source {
-            Mixed::Own(Value::String(text)) => Some(Leaf::text(&Written::own(text))),
-            Mixed::Foreign(Value::String(text)) => Some(Leaf::text(&Written::foreign(text))),
-            Mixed::Text(parts) => Some(Leaf::text(&Written::of_parts(&merged(parts)))),
-            Mixed::Own(Value::Null) | Mixed::Foreign(Value::Null) => Some(Leaf::Null),
-            Mixed::Own(Value::Bool(boolean)) | Mixed::Foreign(Value::Bool(boolean)) => {
+            Tainted::Own(Value::String(text)) => Some(Leaf::text(&TaintedText::own(text))),
+            Tainted::Foreign(Value::String(text)) => Some(Leaf::text(&TaintedText::foreign(text))),
+            Tainted::Text(parts) => Some(Leaf::text(&TaintedText::of_parts(&merge_parts(parts)))),
+            Tainted::Own(Value::Null) | Tainted::Foreign(Value::Null) => Some(Leaf::Null),
+            Tainted::Own(Value::Bool(boolean)) | Tainted::Foreign(Value::Bool(boolean)) => {
                 Some(Leaf::Bool(*boolean))
             }
-            Mixed::Own(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
+            Tainted::Own(Value::Number(number)) => Some(Leaf::number(*number, self.has_doubles)),
             // Numbers that were looked up or computed are doubles.
-            Mixed::Foreign(Value::Number(number)) => Some(Leaf::number(*number, true)),
+            Tainted::Foreign(Value::Number(number)) => Some(Leaf::number(*number, true)),
             _ => None,
         }
     }
 
-    fn list(self, items: &[Cow<'_, Mixed>], depth: u32) -> Made {
+    fn list(self, items: &[Cow<'_, Tainted>], depth: u32) -> CompiledNode {
         let Some(first) = items.first() else {
-            return Made { node: Node::EmptyList, has_anchors: false };
+            return CompiledNode { node: PatternNode::EmptyList, has_anchors: false };
         };
         if let Some(leaf) = self.leaf(first) {
-            return Made { node: Node::EachScalar(leaf), has_anchors: has_anchors(items, depth) };
+            return CompiledNode {
+                node: PatternNode::EachScalar(leaf),
+                has_anchors: has_anchors(items, depth),
+            };
         }
-        if self::items(first).is_some() {
-            let made: Vec<Made> = items.iter().map(|item| self.node(item, Role::Plain, depth)).collect();
+        if self::tainted_items(first).is_some() {
+            let made: Vec<CompiledNode> =
+                items.iter().map(|item| self.node(item, MetadataRole::Plain, depth)).collect();
             let has_anchors = made.iter().any(|made| made.has_anchors);
-            return Made {
-                node: Node::InOrder(made.into_iter().map(|made| made.node).collect()),
+            return CompiledNode {
+                node: PatternNode::InOrder(made.into_iter().map(|made| made.node).collect()),
                 has_anchors,
             };
         }
-        let made = self.node(first, Role::Plain, depth);
+        let made = self.node(first, MetadataRole::Plain, depth);
         let has_anchors = made.has_anchors || has_anchors(items.get(1..).unwrap_or_default(), depth);
-        Made { node: Node::Each(Box::new(made.node)), has_anchors }
+        CompiledNode { node: PatternNode::Each(Box::new(made.node)), has_anchors }
     }
 
-    fn map(self, entries: &[(Key<'_>, Cow<'_, Mixed>)], role: Role, depth: u32) -> Made {
-        let mut compiled: Vec<(Entry, bool)> = Vec::with_capacity(entries.len());
+    fn map(
+        self,
+        entries: &[(TaintedKey<'_>, Cow<'_, Tainted>)],
+        role: MetadataRole,
+        depth: u32,
+    ) -> CompiledNode {
+        let mut compiled: Vec<(PatternEntry, bool)> = Vec::with_capacity(entries.len());
         // Of labels and annotations only texts are looked at.
         for (key, value) in entries {
-            if role != Role::Tags || matches!(self.leaf(value), Some(Leaf::Some | Leaf::Text(_))) {
-                compiled.push(self.entry(&Written::of_parts(key), value, role, depth));
+            if role != MetadataRole::Tags || matches!(self.leaf(value), Some(Leaf::Some | Leaf::Text(_))) {
+                compiled.push(self.entry(&TaintedText::of_parts(key), value, role, depth));
             }
         }
         // Keys with variables in them may come out the same; the last one counts.
@@ -101,7 +113,7 @@ impl Compiler {
         let mut front = Vec::new();
         for (entry, is_nested) in compiled {
             match entry.anchor {
-                Some(Anchor::Global) => front.push(entry),
+                Some(PatternAnchor::Global) => front.push(entry),
                 Some(_) => node.anchors.push(entry),
                 None if is_nested => front.push(entry),
                 None => node.rest.push(entry),
@@ -110,23 +122,29 @@ impl Compiler {
         front.reverse();
         front.append(&mut node.rest);
         node.rest = front;
-        Made { node: Node::Map(node), has_anchors }
+        CompiledNode { node: PatternNode::Map(node), has_anchors }
     }
 
-    fn entry(self, raw: &Written<'_>, value: &Mixed, role: Role, depth: u32) -> (Entry, bool) {
-        let (anchor, key) = match Anchor::parse(raw) {
+    fn entry(
+        self,
+        raw: &TaintedText<'_>,
+        value: &Tainted,
+        role: MetadataRole,
+        depth: u32,
+    ) -> (PatternEntry, bool) {
+        let (anchor, key) = match PatternAnchor::parse(raw) {
             Some((anchor, key)) => (Some(anchor), key),
             None => (None, raw.clone()),
         };
         let name = Text::new(key.text());
         let made = match anchor {
-            Some(Anchor::Existence) => self.existence(value, depth),
-            Some(Anchor::Negation) => Made { node: Node::Ignored, has_anchors: false },
+            Some(PatternAnchor::Existence) => self.existence(value, depth),
+            Some(PatternAnchor::Negation) => CompiledNode { node: PatternNode::Ignored, has_anchors: false },
             _ => self.node(value, role.below(&name), depth),
         };
-        let entry = Entry {
+        let entry = PatternEntry {
             raw: Text::new(raw.text()),
-            wild: (role == Role::Tags && key.has_wildcard()).then(|| key.glob()),
+            wild: (role == MetadataRole::Tags && key.has_wildcard()).then(|| key.glob()),
             key: name,
             anchor,
             wants_any: anchor.is_none() && is_star(value),
@@ -136,44 +154,48 @@ impl Compiler {
         (entry, made.has_anchors)
     }
 
-    fn existence(self, value: &Mixed, depth: u32) -> Made {
-        let Some(items) = items(value) else {
-            let type_name = gotext::type_name(&value.plain());
-            return Made { node: Node::Exists(Exists::NotList(type_name)), has_anchors: false };
+    fn existence(self, value: &Tainted, depth: u32) -> CompiledNode {
+        let Some(items) = tainted_items(value) else {
+            let type_name = gotext::go_type_name(&value.plain());
+            return CompiledNode {
+                node: PatternNode::Exists(Exists::NotList(type_name)),
+                has_anchors: false,
+            };
         };
-        let maps: Vec<Node> = items
+        let maps: Vec<PatternNode> = items
             .iter()
-            .take_while(|item| entries(item).is_some())
-            .map(|item| self.node(item, Role::Plain, depth).node)
+            .take_while(|item| tainted_entries(item).is_some())
+            .map(|item| self.node(item, MetadataRole::Plain, depth).node)
             .collect();
         let exists =
             if maps.len() < items.len() { Exists::AllOfThenInvalid(maps) } else { Exists::AllOf(maps) };
-        Made { node: Node::Exists(exists), has_anchors: true }
+        CompiledNode { node: PatternNode::Exists(exists), has_anchors: true }
     }
 }
 
 /// Returns whether the author wrote `"*"`.
-fn is_star(value: &Mixed) -> bool {
+fn is_star(value: &Tainted) -> bool {
     match value {
-        Mixed::Own(Value::String(text)) => text == "*",
-        Mixed::Text(parts) => Written::of_parts(&merged(parts)).is_own("*"),
+        Tainted::Own(Value::String(text)) => text == "*",
+        Tainted::Text(parts) => TaintedText::of_parts(&merge_parts(parts)).is_own("*"),
         _ => false,
     }
 }
 
 /// Returns the entries of an object; nothing for anything else.
-fn entries(source: &Mixed) -> Option<Vec<(Key<'_>, Cow<'_, Mixed>)>> {
-    let whole = |text: &Text, is_own| Cow::Owned(vec![Part { text: text.clone(), is_own }]);
+fn tainted_entries(source: &Tainted) -> Option<Vec<(TaintedKey<'_>, Cow<'_, Tainted>)>> {
+    let whole = |text: &Text, is_own| Cow::Owned(vec![TaintedPart { text: text.clone(), is_own }]);
     let made = match source {
-        Mixed::Own(Value::Object(map)) => {
-            map.iter().map(|(key, value)| (whole(key, true), Cow::Owned(Mixed::Own(value.clone())))).collect()
-        }
-        Mixed::Foreign(Value::Object(map)) => map
+        Tainted::Own(Value::Object(map)) => map
             .iter()
-            .map(|(key, value)| (whole(key, false), Cow::Owned(Mixed::Foreign(value.clone()))))
+            .map(|(key, value)| (whole(key, true), Cow::Owned(Tainted::Own(value.clone()))))
             .collect(),
-        Mixed::Map(entries) => {
-            entries.iter().map(|(key, value)| (merged(key), Cow::Borrowed(value))).collect()
+        Tainted::Foreign(Value::Object(map)) => map
+            .iter()
+            .map(|(key, value)| (whole(key, false), Cow::Owned(Tainted::Foreign(value.clone()))))
+            .collect(),
+        Tainted::Map(entries) => {
+            entries.iter().map(|(key, value)| (merge_parts(key), Cow::Borrowed(value))).collect()
         }
         _ => return None,
     };
@@ -181,28 +203,28 @@ fn entries(source: &Mixed) -> Option<Vec<(Key<'_>, Cow<'_, Mixed>)>> {
 }
 
 /// Returns the elements of a list; nothing for anything else.
-fn items(source: &Mixed) -> Option<Vec<Cow<'_, Mixed>>> {
+fn tainted_items(source: &Tainted) -> Option<Vec<Cow<'_, Tainted>>> {
     let made = match source {
-        Mixed::Own(Value::Array(items)) => {
-            items.iter().map(|item| Cow::Owned(Mixed::Own(item.clone()))).collect()
+        Tainted::Own(Value::Array(items)) => {
+            items.iter().map(|item| Cow::Owned(Tainted::Own(item.clone()))).collect()
         }
-        Mixed::Foreign(Value::Array(items)) => {
-            items.iter().map(|item| Cow::Owned(Mixed::Foreign(item.clone()))).collect()
+        Tainted::Foreign(Value::Array(items)) => {
+            items.iter().map(|item| Cow::Owned(Tainted::Foreign(item.clone()))).collect()
         }
-        Mixed::List(items) => items.iter().map(Cow::Borrowed).collect(),
+        Tainted::List(items) => items.iter().map(Cow::Borrowed).collect(),
         _ => return None,
     };
     Some(made)
 }
 
 /// Returns whether there are anchors in elements that are not compiled, because nobody looks at them.
-fn has_anchors(elements: &[Cow<'_, Mixed>], depth: u32) -> bool {
+fn has_anchors(elements: &[Cow<'_, Tainted>], depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
-    elements.iter().any(|element| match entries(element) {
+    elements.iter().any(|element| match tainted_entries(element) {
         Some(entries) => entries.iter().any(|(key, value)| {
-            Anchor::parse(&Written::of_parts(key)).is_some()
+            PatternAnchor::parse(&TaintedText::of_parts(key)).is_some()
                 || has_anchors(std::slice::from_ref(value), depth)
         }),
-        None => items(element).is_some_and(|items| has_anchors(&items, depth)),
+        None => tainted_items(element).is_some_and(|items| has_anchors(&items, depth)),
     })
 }

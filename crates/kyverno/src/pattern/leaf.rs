@@ -9,7 +9,7 @@ pub mod text;
 use kubewright_golib::float;
 use kubewright_value::{Budget, Exhausted, Number, Value};
 
-use super::written::Written;
+use super::written::TaintedText;
 use text::Alternatives;
 
 /// A scalar of a pattern.
@@ -30,11 +30,12 @@ pub enum Leaf {
 }
 
 impl Leaf {
-    pub(super) fn text(written: &Written<'_>) -> Self {
+    pub(super) fn text(written: &TaintedText<'_>) -> Self {
         if written.is_own("?*") { Self::Some } else { Self::Text(Alternatives::parse(written)) }
     }
 
     /// Returns the scalar that `number` is in a pattern.
+    #[must_use]
     pub fn number(number: Number, is_double: bool) -> Self {
         match number {
             Number::Int(integer) if !is_double => Self::Int(integer),
@@ -76,6 +77,7 @@ impl Leaf {
     }
 
     /// Returns the scalar as Go prints it.
+    #[must_use]
     pub fn go_text(&self) -> String {
         match self {
             Self::Null => "<nil>".to_owned(),

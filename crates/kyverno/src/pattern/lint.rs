@@ -4,13 +4,13 @@ use kubewright_golib::glob;
 use kubewright_value::{Step, Value};
 
 use super::compile::DEPTH;
-use super::node::{Anchor, Role};
-use super::written::Written;
+use super::node::{MetadataRole, PatternAnchor};
+use super::written::TaintedText;
 
 /// Something in a pattern that its author should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lint {
-    pub(crate) kind: LintKind,
+pub(crate) struct PatternLint {
+    pub(crate) kind: PatternLintKind,
     /// The place in the pattern.
     pub(crate) at: Vec<Step>,
     pub(crate) message: String,
@@ -18,7 +18,7 @@ pub(crate) struct Lint {
 
 /// What sort of thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LintKind {
+pub(crate) enum PatternLintKind {
     /// Elements of a list after the first.
     IgnoredElements,
     /// `[]`, which nothing fits.
@@ -34,19 +34,19 @@ pub(crate) enum LintKind {
 }
 
 /// Looks through `pattern`.
-pub(crate) fn lint(pattern: &Value) -> Vec<Lint> {
-    let mut linter = Linter { at: Vec::new(), found: Vec::new() };
-    linter.value(pattern, Role::Plain, true);
+pub(crate) fn lint_pattern(pattern: &Value) -> Vec<PatternLint> {
+    let mut linter = PatternLinter { at: Vec::new(), found: Vec::new() };
+    linter.value(pattern, MetadataRole::Plain, true);
     linter.found
 }
 
-struct Linter {
+struct PatternLinter {
     at: Vec<Step>,
-    found: Vec<Lint>,
+    found: Vec<PatternLint>,
 }
 
-impl Linter {
-    fn value(&mut self, value: &Value, role: Role, is_used: bool) {
+impl PatternLinter {
+    fn value(&mut self, value: &Value, role: MetadataRole, is_used: bool) {
         if self.at.len() > DEPTH as usize {
             return;
         }
@@ -67,46 +67,49 @@ impl Linter {
     fn list(&mut self, items: &[Value], is_used: bool) {
         let is_positional = matches!(items.first(), Some(Value::Array(_)));
         if items.is_empty() && is_used {
-            self.say(LintKind::EmptyList, "an empty list fits no list, not even an empty one".to_owned());
+            self.say(
+                PatternLintKind::EmptyList,
+                "an empty list fits no list, not even an empty one".to_owned(),
+            );
         }
         for (index, item) in items.iter().enumerate() {
             self.at.push(Step::Index(index));
             let is_used = is_used && (index == 0 || is_positional);
             if index == 1 && !is_positional {
                 let message = "only the first element of a list counts, for every element of the object's list; put alternatives into one text with `|`, or into `anyPattern`";
-                self.say(LintKind::IgnoredElements, message.to_owned());
+                self.say(PatternLintKind::IgnoredElements, message.to_owned());
             }
-            self.value(item, Role::Plain, is_used);
+            self.value(item, MetadataRole::Plain, is_used);
             self.at.pop();
         }
     }
 
-    fn entry(&mut self, raw: &str, value: &Value, role: Role, is_used: bool) {
-        let written = Written::own(raw);
-        let anchor = Anchor::parse(&written);
+    fn entry(&mut self, raw: &str, value: &Value, role: MetadataRole, is_used: bool) {
+        let written = TaintedText::own(raw);
+        let anchor = PatternAnchor::parse(&written);
         let key = anchor.as_ref().map_or_else(|| written.text(), |(_, key)| key.text());
-        if role != Role::Tags && glob::has_wildcard(&key) && !key.contains("{{") {
+        if role != MetadataRole::Tags && glob::has_wildcard(&key) && !key.contains("{{") {
             let message = format!(
                 "the wildcard in the key `{key}` stands for itself: it counts only under `metadata.labels` and `metadata.annotations`"
             );
-            self.say(LintKind::LiteralKey, message);
+            self.say(PatternLintKind::LiteralKey, message);
         }
-        if role == Role::Tags && value.as_str().is_none() {
+        if role == MetadataRole::Tags && value.as_str().is_none() {
             let message = format!(
                 "`{}` is left out, because labels and annotations are compared only with texts: put quotes around the value",
                 raw.trim()
             );
-            self.say(LintKind::IgnoredTag, message);
+            self.say(PatternLintKind::IgnoredTag, message);
         }
         self.anchor(raw, anchor.as_ref().map(|(anchor, _)| *anchor), value, is_used);
         let below = role.below(&key);
         match (anchor, value) {
-            (Some((Anchor::Negation, _)), _) => {}
+            (Some((PatternAnchor::Negation, _)), _) => {}
             // Every element counts here.
-            (Some((Anchor::Existence, _)), Value::Array(items)) => {
+            (Some((PatternAnchor::Existence, _)), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     self.at.push(Step::Index(index));
-                    self.value(item, Role::Plain, is_used);
+                    self.value(item, MetadataRole::Plain, is_used);
                     self.at.pop();
                 }
             }
@@ -114,7 +117,7 @@ impl Linter {
         }
     }
 
-    fn anchor(&mut self, raw: &str, anchor: Option<Anchor>, value: &Value, is_used: bool) {
+    fn anchor(&mut self, raw: &str, anchor: Option<PatternAnchor>, value: &Value, is_used: bool) {
         let trimmed = raw.trim();
         let message = match anchor {
             None if trimmed.starts_with("+(") && trimmed.ends_with(')') => {
@@ -123,10 +126,10 @@ impl Linter {
             Some(_) if !is_used => {
                 format!("`{trimmed}` is never looked at, because only the first element of a list counts")
             }
-            Some(Anchor::Existence) if value.as_array().is_none() => {
-                format!("`{trimmed}` needs a list of objects, this is {}", article(value))
+            Some(PatternAnchor::Existence) if value.as_array().is_none() => {
+                format!("`{trimmed}` needs a list of objects, this is {}", article_for_value(value))
             }
-            Some(Anchor::Existence)
+            Some(PatternAnchor::Existence)
                 if value
                     .as_array()
                     .is_some_and(|items| items.iter().any(|item| item.as_object().is_none())) =>
@@ -135,7 +138,7 @@ impl Linter {
             }
             _ => return,
         };
-        self.say(LintKind::UnusableAnchor, message);
+        self.say(PatternLintKind::UnusableAnchor, message);
     }
 
     /// Returns whether the text at this place is compared with the name of an image.
@@ -145,8 +148,8 @@ impl Linter {
             Step::Index(_) => None,
         });
         last.is_some_and(|raw| {
-            let written = Written::own(raw);
-            Anchor::parse(&written).map_or_else(|| written.text(), |(_, key)| key.text()) == "image"
+            let written = TaintedText::own(raw);
+            PatternAnchor::parse(&written).map_or_else(|| written.text(), |(_, key)| key.text()) == "image"
         })
     }
 
@@ -174,16 +177,16 @@ impl Linter {
                 }
                 _ => continue,
             };
-            self.say(LintKind::OpenImage, message);
+            self.say(PatternLintKind::OpenImage, message);
         }
     }
 
-    fn say(&mut self, kind: LintKind, message: String) {
-        self.found.push(Lint { kind, at: self.at.clone(), message });
+    fn say(&mut self, kind: PatternLintKind, message: String) {
+        self.found.push(PatternLint { kind, at: self.at.clone(), message });
     }
 }
 
-fn article(value: &Value) -> String {
+fn article_for_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Object(_) => "an object".to_owned(),

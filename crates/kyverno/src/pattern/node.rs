@@ -6,21 +6,21 @@ use kubewright_golib::glob::Glob;
 use kubewright_value::Text;
 
 use super::leaf::Leaf;
-use super::written::Written;
+use super::written::TaintedText;
 
 /// A part of a pattern.
 #[derive(Debug, Clone)]
-pub enum Node {
+pub enum PatternNode {
     /// A scalar.
     Leaf(Leaf),
     /// An object.
     Map(MapNode),
     /// A list of which the first element is an object: every element of the object's list must fit it.
-    Each(Box<Node>),
+    Each(Box<PatternNode>),
     /// A list of which the first element is a scalar, likewise.
     EachScalar(Leaf),
     /// A list of which the first element is a list: element by element.
-    InOrder(Vec<Node>),
+    InOrder(Vec<PatternNode>),
     /// `[]`, which nothing fits.
     EmptyList,
     /// What stands under `^( )`.
@@ -28,7 +28,7 @@ pub enum Node {
     /// What stands under `X( )`, which nobody looks at.
     Ignored,
     /// A pattern that others use too.
-    Shared(Arc<Node>),
+    Shared(Arc<PatternNode>),
     /// Nested deeper than anything may be.
     TooDeep,
 }
@@ -37,22 +37,22 @@ pub enum Node {
 #[derive(Debug, Clone, Default)]
 pub struct MapNode {
     /// `( )`, `=( )`, `X( )` and `^( )`: these decide first, and on whether the rest is looked at.
-    pub anchors: Vec<Entry>,
+    pub anchors: Vec<PatternEntry>,
     /// Everything else; first what has anchors in it.
-    pub rest: Vec<Entry>,
+    pub rest: Vec<PatternEntry>,
     /// Whether keys of labels or annotations have wildcards, so that the order depends on the object.
     pub has_wild_keys: bool,
 }
 
 /// A key of a pattern and what stands under it.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct PatternEntry {
     /// As the author wrote it.
     pub raw: Text,
     /// Without the anchor.
     pub key: Text,
     /// The anchor around the key.
-    pub anchor: Option<Anchor>,
+    pub anchor: Option<PatternAnchor>,
     /// The key as wildcards, in labels and annotations.
     pub wild: Option<Glob>,
     /// `"*"` without an anchor: anything but null.
@@ -60,23 +60,23 @@ pub struct Entry {
     /// Not written by the author but put above the pattern.
     pub is_added: bool,
     /// What stands under the key.
-    pub value: Node,
+    pub value: PatternNode,
 }
 
 /// What is asked of a list by `^( )`.
 #[derive(Debug, Clone)]
 pub enum Exists {
     /// For each of these one element at least must fit.
-    AllOf(Vec<Node>),
+    AllOf(Vec<PatternNode>),
     /// The same, but after these comes something that is no object.
-    AllOfThenInvalid(Vec<Node>),
+    AllOfThenInvalid(Vec<PatternNode>),
     /// Not a list but something of this type.
     NotList(&'static str),
 }
 
 /// How a key in brackets counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
+pub enum PatternAnchor {
     /// `(key)`: without it, the object around it is none of the rule's business.
     Condition,
     /// `=(key)`: if the key is there.
@@ -91,7 +91,7 @@ pub enum Anchor {
 
 /// What an object is to Kubernetes, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum MetadataRole {
     /// Nothing special.
     Plain,
     /// The `metadata` of an object.
@@ -100,8 +100,9 @@ pub enum Role {
     Tags,
 }
 
-impl Role {
+impl MetadataRole {
     /// Returns the role of the object under `key`.
+    #[must_use]
     pub fn below(self, key: &str) -> Self {
         match (self, key) {
             (Self::Metadata, "labels" | "annotations") => Self::Tags,
@@ -111,15 +112,15 @@ impl Role {
     }
 }
 
-impl Anchor {
+impl PatternAnchor {
     /// Reads a key; returns the anchor and the key in its brackets. `+( )` is for other rules and no anchor here.
-    pub(super) fn parse<'t>(key: &Written<'t>) -> Option<(Self, Written<'t>)> {
-        const FORMS: [(&str, Anchor); 5] = [
-            ("(", Anchor::Condition),
-            ("=(", Anchor::Equality),
-            ("X(", Anchor::Negation),
-            ("^(", Anchor::Existence),
-            ("<(", Anchor::Global),
+    pub(super) fn parse<'t>(key: &TaintedText<'t>) -> Option<(Self, TaintedText<'t>)> {
+        const FORMS: [(&str, PatternAnchor); 5] = [
+            ("(", PatternAnchor::Condition),
+            ("=(", PatternAnchor::Equality),
+            ("X(", PatternAnchor::Negation),
+            ("^(", PatternAnchor::Existence),
+            ("<(", PatternAnchor::Global),
         ];
         let trimmed = key.clone().trim(char::is_whitespace);
         let (anchor, rest) =

@@ -2,12 +2,12 @@
 
 use kubewright_value::{Step, Text};
 
-use super::node::Entry;
+use super::node::PatternEntry;
 
 /// A place, and the way to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'p> {
-    above: Option<&'p Place<'p>>,
+pub(super) struct ComparedPath<'p> {
+    above: Option<&'p ComparedPath<'p>>,
     in_object: Hop<'p>,
     in_pattern: Hop<'p>,
 }
@@ -19,12 +19,12 @@ enum Hop<'p> {
     Index(usize),
 }
 
-impl<'p> Place<'p> {
-    pub(super) const ROOT: Place<'static> =
-        Place { above: None, in_object: Hop::None, in_pattern: Hop::None };
+impl<'p> ComparedPath<'p> {
+    pub(super) const ROOT: ComparedPath<'static> =
+        ComparedPath { above: None, in_object: Hop::None, in_pattern: Hop::None };
 
     /// Goes to what stands under `entry`, which is `key` in the object.
-    pub(super) fn under(&'p self, entry: &'p Entry, key: &'p Text) -> Self {
+    pub(super) fn under(&'p self, entry: &'p PatternEntry, key: &'p Text) -> Self {
         let in_pattern = if entry.is_added { Hop::None } else { Hop::Key(&entry.raw) };
         Self { above: Some(self), in_object: Hop::Key(key), in_pattern }
     }
@@ -63,7 +63,7 @@ impl<'p> Place<'p> {
         self.way().iter().filter_map(|place| place.in_pattern.step()).collect()
     }
 
-    fn way(&self) -> Vec<Place<'p>> {
+    fn way(&self) -> Vec<ComparedPath<'p>> {
         let mut way = vec![*self];
         while let Some(above) = way.last().and_then(|place| place.above) {
             way.push(*above);

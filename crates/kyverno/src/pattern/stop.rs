@@ -4,13 +4,13 @@
 
 use kubewright_value::{Exhausted, Step};
 
-use super::place::Place;
+use super::place::ComparedPath;
 
 /// Why a match ended early.
 #[derive(Debug)]
 pub(super) enum Halt {
     Exhausted(Exhausted),
-    Stop(Stop),
+    Stop(ComparisonStop),
 }
 
 impl From<Exhausted> for Halt {
@@ -21,10 +21,10 @@ impl From<Exhausted> for Halt {
 
 /// A part of the object that is not as the pattern says, or none of its business.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(super) struct ComparisonStop {
     pub(super) kind: StopKind,
     /// What to say about it; nothing while only the answer is looked for.
-    pub(super) told: Option<Box<Told>>,
+    pub(super) told: Option<Box<MismatchReport>>,
 }
 
 /// What sort of stop.
@@ -48,7 +48,7 @@ impl StopKind {
 
 /// What there is to say about a stop.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct MismatchReport {
     pub(super) message: String,
     /// Whether there is only the message.
     pub(super) is_brief: bool,
@@ -60,9 +60,9 @@ pub(super) struct Told {
     pub(super) found: String,
 }
 
-impl Told {
+impl MismatchReport {
     /// Returns where it is; what happened is still to be said.
-    pub(super) fn at(place: &Place<'_>) -> Self {
+    pub(super) fn at(place: &ComparedPath<'_>) -> Self {
         Self {
             text_path: Some(place.text()),
             path: place.in_object(),
@@ -83,11 +83,11 @@ pub(super) struct Skips {
     pub(super) has_any: bool,
     /// Whether one is the object's own.
     pub(super) has_own: bool,
-    told: Option<Box<Told>>,
+    told: Option<Box<MismatchReport>>,
 }
 
 impl Skips {
-    pub(super) fn add(&mut self, stop: Stop) {
+    pub(super) fn add(&mut self, stop: ComparisonStop) {
         self.has_any = true;
         self.has_own |= stop.kind == StopKind::Skip;
         match (&mut self.told, stop.told) {
@@ -100,7 +100,7 @@ impl Skips {
         }
     }
 
-    pub(super) fn into_stop(self) -> Stop {
-        Stop { kind: StopKind::SkipBelow, told: self.told }
+    pub(super) fn into_stop(self) -> ComparisonStop {
+        ComparisonStop { kind: StopKind::SkipBelow, told: self.told }
     }
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use kubewright_value::{Budget, Limits, Value, yaml};
 
-use super::super::mixed::Mixed;
+use super::super::mixed::Tainted;
 use super::super::source::Workload;
-use super::{Pattern, Verdict};
+use super::{PatternVerdict, ValidatePattern};
 use kubewright_dialect_kit::notes::Notes;
 
 fn value(text: &str) -> Value {
@@ -19,22 +19,22 @@ fn value(text: &str) -> Value {
 }
 
 /// Returns `pass`, `fail PATH`, `skip MESSAGE` or `error MESSAGE`; the same with and without notes.
-fn told(pattern: &Pattern, object: &Value) -> String {
+fn told(pattern: &ValidatePattern, object: &Value) -> String {
     let verdict = pattern.check(object, &mut Budget::default(), &mut Notes::off()).expect("a budget");
     let noted = pattern.check(object, &mut Budget::default(), &mut Notes::on()).expect("a budget");
     assert_eq!(verdict, noted);
     match verdict {
-        Verdict::Pass => "pass".to_owned(),
-        Verdict::Skip { message, .. } => format!("skip {message}"),
-        Verdict::Error { message, .. } => format!("error {message}"),
-        Verdict::Fail(mismatch) => format!("fail {}", mismatch.text_path),
+        PatternVerdict::Pass => "pass".to_owned(),
+        PatternVerdict::Skip { message, .. } => format!("skip {message}"),
+        PatternVerdict::Error { message, .. } => format!("error {message}"),
+        PatternVerdict::Fail(mismatch) => format!("fail {}", mismatch.text_path),
     }
 }
 
 /// Compares `object` with `pattern`, both YAML.
 #[track_caller]
 fn check(pattern: &str, object: &str, want: &str) {
-    let compiled = Pattern::compile(&Mixed::Own(value(pattern)));
+    let compiled = ValidatePattern::compile(&Tainted::Own(value(pattern)));
     assert_eq!(told(&compiled, &value(object)), want, "{pattern} against {object}");
 }
 
@@ -86,7 +86,7 @@ fn lists_of_lists_are_compared_in_order() {
 
 #[test]
 fn a_pattern_for_pods_is_used_for_what_makes_them() {
-    let pattern = Arc::new(Pattern::compile(&Mixed::Own(value(
+    let pattern = Arc::new(ValidatePattern::compile(&Tainted::Own(value(
         "{metadata: {labels: {a*: x}}, spec: {(b): '*', c: x}}",
     ))));
     let template = Arc::clone(&pattern).under(Workload::Template);
@@ -99,7 +99,7 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
         "{spec: {jobTemplate: {spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: x}}}}}}";
     assert_eq!(told(&cron, &value(object)), "pass");
     assert_eq!(cron.branches(), pattern.branches());
-    let Ok(Verdict::Fail(mismatch)) = template.check(
+    let Ok(PatternVerdict::Fail(mismatch)) = template.check(
         &value("{spec: {template: {metadata: {labels: {a1: w}}, spec: {b: 1, c: x}}}}"),
         &mut Budget::default(),
         &mut Notes::off(),
@@ -112,7 +112,7 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
 
 #[test]
 fn a_pattern_that_takes_too_long_is_stopped() {
-    let pattern = Pattern::compile(&Mixed::Own(value("{a: [{b: 'x*y*z'}]}")));
+    let pattern = ValidatePattern::compile(&Tainted::Own(value("{a: [{b: 'x*y*z'}]}")));
     let object = value(&format!("{{a: [{}]}}", vec!["{b: xyz}"; 500].join(",")));
     let mut budget = Budget::new(Limits { steps: 100, ..Limits::default() });
     assert!(pattern.check(&object, &mut budget, &mut Notes::off()).is_err());
@@ -121,6 +121,6 @@ fn a_pattern_that_takes_too_long_is_stopped() {
 #[test]
 fn a_pattern_that_is_too_deep_is_an_error_and_not_a_crash() {
     let deep = (0..2000).fold(Value::Null, |inner, _| Value::array(vec![inner]));
-    let pattern = Pattern::compile(&Mixed::Own(deep.clone()));
+    let pattern = ValidatePattern::compile(&Tainted::Own(deep.clone()));
     assert!(pattern.check(&deep, &mut Budget::default(), &mut Notes::off()).is_err());
 }

@@ -10,18 +10,18 @@ use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::compile;
 use super::leaf::Leaf;
-use super::node::{MapNode, Node};
-use super::place::Place;
-use super::stop::{Halt, Skips, Stop, StopKind, Told};
+use super::node::{MapNode, PatternNode};
+use super::place::ComparedPath;
+use super::stop::{ComparisonStop, Halt, MismatchReport, Skips, StopKind};
 use crate::gotext;
-use entry::{Asked, Expanded};
+use entry::{ComparedEntry, Expanded};
 use kubewright_dialect_kit::notes::{Note, Notes};
 
 /// What a missing key is taken for.
 static MISSING: Value = Value::Null;
 
 /// One comparison.
-pub(super) struct Walk<'w> {
+pub(super) struct PatternComparison<'w> {
     pub(super) budget: &'w mut Budget,
     pub(super) notes: &'w mut Notes,
     /// The pattern as it is written.
@@ -34,33 +34,41 @@ pub(super) struct Walk<'w> {
     pub(super) sought: Vec<(Text, bool)>,
 }
 
-type Walked = Result<(), Halt>;
+type ComparisonResult = Result<(), Halt>;
 
-impl Walk<'_> {
+impl PatternComparison<'_> {
     /// Compares `object` with `node`.
-    pub(super) fn node(&mut self, node: &Node, object: &Value, place: &Place<'_>) -> Walked {
+    pub(super) fn node(
+        &mut self,
+        node: &PatternNode,
+        object: &Value,
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         self.budget.step(1)?;
         match node {
-            Node::Leaf(leaf) => self.leaf(leaf, object, place),
-            Node::Shared(node) => self.node(node, object, place),
-            Node::Map(_) | Node::Each(_) | Node::EachScalar(_) | Node::InOrder(_) => {
+            PatternNode::Leaf(leaf) => self.leaf(leaf, object, place),
+            PatternNode::Shared(node) => self.node(node, object, place),
+            PatternNode::Map(_)
+            | PatternNode::Each(_)
+            | PatternNode::EachScalar(_)
+            | PatternNode::InOrder(_) => {
                 self.budget.enter()?;
                 let walked = self.nested(node, object, place);
                 self.budget.leave();
                 walked
             }
-            Node::EmptyList if object.as_array().is_some() => {
+            PatternNode::EmptyList if object.as_array().is_some() => {
                 Err(self.mismatch(object, place, || "pattern Array empty".to_owned())?)
             }
-            Node::EmptyList => Err(self.no_list(object, place)?),
+            PatternNode::EmptyList => Err(self.no_list(object, place)?),
             // These are asked by the entry that they stand under.
-            Node::Exists(_) | Node::Ignored => Ok(()),
-            Node::TooDeep => Err(Exhausted::Depth(compile::DEPTH).into()),
+            PatternNode::Exists(_) | PatternNode::Ignored => Ok(()),
+            PatternNode::TooDeep => Err(Exhausted::Depth(compile::DEPTH).into()),
         }
     }
 
-    fn nested(&mut self, node: &Node, object: &Value, place: &Place<'_>) -> Walked {
-        if let Node::Map(node) = node {
+    fn nested(&mut self, node: &PatternNode, object: &Value, place: &ComparedPath<'_>) -> ComparisonResult {
+        if let PatternNode::Map(node) = node {
             return match object {
                 Value::Object(map) => self.map(node, map, place),
                 _ => Err(self.no_map(object, place)?),
@@ -68,15 +76,15 @@ impl Walk<'_> {
         }
         let Value::Array(items) = object else { return Err(self.no_list(object, place)?) };
         match node {
-            Node::Each(node) => {
+            PatternNode::Each(node) => {
                 let pairs = items.iter().enumerate().map(|(index, item)| (index, 0, &**node, item));
                 self.elements(pairs, place)
             }
-            Node::EachScalar(leaf) => self.leaf(leaf, object, &place.first()),
-            Node::InOrder(nodes) if items.len() < nodes.len() => {
+            PatternNode::EachScalar(leaf) => self.leaf(leaf, object, &place.first()),
+            PatternNode::InOrder(nodes) if items.len() < nodes.len() => {
                 Err(self.too_short(nodes.len(), items.len(), place)?)
             }
-            Node::InOrder(nodes) => {
+            PatternNode::InOrder(nodes) => {
                 let pairs = nodes.iter().zip(&**items).enumerate();
                 self.elements(pairs.map(|(index, (node, item))| (index, index, node, item)), place)
             }
@@ -85,7 +93,7 @@ impl Walk<'_> {
     }
 
     /// Every scalar, and every element of a list, must fit.
-    fn leaf(&mut self, leaf: &Leaf, object: &Value, place: &Place<'_>) -> Walked {
+    fn leaf(&mut self, leaf: &Leaf, object: &Value, place: &ComparedPath<'_>) -> ComparisonResult {
         let fits = match object {
             Value::Array(items) => {
                 let mut fits = true;
@@ -106,9 +114,9 @@ impl Walk<'_> {
     /// An element that fails fails the list; if all that is left of it was skipped, the list is.
     fn elements<'n>(
         &mut self,
-        pairs: impl Iterator<Item = (usize, usize, &'n Node, &'n Value)>,
-        place: &Place<'_>,
-    ) -> Walked {
+        pairs: impl Iterator<Item = (usize, usize, &'n PatternNode, &'n Value)>,
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         let mut skips = Skips::default();
         let mut has_applied = false;
         for (index, wanted, node, item) in pairs {
@@ -123,11 +131,11 @@ impl Walk<'_> {
         if skips.has_any && !has_applied { Err(Halt::Stop(skips.into_stop())) } else { Ok(()) }
     }
 
-    fn map(&mut self, node: &MapNode, map: &Map, place: &Place<'_>) -> Walked {
+    fn map(&mut self, node: &MapNode, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         if node.has_wild_keys {
             return self.tags(node, map, place);
         }
-        let asked = |entry| Asked { entry, keys: None };
+        let asked = |entry| ComparedEntry { entry, keys: None };
         if self.tells {
             self.seek(node.anchors.iter().map(asked), map);
         }
@@ -136,7 +144,7 @@ impl Walk<'_> {
     }
 
     /// Labels or annotations of which keys have wildcards: the object's keys decide in which order.
-    fn tags(&mut self, node: &MapNode, map: &Map, place: &Place<'_>) -> Walked {
+    fn tags(&mut self, node: &MapNode, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         let anchors = self.expanded(&node.anchors, map)?;
         let rest = self.expanded(&node.rest, map)?;
         if self.tells {
@@ -150,10 +158,10 @@ impl Walk<'_> {
     /// something below was skipped and no other anchor had something to say.
     fn anchors<'n>(
         &mut self,
-        entries: impl Iterator<Item = Asked<'n>>,
+        entries: impl Iterator<Item = ComparedEntry<'n>>,
         map: &Map,
-        place: &Place<'_>,
-    ) -> Walked {
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         let mut skips = Skips::default();
         let mut has_applied = false;
         for asked in entries {
@@ -168,27 +176,27 @@ impl Walk<'_> {
         if is_skipped { Err(Halt::Stop(skips.into_stop())) } else { Ok(()) }
     }
 
-    fn unfit(&mut self, leaf: &Leaf, object: &Value, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn unfit(&mut self, leaf: &Leaf, object: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         if !self.tells {
             return Ok(silent(StopKind::Mismatch));
         }
-        let found = gotext::value(object, self.budget)?;
+        let found = gotext::format_go_value(object, self.budget)?;
         self.mismatch(object, place, || {
             format!("resource value '{found}' does not match '{}' at path {}", leaf.go_text(), place.text())
         })
     }
 
-    fn no_map(&mut self, object: &Value, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn no_map(&mut self, object: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.mismatch(object, place, || {
             format!(
                 "pattern and resource have different structures. Path: {}. Expected map[string]interface {{}}, found {}",
                 place.text(),
-                gotext::type_name(object)
+                gotext::go_type_name(object)
             )
         })
     }
 
-    fn no_list(&mut self, object: &Value, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn no_list(&mut self, object: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.mismatch(object, place, || {
             format!(
                 "validation rule failed at path {}, resource does not satisfy the expected overlay pattern",
@@ -197,7 +205,7 @@ impl Walk<'_> {
         })
     }
 
-    fn too_short(&mut self, wanted: usize, found: usize, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn too_short(&mut self, wanted: usize, found: usize, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.stop(StopKind::Mismatch, place, |told| {
             told.message = format!(
                 "validate Array failed, array length mismatch, resource Array len is {found} and pattern Array len is {wanted}"
@@ -212,7 +220,7 @@ impl Walk<'_> {
     fn mismatch(
         &mut self,
         object: &Value,
-        place: &Place<'_>,
+        place: &ComparedPath<'_>,
         message: impl FnOnce() -> String,
     ) -> Result<Halt, Halt> {
         let source = self.source;
@@ -220,7 +228,7 @@ impl Walk<'_> {
             told.message = message();
             if !told.is_brief {
                 told.wanted = source.follow(&told.at).map(TraceNode::show).unwrap_or_default();
-                told.found = show(object);
+                told.found = shown_value(object);
             }
         })
     }
@@ -229,14 +237,14 @@ impl Walk<'_> {
     fn stop(
         &mut self,
         kind: StopKind,
-        place: &Place<'_>,
-        tell: impl FnOnce(&mut Told),
+        place: &ComparedPath<'_>,
+        tell: impl FnOnce(&mut MismatchReport),
     ) -> Result<Halt, Halt> {
         if !self.tells {
             return Ok(silent(kind));
         }
         let is_brief = self.conditions > 0 && !self.notes.is_on();
-        let mut told = if is_brief { Told::brief() } else { Told::at(place) };
+        let mut told = if is_brief { MismatchReport::brief() } else { MismatchReport::at(place) };
         tell(&mut told);
         self.budget.produce(told.message.len())?;
         // Other stops are told by their anchors.
@@ -250,16 +258,16 @@ impl Walk<'_> {
                 children: Vec::new(),
             });
         }
-        Ok(Halt::Stop(Stop { kind, told: Some(Box::new(told)) }))
+        Ok(Halt::Stop(ComparisonStop { kind, told: Some(Box::new(told)) }))
     }
 }
 
 /// Returns a stop that says nothing.
 fn silent(kind: StopKind) -> Halt {
-    Halt::Stop(Stop { kind, told: None })
+    Halt::Stop(ComparisonStop { kind, told: None })
 }
 
 /// Returns a value for people.
-fn show(object: &Value) -> String {
+fn shown_value(object: &Value) -> String {
     if std::ptr::eq(object, &raw const MISSING) { "nothing".to_owned() } else { TraceNode::show(object) }
 }

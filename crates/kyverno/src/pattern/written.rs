@@ -6,32 +6,32 @@ use std::borrow::Cow;
 
 use kubewright_golib::glob::Glob;
 
-use crate::mixed::Part;
+use crate::mixed::TaintedPart;
 
 /// Returns the parts without empty ones, neighbours by the same author as one, so that `>` and `=5` are `>=5`.
-pub(super) fn merged(parts: &[Part]) -> Cow<'_, [Part]> {
+pub(super) fn merge_parts(parts: &[TaintedPart]) -> Cow<'_, [TaintedPart]> {
     let is_merged = parts.iter().all(|part| !part.text.is_empty())
         && parts.windows(2).all(|pair| matches!(pair, [a, b] if a.is_own != b.is_own));
     if is_merged {
         return Cow::Borrowed(parts);
     }
-    let filled: Vec<&Part> = parts.iter().filter(|part| !part.text.is_empty()).collect();
+    let filled: Vec<&TaintedPart> = parts.iter().filter(|part| !part.text.is_empty()).collect();
     let merged = filled.chunk_by(|a, b| a.is_own == b.is_own).filter_map(|same| {
         let first = same.first()?;
         let text = match same {
             [only] => only.text.clone(),
             several => several.iter().map(|part| part.text.as_str()).collect::<String>().into(),
         };
-        Some(Part { text, is_own: first.is_own })
+        Some(TaintedPart { text, is_own: first.is_own })
     });
     Cow::Owned(merged.collect())
 }
 
 /// A text in parts, each with whether the author wrote it.
 #[derive(Debug, Clone)]
-pub(super) struct Written<'t>(Vec<(&'t str, bool)>);
+pub(super) struct TaintedText<'t>(Vec<(&'t str, bool)>);
 
-impl<'t> Written<'t> {
+impl<'t> TaintedText<'t> {
     pub(super) fn own(text: &'t str) -> Self {
         Self(vec![(text, true)])
     }
@@ -40,7 +40,7 @@ impl<'t> Written<'t> {
         Self(vec![(text, false)])
     }
 
-    pub(super) fn of_parts(parts: &'t [Part]) -> Self {
+    pub(super) fn of_parts(parts: &'t [TaintedPart]) -> Self {
         Self(parts.iter().map(|part| (part.text.as_str(), part.is_own)).collect())
     }
 

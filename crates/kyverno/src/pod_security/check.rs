@@ -1,10 +1,10 @@
 //! The checks there are: what each is called, which level has it and since when.
 
-use super::{Level, Version};
+use super::{PodSecurityLevel, StandardsVersion};
 
 /// One check of the standards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum PodSecurityCheck {
     AllowPrivilegeEscalation,
     AppArmorProfile,
     CapabilitiesBaseline,
@@ -25,7 +25,7 @@ pub(super) enum Check {
     WindowsHostProcess,
 }
 
-impl Check {
+impl PodSecurityCheck {
     /// All checks, in the order in which they are reported.
     pub(super) const ALL: [Self; 18] = [
         Self::AllowPrivilegeEscalation,
@@ -49,11 +49,11 @@ impl Check {
     ];
 
     /// Returns whether `level` has it at `version`.
-    pub(super) fn is_in(self, level: Level, version: Version) -> bool {
+    pub(super) fn is_in(self, level: PodSecurityLevel, version: StandardsVersion) -> bool {
         let has_level = match level {
-            Level::Privileged => false,
-            Level::Baseline => !self.is_restricted(),
-            Level::Restricted => true,
+            PodSecurityLevel::Privileged => false,
+            PodSecurityLevel::Baseline => !self.is_restricted(),
+            PodSecurityLevel::Restricted => true,
         };
         has_level && self.since() <= version
     }
@@ -70,8 +70,8 @@ impl Check {
         )
     }
 
-    fn since(self) -> Version {
-        Version::of(match self {
+    fn since(self) -> StandardsVersion {
+        StandardsVersion::of(match self {
             Self::AllowPrivilegeEscalation => 8,
             Self::SeccompRestricted => 19,
             Self::CapabilitiesRestricted => 22,
@@ -176,8 +176,10 @@ impl Control {
     }
 
     /// Returns whether no check of `level` is excluded by it.
-    pub(crate) fn is_above(self, level: Level) -> bool {
-        !Check::ALL.iter().any(|check| check.control() == Some(self) && check.is_in(level, Version::LATEST))
+    pub(crate) fn is_above(self, level: PodSecurityLevel) -> bool {
+        !PodSecurityCheck::ALL
+            .iter()
+            .any(|check| check.control() == Some(self) && check.is_in(level, StandardsVersion::LATEST))
     }
 
     /// Returns the fields that its checks can report, with `*` for indexes.

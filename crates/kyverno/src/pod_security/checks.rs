@@ -1,16 +1,16 @@
 //! What each check forbids.
 
-use super::check::Check;
-use super::finding::{Bad, Finding, Place, Violation};
+use super::check::PodSecurityCheck;
+use super::finding::{ForbiddenValue, PodSecurityField, PodSecurityFinding, PodSecurityViolation};
 use super::pod::{Container, Pod, SeLinux, Security};
-use super::{Level, Version};
+use super::{PodSecurityLevel, StandardsVersion};
 
 /// Since when a Windows Pod need not say what only Linux knows.
-const WINDOWS: Version = Version::of(25);
+const WINDOWS: StandardsVersion = StandardsVersion::of(25);
 /// Since when a Pod with its own users may be root among them.
-const OWN_USERS: Version = Version::of(35);
+const OWN_USERS: StandardsVersion = StandardsVersion::of(35);
 /// Since when seccomp profiles are fields; before, they are annotations.
-const SECCOMP_FIELDS: Version = Version::of(19);
+const SECCOMP_FIELDS: StandardsVersion = StandardsVersion::of(19);
 
 const DEFAULT_CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
@@ -28,40 +28,45 @@ const DEFAULT_CAPABILITIES: [&str; 13] = [
     "SYS_CHROOT",
 ];
 
-const SE_LINUX_TYPES: [(Version, &str); 5] = [
-    (Version::of(0), ""),
-    (Version::of(0), "container_t"),
-    (Version::of(0), "container_init_t"),
-    (Version::of(0), "container_kvm_t"),
-    (Version::of(31), "container_engine_t"),
+const SE_LINUX_TYPES: [(StandardsVersion, &str); 5] = [
+    (StandardsVersion::of(0), ""),
+    (StandardsVersion::of(0), "container_t"),
+    (StandardsVersion::of(0), "container_init_t"),
+    (StandardsVersion::of(0), "container_kvm_t"),
+    (StandardsVersion::of(31), "container_engine_t"),
 ];
 
-const SAFE_SYSCTLS: [(Version, &str); 14] = [
-    (Version::of(0), "kernel.shm_rmid_forced"),
-    (Version::of(0), "net.ipv4.ip_local_port_range"),
-    (Version::of(0), "net.ipv4.tcp_syncookies"),
-    (Version::of(0), "net.ipv4.ping_group_range"),
-    (Version::of(0), "net.ipv4.ip_unprivileged_port_start"),
-    (Version::of(27), "net.ipv4.ip_local_reserved_ports"),
-    (Version::of(29), "net.ipv4.tcp_keepalive_time"),
-    (Version::of(29), "net.ipv4.tcp_fin_timeout"),
-    (Version::of(29), "net.ipv4.tcp_keepalive_intvl"),
-    (Version::of(29), "net.ipv4.tcp_keepalive_probes"),
-    (Version::of(32), "net.ipv4.tcp_rmem"),
-    (Version::of(32), "net.ipv4.tcp_wmem"),
-    (Version::of(37), "net.ipv4.tcp_slow_start_after_idle"),
-    (Version::of(37), "net.ipv4.tcp_notsent_lowat"),
+const SAFE_SYSCTLS: [(StandardsVersion, &str); 14] = [
+    (StandardsVersion::of(0), "kernel.shm_rmid_forced"),
+    (StandardsVersion::of(0), "net.ipv4.ip_local_port_range"),
+    (StandardsVersion::of(0), "net.ipv4.tcp_syncookies"),
+    (StandardsVersion::of(0), "net.ipv4.ping_group_range"),
+    (StandardsVersion::of(0), "net.ipv4.ip_unprivileged_port_start"),
+    (StandardsVersion::of(27), "net.ipv4.ip_local_reserved_ports"),
+    (StandardsVersion::of(29), "net.ipv4.tcp_keepalive_time"),
+    (StandardsVersion::of(29), "net.ipv4.tcp_fin_timeout"),
+    (StandardsVersion::of(29), "net.ipv4.tcp_keepalive_intvl"),
+    (StandardsVersion::of(29), "net.ipv4.tcp_keepalive_probes"),
+    (StandardsVersion::of(32), "net.ipv4.tcp_rmem"),
+    (StandardsVersion::of(32), "net.ipv4.tcp_wmem"),
+    (StandardsVersion::of(37), "net.ipv4.tcp_slow_start_after_idle"),
+    (StandardsVersion::of(37), "net.ipv4.tcp_notsent_lowat"),
 ];
 
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_ANNOTATION: &str = "container.seccomp.security.alpha.kubernetes.io/";
 
-type Findings<'a> = Vec<Finding<'a>>;
+type PodSecurityFindings<'a> = Vec<PodSecurityFinding<'a>>;
 
-impl Check {
+impl PodSecurityCheck {
     /// Returns what of `pod` the check forbids, as it was at `version`.
-    pub(super) fn run<'a>(self, pod: &Pod<'a>, level: Level, version: Version) -> Option<Violation<'a>> {
+    pub(super) fn run<'a>(
+        self,
+        pod: &Pod<'a>,
+        level: PodSecurityLevel,
+        version: StandardsVersion,
+    ) -> Option<PodSecurityViolation<'a>> {
         let findings = match self {
             Self::AllowPrivilegeEscalation => allow_privilege_escalation(pod, version),
             Self::AppArmorProfile => app_armor(pod),
@@ -70,9 +75,9 @@ impl Check {
             Self::HostNamespaces => host_namespaces(pod),
             Self::HostPathVolumes => host_path_volumes(pod),
             Self::HostPorts => host_ports(pod),
-            Self::HostProbesAndLifecycle => hosts(pod),
+            Self::HostProbesAndLifecycle => check_probe_hosts(pod),
             Self::Privileged => of_containers(pod, "securityContext.privileged", |security| {
-                (security.privileged == Some(true)).then_some(Bad::Flag(true))
+                (security.privileged == Some(true)).then_some(ForbiddenValue::Flag(true))
             }),
             Self::ProcMount => proc_mount(pod, level, version),
             Self::RestrictedVolumes => restricted_volumes(pod),
@@ -84,15 +89,19 @@ impl Check {
             Self::SeccompRestricted => seccomp_restricted(pod, version),
             Self::Sysctls => sysctls(pod, version),
             Self::WindowsHostProcess => {
-                everywhere(pod, "securityContext.windowsOptions.hostProcess", |security| {
-                    security.is_host_process.then_some(Bad::Flag(true))
+                check_security_contexts(pod, "securityContext.windowsOptions.hostProcess", |security| {
+                    security.is_host_process.then_some(ForbiddenValue::Flag(true))
                 })
             }
         };
-        (!findings.is_empty()).then(|| Violation { check: self, reason: self.reason(&findings), findings })
+        (!findings.is_empty()).then(|| PodSecurityViolation {
+            check: self,
+            reason: self.reason(&findings),
+            findings,
+        })
     }
 
-    fn reason(self, findings: &[Finding<'_>]) -> &'static str {
+    fn reason(self, findings: &[PodSecurityFinding<'_>]) -> &'static str {
         match self {
             Self::AllowPrivilegeEscalation => "allowPrivilegeEscalation != false",
             Self::AppArmorProfile if distinct_profiles(findings) == 1 => "forbidden AppArmor profile",
@@ -120,44 +129,44 @@ impl Check {
 fn of_containers<'a>(
     pod: &Pod<'a>,
     field: &'static str,
-    bad: impl Fn(&Security<'a>) -> Option<Bad<'a>>,
-) -> Findings<'a> {
+    bad: impl Fn(&Security<'a>) -> Option<ForbiddenValue<'a>>,
+) -> PodSecurityFindings<'a> {
     let find = |container: &Container<'a>| {
-        bad(&container.security).map(|bad| Finding::of_container(container, field, bad))
+        bad(&container.security).map(|bad| PodSecurityFinding::of_container(container, field, bad))
     };
     pod.containers.iter().filter_map(find).collect()
 }
 
 /// Returns what is wrong with the security contexts of the Pod and of its containers.
-fn everywhere<'a>(
+fn check_security_contexts<'a>(
     pod: &Pod<'a>,
     field: &'static str,
-    bad: impl Fn(&Security<'a>) -> Option<Bad<'a>>,
-) -> Findings<'a> {
-    let mut findings: Findings<'a> =
-        bad(&pod.security).map(|bad| Finding::of_pod(field, bad)).into_iter().collect();
+    bad: impl Fn(&Security<'a>) -> Option<ForbiddenValue<'a>>,
+) -> PodSecurityFindings<'a> {
+    let mut findings: PodSecurityFindings<'a> =
+        bad(&pod.security).map(|bad| PodSecurityFinding::of_pod(field, bad)).into_iter().collect();
     findings.extend(of_containers(pod, field, bad));
     findings
 }
 
-fn allow_privilege_escalation<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn allow_privilege_escalation<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     if pod.is_windows && version >= WINDOWS {
         return Vec::new();
     }
     of_containers(pod, "securityContext.allowPrivilegeEscalation", |security| {
         match security.allow_privilege_escalation {
             Some(false) => None,
-            Some(true) => Some(Bad::Flag(true)),
+            Some(true) => Some(ForbiddenValue::Flag(true)),
             // In Kyverno's words.
-            None if security.is_given => Some(Bad::Text("nil")),
-            None => Some(Bad::Missing),
+            None if security.is_given => Some(ForbiddenValue::Text("nil")),
+            None => Some(ForbiddenValue::Missing),
         }
     })
 }
 
-fn app_armor<'a>(pod: &Pod<'a>) -> Findings<'a> {
-    let mut findings = everywhere(pod, "securityContext.appArmorProfile.type", |security| {
-        security.app_armor.filter(|kind| !is_safe_profile(kind)).map(Bad::Text)
+fn app_armor<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
+    let mut findings = check_security_contexts(pod, "securityContext.appArmorProfile.type", |security| {
+        security.app_armor.filter(|kind| !is_safe_profile(kind)).map(ForbiddenValue::Text)
     });
     let mut annotations: Vec<(&str, &str)> = Vec::new();
     for (key, value) in pod.annotations.into_iter().flat_map(|annotations| annotations.iter()) {
@@ -168,20 +177,20 @@ fn app_armor<'a>(pod: &Pod<'a>) -> Findings<'a> {
         }
     }
     annotations.sort_unstable();
-    findings.extend(annotations.into_iter().map(annotation));
+    findings.extend(annotations.into_iter().map(forbidden_annotation));
     findings
 }
 
-fn annotation<'a>((key, value): (&'a str, &'a str)) -> Finding<'a> {
-    Finding { place: Place::Annotation(key), bad: Bad::Text(value) }
+fn forbidden_annotation<'a>((key, value): (&'a str, &'a str)) -> PodSecurityFinding<'a> {
+    PodSecurityFinding { place: PodSecurityField::Annotation(key), bad: ForbiddenValue::Text(value) }
 }
 
 /// Returns how many different profiles there are, where every annotation is one of its own.
-fn distinct_profiles(findings: &[Finding<'_>]) -> usize {
-    let mut seen: Vec<&Bad<'_>> = Vec::new();
+fn distinct_profiles(findings: &[PodSecurityFinding<'_>]) -> usize {
+    let mut seen: Vec<&ForbiddenValue<'_>> = Vec::new();
     let mut count = 0;
     for finding in findings {
-        let is_annotation = matches!(finding.place, Place::Annotation(_));
+        let is_annotation = matches!(finding.place, PodSecurityField::Annotation(_));
         if is_annotation || !seen.contains(&&finding.bad) {
             count += 1;
         }
@@ -193,120 +202,136 @@ fn distinct_profiles(findings: &[Finding<'_>]) -> usize {
 }
 
 /// Returns what containers add beyond `allowed`.
-fn added_capabilities<'a>(pod: &Pod<'a>, allowed: &[&str]) -> Findings<'a> {
+fn added_capabilities<'a>(pod: &Pod<'a>, allowed: &[&str]) -> PodSecurityFindings<'a> {
     of_containers(pod, "securityContext.capabilities.add", |security| {
         let added = &security.capabilities.as_ref()?.add;
         let bad: Vec<&str> = added.iter().copied().filter(|one| !allowed.contains(one)).collect();
-        (!bad.is_empty()).then(|| Bad::Words(sorted(bad)))
+        (!bad.is_empty()).then(|| ForbiddenValue::Words(sorted_unique(bad)))
     })
 }
 
-fn capabilities_restricted<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn capabilities_restricted<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     if pod.is_windows && version >= WINDOWS {
         return Vec::new();
     }
     let mut findings = of_containers(pod, "securityContext.capabilities.drop", |security| {
         let dropped = security.capabilities.as_ref().map(|all| all.drop.as_slice()).unwrap_or_default();
         match dropped {
-            [] => Some(Bad::Missing),
+            [] => Some(ForbiddenValue::Missing),
             dropped if dropped.contains(&"ALL") => None,
-            dropped => Some(Bad::Words(sorted(dropped.to_vec()))),
+            dropped => Some(ForbiddenValue::Words(sorted_unique(dropped.to_vec()))),
         }
     });
     findings.extend(added_capabilities(pod, &["NET_BIND_SERVICE"]));
     findings
 }
 
-fn host_namespaces<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn host_namespaces<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let fields = [("hostNetwork", pod.host_network), ("hostPID", pod.host_pid), ("hostIPC", pod.host_ipc)];
     let bad = fields.into_iter().filter(|(_, is_shared)| *is_shared);
-    bad.map(|(field, _)| Finding::of_pod(field, Bad::Flag(true))).collect()
+    bad.map(|(field, _)| PodSecurityFinding::of_pod(field, ForbiddenValue::Flag(true))).collect()
 }
 
-fn host_path_volumes<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn host_path_volumes<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let volumes = pod.volumes.iter().enumerate();
-    let finding = |(i, path)| Finding { place: Place::Volume(i, "hostPath"), bad: Bad::Text(path) };
+    let finding = |(i, path)| PodSecurityFinding {
+        place: PodSecurityField::Volume(i, "hostPath"),
+        bad: ForbiddenValue::Text(path),
+    };
     volumes.filter_map(|(i, volume)| Some((i, volume.host_path?))).map(finding).collect()
 }
 
-fn restricted_volumes<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn restricted_volumes<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let volumes = pod.volumes.iter().enumerate();
-    let finding = |(i, kind)| Finding { place: Place::Volume(i, kind), bad: Bad::Field };
+    let finding = |(i, kind)| PodSecurityFinding {
+        place: PodSecurityField::Volume(i, kind),
+        bad: ForbiddenValue::Field,
+    };
     volumes.filter_map(|(i, volume)| Some((i, volume.restricted?))).map(finding).collect()
 }
 
-fn host_ports<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn host_ports<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let mut findings = Vec::new();
     for container in &pod.containers {
         let Container { list, index, name, .. } = *container;
-        findings.extend(container.host_ports.iter().map(|(port, number)| Finding {
-            place: Place::Port { list, index, name, port: *port },
-            bad: Bad::Number(*number),
+        findings.extend(container.host_ports.iter().map(|(port, number)| PodSecurityFinding {
+            place: PodSecurityField::Port { list, index, name, port: *port },
+            bad: ForbiddenValue::Number(*number),
         }));
     }
     findings
 }
 
-fn hosts<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn check_probe_hosts<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let mut findings = Vec::new();
     for container in &pod.containers {
         let finding = |(field, host): &(&'static str, &'a str)| {
-            Finding::of_container(container, field, Bad::Unlisted(host))
+            PodSecurityFinding::of_container(container, field, ForbiddenValue::Unlisted(host))
         };
         findings.extend(container.hosts.iter().map(finding));
     }
     findings
 }
 
-fn proc_mount<'a>(pod: &Pod<'a>, level: Level, version: Version) -> Findings<'a> {
-    if level == Level::Baseline && pod.has_own_users && version >= OWN_USERS {
+fn proc_mount<'a>(
+    pod: &Pod<'a>,
+    level: PodSecurityLevel,
+    version: StandardsVersion,
+) -> PodSecurityFindings<'a> {
+    if level == PodSecurityLevel::Baseline && pod.has_own_users && version >= OWN_USERS {
         return Vec::new();
     }
     of_containers(pod, "securityContext.procMount", |security| {
-        security.proc_mount.filter(|kind| *kind != "Default").map(Bad::Text)
+        security.proc_mount.filter(|kind| *kind != "Default").map(ForbiddenValue::Text)
     })
 }
 
-fn run_as_non_root<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn run_as_non_root<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     const FIELD: &str = "securityContext.runAsNonRoot";
     if pod.has_own_users && version >= OWN_USERS {
         return Vec::new();
     }
-    let mut findings = everywhere(pod, FIELD, |security| {
-        (security.run_as_non_root == Some(false)).then_some(Bad::Flag(false))
+    let mut findings = check_security_contexts(pod, FIELD, |security| {
+        (security.run_as_non_root == Some(false)).then_some(ForbiddenValue::Flag(false))
     });
     if pod.security.run_as_non_root != Some(true) {
         findings.extend(of_containers(pod, FIELD, |security| {
-            security.run_as_non_root.is_none().then_some(Bad::Missing)
+            security.run_as_non_root.is_none().then_some(ForbiddenValue::Missing)
         }));
     }
     findings
 }
 
-fn run_as_user<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn run_as_user<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     if pod.has_own_users && version >= OWN_USERS {
         return Vec::new();
     }
-    everywhere(pod, "securityContext.runAsUser", |security| {
-        (security.run_as_user == Some(0)).then_some(Bad::Number(0))
+    check_security_contexts(pod, "securityContext.runAsUser", |security| {
+        (security.run_as_user == Some(0)).then_some(ForbiddenValue::Number(0))
     })
 }
 
-fn se_linux<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn se_linux<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     let mut findings = Vec::new();
     if let Some(options) = pod.security.se_linux {
         let bad = bad_se_linux(options, version);
-        findings.extend(bad.map(|(field, value)| Finding::of_pod(field, Bad::Text(value))));
+        findings
+            .extend(bad.map(|(field, value)| PodSecurityFinding::of_pod(field, ForbiddenValue::Text(value))));
     }
     for container in &pod.containers {
         let Some(options) = container.security.se_linux else { continue };
         let bad = bad_se_linux(options, version);
-        findings.extend(bad.map(|(field, value)| Finding::of_container(container, field, Bad::Text(value))));
+        findings.extend(bad.map(|(field, value)| {
+            PodSecurityFinding::of_container(container, field, ForbiddenValue::Text(value))
+        }));
     }
     findings
 }
 
-fn bad_se_linux(options: SeLinux<'_>, version: Version) -> impl Iterator<Item = (&'static str, &str)> {
+fn bad_se_linux(
+    options: SeLinux<'_>,
+    version: StandardsVersion,
+) -> impl Iterator<Item = (&'static str, &str)> {
     let is_type = is_among(&SE_LINUX_TYPES, options.kind, version);
     let fields = [
         ("securityContext.seLinuxOptions.type", options.kind, !is_type),
@@ -316,7 +341,7 @@ fn bad_se_linux(options: SeLinux<'_>, version: Version) -> impl Iterator<Item = 
     fields.into_iter().filter(|(_, _, is_bad)| *is_bad).map(|(field, value, _)| (field, value))
 }
 
-fn seccomp_annotations<'a>(pod: &Pod<'a>) -> Findings<'a> {
+fn seccomp_annotations<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
     let Some(annotations) = pod.annotations.filter(|annotations| !annotations.is_empty()) else {
         return Vec::new();
     };
@@ -326,20 +351,20 @@ fn seccomp_annotations<'a>(pod: &Pod<'a>) -> Findings<'a> {
         let value = value.as_str().unwrap_or_default();
         let is_safe =
             matches!(value, "runtime/default" | "docker/default") || value.starts_with("localhost/");
-        (!is_safe).then(|| annotation((key.as_str(), value)))
+        (!is_safe).then(|| forbidden_annotation((key.as_str(), value)))
     };
     let of_containers =
         pod.containers.iter().filter_map(|container| bad(&format!("{SECCOMP_ANNOTATION}{}", container.name)));
     bad(SECCOMP_POD_ANNOTATION).into_iter().chain(of_containers).collect()
 }
 
-fn seccomp_baseline<'a>(pod: &Pod<'a>) -> Findings<'a> {
-    everywhere(pod, "securityContext.seccompProfile.type", |security| {
-        security.seccomp.filter(|kind| !is_safe_profile(kind)).map(Bad::Text)
+fn seccomp_baseline<'a>(pod: &Pod<'a>) -> PodSecurityFindings<'a> {
+    check_security_contexts(pod, "securityContext.seccompProfile.type", |security| {
+        security.seccomp.filter(|kind| !is_safe_profile(kind)).map(ForbiddenValue::Text)
     })
 }
 
-fn seccomp_restricted<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn seccomp_restricted<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     if pod.is_windows && version >= WINDOWS {
         return Vec::new();
     }
@@ -348,26 +373,30 @@ fn seccomp_restricted<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
         return explicit;
     }
     of_containers(pod, "securityContext.seccompProfile.type", |security| {
-        security.seccomp.is_none().then_some(Bad::Missing)
+        security.seccomp.is_none().then_some(ForbiddenValue::Missing)
     })
 }
 
-fn sysctls<'a>(pod: &Pod<'a>, version: Version) -> Findings<'a> {
+fn sysctls<'a>(pod: &Pod<'a>, version: StandardsVersion) -> PodSecurityFindings<'a> {
     let names = pod.sysctls.iter().enumerate();
     let bad = names.filter(|(_, name)| !is_among(&SAFE_SYSCTLS, name, version));
-    bad.map(|(i, name)| Finding { place: Place::Sysctl(i), bad: Bad::Text(name) }).collect()
+    bad.map(|(i, name)| PodSecurityFinding {
+        place: PodSecurityField::Sysctl(i),
+        bad: ForbiddenValue::Text(name),
+    })
+    .collect()
 }
 
 fn is_safe_profile(kind: &str) -> bool {
     matches!(kind, "RuntimeDefault" | "Localhost")
 }
 
-fn is_among(known: &[(Version, &str)], name: &str, version: Version) -> bool {
+fn is_among(known: &[(StandardsVersion, &str)], name: &str, version: StandardsVersion) -> bool {
     known.iter().any(|(since, known)| *known == name && *since <= version)
 }
 
 /// Returns the words in order, each once.
-fn sorted(mut words: Vec<&str>) -> Vec<&str> {
+fn sorted_unique(mut words: Vec<&str>) -> Vec<&str> {
     words.sort_unstable();
     words.dedup();
     words

@@ -8,12 +8,12 @@ use kubewright_golib::glob::Glob;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;
-use super::finding::{Finding, Violation};
+use super::finding::{PodSecurityFinding, PodSecurityViolation};
 use super::pod::{Container, Pod};
 use crate::source;
 
 /// One entry of an `exclude`.
-pub(crate) struct Exclusion {
+pub(crate) struct CompiledExclusion {
     control: Control,
     /// Of the containers it is about; none means the Pod itself.
     images: Vec<Glob>,
@@ -24,8 +24,8 @@ pub(crate) struct Exclusion {
     path: Vec<Step>,
 }
 
-impl Exclusion {
-    pub(crate) fn compile(source: &source::Exclusion) -> Self {
+impl CompiledExclusion {
+    pub(crate) fn compile(source: &source::ControlExclusion) -> Self {
         let globs = |texts: &[Text]| texts.iter().map(|text| Glob::parse(text)).collect();
         Self {
             control: source.control,
@@ -61,7 +61,7 @@ impl Exclusion {
         }
         let mut part = Pod::default();
         for container in &pod.containers {
-            if fits(&self.images, container.image, budget)? {
+            if any_glob_matches(&self.images, container.image, budget)? {
                 part.containers.push(container.clone());
             }
         }
@@ -71,8 +71,8 @@ impl Exclusion {
     /// Takes out of `violations` what was `found` in the excused part.
     pub(super) fn take(
         &self,
-        violations: &mut Vec<Violation<'_>>,
-        found: &Violation<'_>,
+        violations: &mut Vec<PodSecurityViolation<'_>>,
+        found: &PodSecurityViolation<'_>,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         for finding in &found.findings {
@@ -84,7 +84,7 @@ impl Exclusion {
             };
             let Some(violation) = violations.get_mut(at) else { return Ok(()) };
             budget.step(violation.findings.len() as u64)?;
-            let same = |other: &Finding<'_>| {
+            let same = |other: &PodSecurityFinding<'_>| {
                 let is_there = self.images.is_empty() || other.place.container() == finding.place.container();
                 is_there && other.place.is_like(&finding.place)
             };
@@ -99,7 +99,7 @@ impl Exclusion {
         Ok(())
     }
 
-    fn is_about(&self, finding: &Finding<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn is_about(&self, finding: &PodSecurityFinding<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         if self.field.as_ref().is_some_and(|field| !finding.place.is_called(field)) {
             return Ok(false);
         }
@@ -107,7 +107,7 @@ impl Exclusion {
             return Ok(true);
         }
         for value in finding.bad.values() {
-            if !fits(&self.values, &value, budget)? {
+            if !any_glob_matches(&self.values, &value, budget)? {
                 return Ok(false);
             }
         }
@@ -128,7 +128,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-fn fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_glob_matches(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);

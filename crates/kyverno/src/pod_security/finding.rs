@@ -5,36 +5,36 @@ use std::fmt::Write as _;
 
 use kubewright_value::{Step, Value};
 
-use super::check::Check;
-use super::pod::{Container, List};
+use super::check::PodSecurityCheck;
+use super::pod::{Container, ContainerList};
 use crate::source::Workload;
 
 /// A check that is not met.
-pub(super) struct Violation<'a> {
-    pub(super) check: Check,
+pub(super) struct PodSecurityViolation<'a> {
+    pub(super) check: PodSecurityCheck,
     pub(super) reason: &'static str,
-    pub(super) findings: Vec<Finding<'a>>,
+    pub(super) findings: Vec<PodSecurityFinding<'a>>,
 }
 
 /// One thing that is forbidden, or missing.
-pub(super) struct Finding<'a> {
-    pub(super) place: Place<'a>,
-    pub(super) bad: Bad<'a>,
+pub(super) struct PodSecurityFinding<'a> {
+    pub(super) place: PodSecurityField<'a>,
+    pub(super) bad: ForbiddenValue<'a>,
 }
 
 /// Where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum PodSecurityField<'a> {
     /// A field below `spec`.
     Pod(&'static str),
     Container {
-        list: List,
+        list: ContainerList,
         index: usize,
         name: &'a str,
         field: &'static str,
     },
     Port {
-        list: List,
+        list: ContainerList,
         index: usize,
         name: &'a str,
         port: usize,
@@ -46,7 +46,7 @@ pub(super) enum Place<'a> {
 
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Bad<'a> {
+pub(super) enum ForbiddenValue<'a> {
     /// Nothing, and there must be something.
     Missing,
     /// The field itself is forbidden.
@@ -61,30 +61,35 @@ pub(super) enum Bad<'a> {
 
 /// Where a Pod is described in an object.
 #[derive(Clone, Copy)]
-pub(super) struct Root(pub(super) Workload);
+pub(super) struct PodSpecRoot(pub(super) Workload);
 
 /// Returns how many findings there are.
-pub(super) fn count(violations: &[Violation<'_>]) -> usize {
+pub(super) fn count_findings(violations: &[PodSecurityViolation<'_>]) -> usize {
     violations.iter().map(|violation| violation.findings.len()).sum()
 }
 
-impl<'a> Finding<'a> {
+impl<'a> PodSecurityFinding<'a> {
     /// Returns that a field of a container is not as it must be.
-    pub(super) fn of_container(container: &Container<'a>, field: &'static str, bad: Bad<'a>) -> Self {
+    pub(super) fn of_container(
+        container: &Container<'a>,
+        field: &'static str,
+        bad: ForbiddenValue<'a>,
+    ) -> Self {
         let Container { list, index, name, .. } = *container;
-        Self { place: Place::Container { list, index, name, field }, bad }
+        Self { place: PodSecurityField::Container { list, index, name, field }, bad }
     }
 
-    pub(super) fn of_pod(field: &'static str, bad: Bad<'a>) -> Self {
-        Self { place: Place::Pod(field), bad }
+    pub(super) fn of_pod(field: &'static str, bad: ForbiddenValue<'a>) -> Self {
+        Self { place: PodSecurityField::Pod(field), bad }
     }
 }
 
-impl Violation<'_> {
+impl PodSecurityViolation<'_> {
     /// Adds what is said about it.
-    pub(super) fn write(&self, out: &mut String, root: Root) {
+    pub(super) fn write(&self, out: &mut String, root: PodSpecRoot) {
         let _ = write!(out, "(Forbidden reason: {}, field error list: [", self.reason);
-        let listed = self.findings.iter().filter(|finding| !matches!(finding.bad, Bad::Unlisted(_)));
+        let listed =
+            self.findings.iter().filter(|finding| !matches!(finding.bad, ForbiddenValue::Unlisted(_)));
         for (i, finding) in listed.enumerate() {
             if i > 0 {
                 out.push_str(", ");
@@ -96,7 +101,7 @@ impl Violation<'_> {
     }
 }
 
-impl Bad<'_> {
+impl ForbiddenValue<'_> {
     fn write(&self, out: &mut String) {
         const VALUES: &str = " is forbidden, forbidden values found:";
         let _ = match self {
@@ -138,9 +143,9 @@ enum Indexes {
     Stars,
 }
 
-impl Place<'_> {
+impl PodSecurityField<'_> {
     /// Returns the field in an object.
-    pub(super) fn text(&self, root: Root) -> String {
+    pub(super) fn text(&self, root: PodSpecRoot) -> String {
         let mut out = String::new();
         self.write(&mut out, root, Indexes::Numbers);
         out
@@ -153,7 +158,7 @@ impl Place<'_> {
             Self::Annotation(key) => {
                 let _ = write!(out, "metadata.annotations[{}]", starred(key));
             }
-            _ => self.write(&mut out, Root(Workload::Pod), Indexes::Stars),
+            _ => self.write(&mut out, PodSpecRoot(Workload::Pod), Indexes::Stars),
         }
         out == name
     }
@@ -179,7 +184,7 @@ impl Place<'_> {
         }
     }
 
-    fn write(&self, out: &mut String, root: Root, indexes: Indexes) {
+    fn write(&self, out: &mut String, root: PodSpecRoot, indexes: Indexes) {
         let index = |i: usize| match indexes {
             Indexes::Numbers => Cow::Owned(i.to_string()),
             Indexes::Stars => Cow::Borrowed("*"),
@@ -201,8 +206,8 @@ impl Place<'_> {
     }
 
     /// Returns the way to it in the object.
-    pub(super) fn steps(&self, root: Root) -> Vec<Step> {
-        let Root(workload) = root;
+    pub(super) fn steps(&self, root: PodSpecRoot) -> Vec<Step> {
+        let PodSpecRoot(workload) = root;
         let mut steps: Vec<Step> = workload.keys().iter().map(|key| Step::from(*key)).collect();
         let fields = |steps: &mut Vec<Step>, path: &str| steps.extend(path.split('.').map(Step::from));
         match self {
@@ -235,7 +240,7 @@ impl Place<'_> {
     }
 }
 
-impl Root {
+impl PodSpecRoot {
     fn spec(self) -> &'static str {
         match self.0 {
             Workload::Pod => "spec",

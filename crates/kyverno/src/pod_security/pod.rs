@@ -3,7 +3,10 @@
 use kubewright_engine::EvalError;
 use kubewright_value::{Budget, Kind, Map, Value};
 
-use super::reading::{Malformed, entries, field, flag, inner, integer, list, text, words};
+use super::reading::{
+    Malformed, typed_bool, typed_child, typed_entries, typed_integer, typed_list, typed_text,
+    typed_text_field, typed_texts,
+};
 use crate::source::Workload;
 
 /// A Pod, or the description of one.
@@ -26,7 +29,7 @@ pub(super) struct Pod<'a> {
 /// A container.
 #[derive(Clone, Default)]
 pub(super) struct Container<'a> {
-    pub(super) list: List,
+    pub(super) list: ContainerList,
     pub(super) index: usize,
     pub(super) name: &'a str,
     pub(super) image: &'a str,
@@ -39,14 +42,14 @@ pub(super) struct Container<'a> {
 
 /// Which list a container is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum List {
+pub(super) enum ContainerList {
     Init,
     #[default]
     Main,
     Ephemeral,
 }
 
-impl List {
+impl ContainerList {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Init => "initContainers",
@@ -142,39 +145,42 @@ impl<'a> Pod<'a> {
         budget: &mut Budget,
     ) -> Result<Self, EvalError> {
         let mut pod = Self::default();
-        let Some(described) = described(object, workload)? else { return Ok(pod) };
+        let Some(described) = pod_template_of(object, workload)? else { return Ok(pod) };
         let place = |malformed: Malformed| malformed.into_error(workload);
-        pod.annotations = annotations(described).map_err(place)?;
-        let Some(spec) = inner(described, "spec", "").map_err(place)? else { return Ok(pod) };
-        budget.step(1 + size(spec) + pod.annotations.map_or(0, |map| map.len() as u64))?;
+        pod.annotations = pod_annotations(described).map_err(place)?;
+        let Some(spec) = typed_child(described, "spec", "").map_err(place)? else { return Ok(pod) };
+        budget.step(1 + pod_spec_size(spec) + pod.annotations.map_or(0, |map| map.len() as u64))?;
         pod.spec(spec).map_err(|malformed| place(malformed.below("spec")))?;
         Ok(pod)
     }
 
     fn spec(&mut self, spec: &'a Value) -> Result<(), Malformed> {
-        for (key, value) in entries(spec)? {
+        for (key, value) in typed_entries(spec)? {
             match key {
-                "hostNetwork" => self.host_network = flag(value, key)?,
-                "hostPID" => self.host_pid = flag(value, key)?,
-                "hostIPC" => self.host_ipc = flag(value, key)?,
-                "hostUsers" => self.has_own_users = !flag(value, key)?,
-                "os" => self.is_windows = field(value, "name", key)? == "windows",
+                "hostNetwork" => self.host_network = typed_bool(value, key)?,
+                "hostPID" => self.host_pid = typed_bool(value, key)?,
+                "hostIPC" => self.host_ipc = typed_bool(value, key)?,
+                "hostUsers" => self.has_own_users = !typed_bool(value, key)?,
+                "os" => self.is_windows = typed_text_field(value, "name", key)? == "windows",
                 "volumes" => {
-                    self.volumes = list(value, key)?.iter().map(Volume::read).collect::<Result<_, _>>()?;
+                    self.volumes =
+                        typed_list(value, key)?.iter().map(Volume::read).collect::<Result<_, _>>()?;
                 }
                 "securityContext" => {
-                    self.security = Security::read(value, Owner::Pod)?;
-                    if let Some(sysctls) = inner(value, "sysctls", key)? {
-                        let names = list(sysctls, "sysctls")?.iter().map(|one| field(one, "name", "sysctls"));
+                    self.security = Security::read(value, SecurityContextOwner::Pod)?;
+                    if let Some(sysctls) = typed_child(value, "sysctls", key)? {
+                        let names = typed_list(sysctls, "sysctls")?
+                            .iter()
+                            .map(|one| typed_text_field(one, "name", "sysctls"));
                         self.sysctls = names.collect::<Result<_, _>>()?;
                     }
                 }
                 _ => {}
             }
         }
-        for kind in [List::Init, List::Main, List::Ephemeral] {
+        for kind in [ContainerList::Init, ContainerList::Main, ContainerList::Ephemeral] {
             let Some(value) = spec.get(kind.name()).filter(|value| !value.is_null()) else { continue };
-            for (index, container) in list(value, kind.name())?.iter().enumerate() {
+            for (index, container) in typed_list(value, kind.name())?.iter().enumerate() {
                 let read = Container::read(container, kind, index);
                 let place = || format!("{}[{index}]", kind.name());
                 self.containers.push(read.map_err(|malformed| malformed.below(&place()))?);
@@ -185,30 +191,32 @@ impl<'a> Pod<'a> {
 }
 
 impl<'a> Container<'a> {
-    fn read(value: &'a Value, list_kind: List, index: usize) -> Result<Self, Malformed> {
+    fn read(value: &'a Value, list_kind: ContainerList, index: usize) -> Result<Self, Malformed> {
         let mut container = Self { list: list_kind, index, ..Self::default() };
-        for (key, value) in entries(value)? {
+        for (key, value) in typed_entries(value)? {
             match key {
-                "name" => container.name = text(value, key)?,
-                "image" => container.image = text(value, key)?,
-                "securityContext" => container.security = Security::read(value, Owner::Container)?,
+                "name" => container.name = typed_text(value, key)?,
+                "image" => container.image = typed_text(value, key)?,
+                "securityContext" => {
+                    container.security = Security::read(value, SecurityContextOwner::Container)?;
+                }
                 "ports" => {
-                    for (i, port) in list(value, key)?.iter().enumerate() {
-                        let Some(number) = inner(port, "hostPort", key)? else { continue };
-                        match integer(number, "hostPort").map_err(|malformed| malformed.below(key))? {
+                    for (i, port) in typed_list(value, key)?.iter().enumerate() {
+                        let Some(number) = typed_child(port, "hostPort", key)? else { continue };
+                        match typed_integer(number, "hostPort").map_err(|malformed| malformed.below(key))? {
                             0 => {}
                             number => container.host_ports.push((i, number)),
                         }
                     }
                 }
                 "livenessProbe" | "readinessProbe" | "startupProbe" => {
-                    hosts(value, key, &mut container.hosts)?;
+                    collect_hosts(value, key, &mut container.hosts)?;
                 }
                 "lifecycle" => {
                     for handler in ["lifecycle.postStart", "lifecycle.preStop"] {
                         let (_, name) = handler.split_once('.').unwrap_or_default();
-                        if let Some(value) = inner(value, name, key)? {
-                            hosts(value, handler, &mut container.hosts)?;
+                        if let Some(value) = typed_child(value, name, key)? {
+                            collect_hosts(value, handler, &mut container.hosts)?;
                         }
                     }
                 }
@@ -221,51 +229,53 @@ impl<'a> Container<'a> {
 
 /// Whose security context it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum SecurityContextOwner {
     Pod,
     Container,
 }
 
 impl<'a> Security<'a> {
-    fn read(value: &'a Value, owner: Owner) -> Result<Self, Malformed> {
+    fn read(value: &'a Value, owner: SecurityContextOwner) -> Result<Self, Malformed> {
         Self::fields(value, owner).map_err(|malformed| malformed.below("securityContext"))
     }
 
-    fn fields(value: &'a Value, owner: Owner) -> Result<Self, Malformed> {
+    fn fields(value: &'a Value, owner: SecurityContextOwner) -> Result<Self, Malformed> {
         let mut security = Self { is_given: true, ..Self::default() };
-        for (key, value) in entries(value)? {
+        for (key, value) in typed_entries(value)? {
             match key {
                 // A Pod does not have these, and whatever stands there means nothing.
                 "privileged" | "allowPrivilegeEscalation" | "procMount" | "capabilities"
-                    if owner == Owner::Pod => {}
-                "privileged" => security.privileged = Some(flag(value, key)?),
-                "allowPrivilegeEscalation" => security.allow_privilege_escalation = Some(flag(value, key)?),
-                "runAsNonRoot" => security.run_as_non_root = Some(flag(value, key)?),
-                "runAsUser" => security.run_as_user = Some(integer(value, key)?),
-                "procMount" => security.proc_mount = Some(text(value, key)?),
+                    if owner == SecurityContextOwner::Pod => {}
+                "privileged" => security.privileged = Some(typed_bool(value, key)?),
+                "allowPrivilegeEscalation" => {
+                    security.allow_privilege_escalation = Some(typed_bool(value, key)?);
+                }
+                "runAsNonRoot" => security.run_as_non_root = Some(typed_bool(value, key)?),
+                "runAsUser" => security.run_as_user = Some(typed_integer(value, key)?),
+                "procMount" => security.proc_mount = Some(typed_text(value, key)?),
                 "capabilities" => {
                     let mut capabilities = Capabilities::default();
-                    for (name, value) in entries(value).map_err(|malformed| malformed.below(key))? {
+                    for (name, value) in typed_entries(value).map_err(|malformed| malformed.below(key))? {
                         match name {
-                            "add" => capabilities.add = words(value, name)?,
-                            "drop" => capabilities.drop = words(value, name)?,
+                            "add" => capabilities.add = typed_texts(value, name)?,
+                            "drop" => capabilities.drop = typed_texts(value, name)?,
                             _ => {}
                         }
                     }
                     security.capabilities = Some(capabilities);
                 }
-                "seccompProfile" => security.seccomp = Some(field(value, "type", key)?),
-                "appArmorProfile" => security.app_armor = Some(field(value, "type", key)?),
+                "seccompProfile" => security.seccomp = Some(typed_text_field(value, "type", key)?),
+                "appArmorProfile" => security.app_armor = Some(typed_text_field(value, "type", key)?),
                 "seLinuxOptions" => {
                     security.se_linux = Some(SeLinux {
-                        kind: field(value, "type", key)?,
-                        user: field(value, "user", key)?,
-                        role: field(value, "role", key)?,
+                        kind: typed_text_field(value, "type", key)?,
+                        user: typed_text_field(value, "user", key)?,
+                        role: typed_text_field(value, "role", key)?,
                     });
                 }
                 "windowsOptions" => {
-                    if let Some(value) = inner(value, "hostProcess", key)? {
-                        security.is_host_process = flag(value, "hostProcess")?;
+                    if let Some(value) = typed_child(value, "hostProcess", key)? {
+                        security.is_host_process = typed_bool(value, "hostProcess")?;
                     }
                 }
                 _ => {}
@@ -281,7 +291,7 @@ impl<'a> Volume<'a> {
         let mut is_empty_dir = true;
         let mut has_free = false;
         let mut restricted = None;
-        for (key, _) in entries(value).map_err(|malformed| malformed.below("volumes"))? {
+        for (key, _) in typed_entries(value).map_err(|malformed| malformed.below("volumes"))? {
             is_empty_dir &= key == "name";
             if FREE_VOLUMES.contains(&key) {
                 has_free = true;
@@ -290,7 +300,7 @@ impl<'a> Volume<'a> {
             }
         }
         let host_path = match value.get("hostPath").filter(|value| !value.is_null()) {
-            Some(host_path) => Some(field(host_path, "path", "hostPath")?),
+            Some(host_path) => Some(typed_text_field(host_path, "path", "hostPath")?),
             None => None,
         };
         let kind = restricted.and_then(|at| RESTRICTED_VOLUMES.get(at)).copied().unwrap_or("unknown");
@@ -299,35 +309,40 @@ impl<'a> Volume<'a> {
 }
 
 /// Returns the part of `object` that describes a Pod.
-fn described(object: &Value, workload: Workload) -> Result<Option<&Value>, EvalError> {
+fn pod_template_of(object: &Value, workload: Workload) -> Result<Option<&Value>, EvalError> {
     let mut described = object;
     let mut outer = "";
     for key in workload.keys() {
-        let found = inner(described, key, outer).map_err(|malformed| malformed.into_error(Workload::Pod))?;
+        let found =
+            typed_child(described, key, outer).map_err(|malformed| malformed.into_error(Workload::Pod))?;
         let Some(found) = found else { return Ok(None) };
         (described, outer) = (found, key);
     }
     Ok(Some(described))
 }
 
-fn annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
-    let Some(metadata) = inner(described, "metadata", "")? else { return Ok(None) };
-    let found = match inner(metadata, "annotations", "metadata")? {
+fn pod_annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
+    let Some(metadata) = typed_child(described, "metadata", "")? else { return Ok(None) };
+    let found = match typed_child(metadata, "annotations", "metadata")? {
         None => return Ok(None),
         Some(Value::Object(map)) => map.as_ref(),
         Some(other) => return Err(Malformed::new("metadata.annotations", other, Kind::Object)),
     };
     for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
-        text(value, key).map_err(|malformed| malformed.below("metadata.annotations"))?;
+        typed_text(value, key).map_err(|malformed| malformed.below("metadata.annotations"))?;
     }
     Ok(Some(found))
 }
 
 /// Collects the hosts that a probe or handler names.
-fn hosts<'a>(value: &'a Value, key: &str, into: &mut Vec<(&'static str, &'a str)>) -> Result<(), Malformed> {
+fn collect_hosts<'a>(
+    value: &'a Value,
+    key: &str,
+    into: &mut Vec<(&'static str, &'a str)>,
+) -> Result<(), Malformed> {
     for (handler, action, place) in HOSTS.into_iter().filter(|(handler, ..)| *handler == key) {
-        let Some(value) = inner(value, action, handler)? else { continue };
-        let host = field(value, "host", action).map_err(|malformed| malformed.below(handler))?;
+        let Some(value) = typed_child(value, action, handler)? else { continue };
+        let host = typed_text_field(value, "host", action).map_err(|malformed| malformed.below(handler))?;
         if !host.is_empty() {
             into.push((place, host));
         }
@@ -350,7 +365,7 @@ const HOSTS: [(&str, &str, &str); 10] = [
 ];
 
 /// Returns about how much there is to look at.
-fn size(spec: &Value) -> u64 {
+fn pod_spec_size(spec: &Value) -> u64 {
     let lists = ["containers", "initContainers", "ephemeralContainers", "volumes"];
     let length = |key: &&str| spec.get(key).and_then(Value::as_array).map_or(0, <[Value]>::len);
     lists.iter().map(length).map(|length| length as u64 * 20).sum()

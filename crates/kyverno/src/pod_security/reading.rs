@@ -35,7 +35,7 @@ impl Malformed {
 }
 
 /// Returns what an object has; null has nothing, and a field that is null is not there.
-pub(super) fn entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Value)>, Malformed> {
+pub(super) fn typed_entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Value)>, Malformed> {
     let map = match value {
         Value::Object(map) => Some(map.as_ref()),
         Value::Null => None,
@@ -46,7 +46,11 @@ pub(super) fn entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Valu
 }
 
 /// Returns what an object has under `key`; null is nothing. `outer` is what the object is called.
-pub(super) fn inner<'a>(object: &'a Value, key: &str, outer: &str) -> Result<Option<&'a Value>, Malformed> {
+pub(super) fn typed_child<'a>(
+    object: &'a Value,
+    key: &str,
+    outer: &str,
+) -> Result<Option<&'a Value>, Malformed> {
     match object {
         Value::Object(map) => Ok(map.get(key).filter(|value| !value.is_null())),
         Value::Null => Ok(None),
@@ -55,30 +59,30 @@ pub(super) fn inner<'a>(object: &'a Value, key: &str, outer: &str) -> Result<Opt
 }
 
 /// Returns a text in an object, empty when it is not there.
-pub(super) fn field<'a>(object: &'a Value, key: &str, outer: &str) -> Result<&'a str, Malformed> {
-    match inner(object, key, outer)? {
+pub(super) fn typed_text_field<'a>(object: &'a Value, key: &str, outer: &str) -> Result<&'a str, Malformed> {
+    match typed_child(object, key, outer)? {
         None => Ok(""),
-        Some(value) => text(value, key).map_err(|malformed| malformed.below(outer)),
+        Some(value) => typed_text(value, key).map_err(|malformed| malformed.below(outer)),
     }
 }
 
-pub(super) fn flag(value: &Value, key: &str) -> Result<bool, Malformed> {
+pub(super) fn typed_bool(value: &Value, key: &str) -> Result<bool, Malformed> {
     value.as_bool().ok_or_else(|| Malformed::new(key, value, Kind::Bool))
 }
 
-pub(super) fn integer(value: &Value, key: &str) -> Result<i64, Malformed> {
+pub(super) fn typed_integer(value: &Value, key: &str) -> Result<i64, Malformed> {
     value.as_i64().ok_or_else(|| Malformed::new(key, value, Kind::Number))
 }
 
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, Malformed> {
+pub(super) fn typed_text<'a>(value: &'a Value, key: &str) -> Result<&'a str, Malformed> {
     value.as_str().ok_or_else(|| Malformed::new(key, value, Kind::String))
 }
 
-pub(super) fn list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], Malformed> {
+pub(super) fn typed_list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], Malformed> {
     value.as_array().ok_or_else(|| Malformed::new(key, value, Kind::Array))
 }
 
-pub(super) fn words<'a>(value: &'a Value, key: &str) -> Result<Vec<&'a str>, Malformed> {
-    let word = |value: &'a Value| if value.is_null() { Ok("") } else { text(value, key) };
-    list(value, key)?.iter().map(word).collect()
+pub(super) fn typed_texts<'a>(value: &'a Value, key: &str) -> Result<Vec<&'a str>, Malformed> {
+    let word = |value: &'a Value| if value.is_null() { Ok("") } else { typed_text(value, key) };
+    typed_list(value, key)?.iter().map(word).collect()
 }

@@ -1,9 +1,10 @@
 //! What a level says about a Pod, in Kyverno's words.
 
-use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Operation, Outcome, Request, Settings, Status};
+use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Outcome, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::Version;
+use super::StandardsVersion;
 use crate::Kyverno;
 
 fn documents(text: &str) -> Vec<Document> {
@@ -26,7 +27,7 @@ fn engine(profile: &str, exceptions: &str) -> Engine {
 }
 
 fn decide(engine: &Engine, object: Value, operation: Operation) -> Vec<Outcome> {
-    let mut request = Request::for_object(object.clone(), operation, "default");
+    let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
     if operation == Operation::Delete {
         request.old_object = object;
     }
@@ -345,11 +346,11 @@ fn what_has_the_wrong_type_is_an_error() {
 
 #[test]
 fn versions_are_latest_or_of_kubernetes() {
-    assert_eq!(Version::parse("latest"), Some(Version::LATEST));
-    assert_eq!(Version::parse("v1.0"), Some(Version::of(0)));
-    assert_eq!(Version::parse("v1.24"), Some(Version::of(24)));
-    assert!(Version::parse("v1.99999999999999999999") > Version::parse("v1.35"));
+    assert_eq!(StandardsVersion::parse("latest"), Some(StandardsVersion::LATEST));
+    assert_eq!(StandardsVersion::parse("v1.0"), Some(StandardsVersion::of(0)));
+    assert_eq!(StandardsVersion::parse("v1.24"), Some(StandardsVersion::of(24)));
+    assert!(StandardsVersion::parse("v1.99999999999999999999") > StandardsVersion::parse("v1.35"));
     for text in ["", "1.24", "v1", "v1.", "v1.x", "v1.01", "v2.0", "v1.-1", "V1.24"] {
-        assert_eq!(Version::parse(text), None, "{text}");
+        assert_eq!(StandardsVersion::parse(text), None, "{text}");
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 /// A version of the standards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
+pub(crate) struct StandardsVersion {
     // The part after `1.`; the largest number is `latest`.
     minor: u32,
 }
 
-impl Version {
+impl StandardsVersion {
     /// The newest there is, whatever it is.
     pub(crate) const LATEST: Self = Self { minor: u32::MAX };
 
@@ -33,7 +33,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for StandardsVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::LATEST => formatter.write_str("latest"),

@@ -8,14 +8,16 @@ use super::*;
 const OBJECT: &str =
     "{kind: Service, apiVersion: v1, metadata: {name: s, annotations: {team: shop}}, spec: {b: 1, a: 2}}";
 
-fn key(letter: char) -> PrivateKey {
-    PrivateKey::from_pem(&private(letter)).unwrap()
+fn key(letter: char) -> ManifestSigningKey {
+    ManifestSigningKey::from_pem(&private(letter)).unwrap()
 }
 
 fn signed(text: &str, letters: &str) -> (Value, Vec<Signed>) {
     let mut object = yaml::parse(text).unwrap();
-    let results =
-        letters.chars().map(|letter| sign(&mut object, &key(letter), "", Earlier::Keep).unwrap()).collect();
+    let results = letters
+        .chars()
+        .map(|letter| sign_manifest(&mut object, &key(letter), "", Earlier::Keep).unwrap())
+        .collect();
     (object, results)
 }
 
@@ -35,7 +37,10 @@ fn signing_again_with_the_same_key_changes_nothing_and_with_another_one_adds() {
 #[test]
 fn what_is_signed_is_the_object_with_its_keys_in_order() {
     let (object, _) = signed(OBJECT, "a");
-    let message = Message::of(&object, &Names::new(""), &mut Budget::new(Limits::default())).ok().unwrap();
+    let message =
+        SignedMessage::of(&object, &SignatureAnnotations::new(""), &mut Budget::new(Limits::default()))
+            .ok()
+            .unwrap();
     let text = String::from_utf8(message.signed).unwrap();
     let want = "apiVersion: v1\nkind: Service\nmetadata:\n  annotations:\n    team: shop\n  name: s\nspec:\n  a: 2\n  b: 1\n";
     assert_eq!(text, want);
@@ -45,9 +50,9 @@ fn what_is_signed_is_the_object_with_its_keys_in_order() {
 fn a_changed_object_keeps_no_signatures() {
     let (mut object, _) = signed(OBJECT, "a");
     object.as_object_mut().unwrap().insert("spec".into(), Value::Null);
-    let wrong = sign(&mut object.clone(), &key('b'), "", Earlier::Keep).unwrap_err();
+    let wrong = sign_manifest(&mut object.clone(), &key('b'), "", Earlier::Keep).unwrap_err();
     assert_eq!(wrong.message, "it was changed since it was signed");
-    assert_eq!(sign(&mut object, &key('b'), "", Earlier::Replace), Ok(Signed::First));
+    assert_eq!(sign_manifest(&mut object, &key('b'), "", Earlier::Replace), Ok(Signed::First));
     assert_eq!(annotations(&object), ["team", "message", "signature"]);
 }
 
@@ -56,7 +61,10 @@ const NO_ANNOTATIONS: &str = "{apiVersion: v1, kind: Pod, metadata: {annotations
 #[test]
 fn only_objects_are_signed() {
     for text in ["[]", "{kind: Pod}", "{apiVersion: v1, kind: Pod, metadata: x}", NO_ANNOTATIONS] {
-        assert!(sign(&mut yaml::parse(text).unwrap(), &key('a'), "", Earlier::Keep).is_err(), "{text}");
+        assert!(
+            sign_manifest(&mut yaml::parse(text).unwrap(), &key('a'), "", Earlier::Keep).is_err(),
+            "{text}"
+        );
     }
     assert_eq!(signed("{apiVersion: v1, kind: Pod}", "a").1, [Signed::First]);
 }
@@ -70,15 +78,15 @@ fn keys_are_read_in_both_forms() {
     ]);
     der.extend([0x04, 0x20]);
     der.extend([b'a'; 32]);
-    let other = PrivateKey::from_pem(&pem("PRIVATE KEY", &der)).unwrap();
+    let other = ManifestSigningKey::from_pem(&pem("PRIVATE KEY", &der)).unwrap();
     assert_eq!(other.sign(b"x"), key('a').sign(b"x"));
     let with_parameters = format!("{}{}", pem("EC PARAMETERS", &[6, 0]), private('a'));
-    assert_eq!(PrivateKey::from_pem(&with_parameters).unwrap().sign(b"x"), key('a').sign(b"x"));
+    assert_eq!(ManifestSigningKey::from_pem(&with_parameters).unwrap().sign(b"x"), key('a').sign(b"x"));
 }
 
 #[test]
 fn a_key_of_another_sort_is_named_and_never_shown() {
-    let wrong = |text: &str| PrivateKey::from_pem(text).unwrap_err().message;
+    let wrong = |text: &str| ManifestSigningKey::from_pem(text).unwrap_err().message;
     assert_eq!(wrong("nothing"), "there is no PEM block in it");
     assert_eq!(wrong(&pem("PUBLIC KEY", &[1])), "this is a public key, which cannot sign");
     assert_eq!(wrong(&pem("ENCRYPTED PRIVATE KEY", &[1])), "the key is encrypted, which is not supported");

@@ -1,6 +1,6 @@
 //! What a rule checks in CEL.
 
-use kubewright_engine::GroupVersionKind;
+use kubewright_k8s::GroupVersionKind;
 
 use super::Cel;
 use kubewright_cel_rules::source::{
@@ -9,7 +9,7 @@ use kubewright_cel_rules::source::{
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
 /// Reads `cel`; an expression that cannot be read is reported and left out.
-pub(super) fn cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
+pub(super) fn read_cel<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Cel {
     let known = ["expressions", "variables", "auditAnnotations", "paramKind", "paramRef", "generate"];
     reader.only(fields, &known);
     Cel {

@@ -4,18 +4,18 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::super::diagnostics as code;
-use super::{ContextEntry, ContextSource, RegistryCredentials, Service, owned};
+use super::{ContextEntry, ContextSource, RegistryCredentials, Service, owned_value};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
 
 const SOURCES: [&str; 5] = ["configMap", "apiCall", "imageRegistry", "variable", "globalReference"];
 
 /// Reads the entries of a `context`.
-pub(super) fn entries<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<ContextEntry> {
+pub(super) fn read_context<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<ContextEntry> {
     let items = reader.objects(fields, "context").unwrap_or_default();
-    items.iter().filter_map(|item| entry(reader, item)).collect()
+    items.iter().filter_map(|item| read_context_entry(reader, item)).collect()
 }
 
-fn entry<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ContextEntry> {
+fn read_context_entry<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ContextEntry> {
     reader.only(item, &["name", "configMap", "apiCall", "imageRegistry", "variable", "globalReference"]);
     let name = reader.required_string(item, "name");
     let given: Vec<&str> = SOURCES.into_iter().filter(|key| reader.any(item, key).is_some()).collect();
@@ -36,17 +36,17 @@ fn entry<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ContextEntry>
         "apiCall" => api_call(reader, &source),
         "imageRegistry" => image_registry(reader, &source)?,
         "globalReference" => global_reference(reader, &source)?,
-        _ => variable(reader, &source),
+        _ => read_context_variable(reader, &source),
     };
     Some(ContextEntry { name: name?, path: item.path.clone(), from })
 }
 
-fn variable<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
+fn read_context_variable<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
     reader.only(fields, &["value", "jmesPath", "default"]);
     ContextSource::Variable {
-        value: reader.any(fields, "value").map(owned),
-        jmes_path: expression(reader, fields),
-        default: reader.any(fields, "default").map(owned),
+        value: reader.any(fields, "value").map(owned_value),
+        jmes_path: read_jmespath_field(reader, fields),
+        default: reader.any(fields, "default").map(owned_value),
     }
 }
 
@@ -61,7 +61,7 @@ fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
     reader.only(fields, &["urlPath", "service", "method", "data", "jmesPath", "default"]);
     let service = reader.object(fields, "service").and_then(|service| {
         reader.only(&service, &["url", "headers", "caBundle"]);
-        let headers = pairs(reader, &service, "headers");
+        let headers = read_key_value_list(reader, &service, "headers");
         let ca_bundle = reader.string(&service, "caBundle").map(|text| text.value).unwrap_or_default();
         Some(Service { url: reader.required_string(&service, "url")?, headers, ca_bundle })
     });
@@ -71,18 +71,22 @@ fn api_call<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ContextSource {
         url_path: reader.string(fields, "urlPath").filter(|text| !text.value.is_empty()),
         service,
         method: Text::new(method.unwrap_or("GET")),
-        data: pairs(reader, fields, "data"),
-        jmes_path: expression(reader, fields),
-        default: reader.any(fields, "default").map(owned),
+        data: read_key_value_list(reader, fields, "data"),
+        jmes_path: read_jmespath_field(reader, fields),
+        default: reader.any(fields, "default").map(owned_value),
     }
 }
 
 /// Reads a list of `key` and `value`.
-fn pairs<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<(Text, Placed<Value>)> {
+fn read_key_value_list<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Vec<(Text, Placed<Value>)> {
     let mut pairs = Vec::new();
     for item in reader.objects(fields, key).unwrap_or_default() {
         reader.only(&item, &["key", "value"]);
-        let value = reader.any(&item, "value").map(owned);
+        let value = reader.any(&item, "value").map(owned_value);
         if value.is_none() {
             reader.missing(&item, "value");
         }
@@ -102,19 +106,19 @@ fn image_registry<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Co
         credentials.is_insecure = reader.boolean(&given, "allowInsecureRegistry").unwrap_or_default();
         credentials.secrets = reader.plain(&given, "secrets");
     }
-    let jmes_path = expression(reader, fields);
+    let jmes_path = read_jmespath_field(reader, fields);
     let reference = reader.required_string(fields, "reference")?;
     Some(ContextSource::ImageRegistry { reference, credentials, jmes_path })
 }
 
 fn global_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<ContextSource> {
     reader.only(fields, &["name", "jmesPath"]);
-    let jmes_path = expression(reader, fields);
+    let jmes_path = read_jmespath_field(reader, fields);
     let name = reader.required_string(fields, "name")?;
     Some(ContextSource::GlobalReference { name, jmes_path })
 }
 
 /// Reads a `jmesPath`; an empty one counts as absent.
-fn expression<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Placed<Text>> {
+fn read_jmespath_field<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Placed<Text>> {
     reader.string(fields, "jmesPath").filter(|text| !text.value.is_empty())
 }

@@ -3,31 +3,31 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Text};
 
-use super::{Exception, FIELD_CODES, filter, pod_security, rule};
+use super::{ExceptionSource, FIELD_CODES, filter, pod_security, rule};
 use kubewright_dialect_kit::fields::{Fields, Reader, child};
 
 /// Reads `document`; what cannot be read is reported, and an exception with an error is left out.
 ///
 /// Left out means that what it would excuse is reported: the safe side.
-pub(in super::super) fn read(document: &Document) -> (Option<Exception>, Vec<Diagnostic>) {
+pub(in super::super) fn read_exception(document: &Document) -> (Option<ExceptionSource>, Vec<Diagnostic>) {
     let mut reader = Reader::new(document, FIELD_CODES);
-    let exception = exception(&mut reader);
+    let exception = read_exception_spec(&mut reader);
     let has_error = reader.diagnostics.iter().any(Diagnostic::is_error);
     (exception.filter(|_| !has_error), reader.diagnostics)
 }
 
-fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
+fn read_exception_spec(reader: &mut Reader<'_>) -> Option<ExceptionSource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
     let namespace = reader.string(&metadata, "namespace").map(|text| text.value).unwrap_or_default();
     reader.only(&spec, &["background", "match", "conditions", "exceptions", "podSecurity", "expiresAt"]);
-    let matching = reader.required_object(&spec, "match").map(|fields| filter::matching(reader, &fields));
+    let matching = reader.required_object(&spec, "match").map(|fields| filter::read_match(reader, &fields));
     if reader.any(&spec, "exceptions").is_none() {
         reader.missing(&spec, "exceptions");
     }
-    Some(Exception {
-        policies: policies(reader, &spec),
-        conditions: rule::conditions(reader, &spec, "conditions"),
+    Some(ExceptionSource {
+        policies: read_excepted_policies(reader, &spec),
+        conditions: rule::read_conditions(reader, &spec, "conditions"),
         pod_security: pod_security::exclusions(reader, &spec, "podSecurity"),
         is_background: reader.boolean(&spec, "background").unwrap_or(true),
         key: Text::new(if namespace.is_empty() {
@@ -40,7 +40,7 @@ fn exception(reader: &mut Reader<'_>) -> Option<Exception> {
     })
 }
 
-fn policies<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<(Text, Vec<Text>)> {
+fn read_excepted_policies<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<(Text, Vec<Text>)> {
     let mut policies = Vec::new();
     for item in reader.objects(spec, "exceptions").unwrap_or_default() {
         reader.only(&item, &["policyName", "ruleNames"]);

@@ -1,23 +1,23 @@
 //! Which objects and whose requests: `match` and `exclude`, with selectors and subjects.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 
-use super::{Filter, Match, Subject, SubjectKind};
+use super::{Match, ResourceFilter, SubjectFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 use kubewright_dialect_kit::selector;
 
 const USER_FIELDS: [&str; 3] = ["subjects", "roles", "clusterRoles"];
 
 /// Reads a `match` or `exclude`; the older form without `any` and `all` is kept apart.
-pub(super) fn matching<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Match {
+pub(super) fn read_match<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Match {
     let mark = reader.diagnostics.len();
     reader.only(fields, &["any", "all", "resources", "subjects", "roles", "clusterRoles"]);
     let has_flat =
         std::iter::once("resources").chain(USER_FIELDS).any(|key| reader.any(fields, key).is_some());
     Match {
-        any: filters(reader, fields, "any"),
-        all: filters(reader, fields, "all"),
-        flat: has_flat.then(|| filter(reader, fields, mark)),
+        any: read_filters(reader, fields, "any"),
+        all: read_filters(reader, fields, "all"),
+        flat: has_flat.then(|| read_filter(reader, fields, mark)),
         path: fields.path.clone(),
     }
 }
@@ -37,32 +37,32 @@ const NOT_IN_ENTRY: &[(&str, &str)] = &[
     ("kind", "subjects are a list: `subjects: [{kind: …, name: …}]`"),
 ];
 
-fn filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Filter> {
+fn read_filters<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<ResourceFilter> {
     let items = reader.objects(fields, key).unwrap_or_default();
     let mut filters = Vec::with_capacity(items.len());
     for item in &items {
         let mark = reader.diagnostics.len();
         reader.only_or(item, &["resources", "subjects", "roles", "clusterRoles"], NOT_IN_ENTRY);
-        filters.push(filter(reader, item, mark));
+        filters.push(read_filter(reader, item, mark));
     }
     filters
 }
 
 /// Reads one entry, whose errors stand behind the first `mark` diagnostics.
-fn filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, mark: usize) -> Filter {
-    let mut filter = Filter { path: item.path.clone(), ..Filter::default() };
+fn read_filter<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, mark: usize) -> ResourceFilter {
+    let mut filter = ResourceFilter { path: item.path.clone(), ..ResourceFilter::default() };
     if let Some(resources) = reader.object(item, "resources") {
-        resource(reader, &resources, &mut filter);
+        read_resource_filter(reader, &resources, &mut filter);
     }
     let subjects = reader.objects(item, "subjects").unwrap_or_default();
-    filter.subjects = subjects.iter().filter_map(|item| subject(reader, item)).collect();
+    filter.subjects = subjects.iter().filter_map(|item| read_subject(reader, item)).collect();
     filter.roles = reader.plain(item, "roles");
     filter.cluster_roles = reader.plain(item, "clusterRoles");
     filter.is_faulty = reader.has_error_since(mark);
     filter
 }
 
-fn resource<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, filter: &mut Filter) {
+fn read_resource_filter<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, filter: &mut ResourceFilter) {
     let known = [
         "kinds",
         "name",
@@ -87,7 +87,7 @@ fn resource<'d>(reader: &mut Reader<'d>, resources: &Fields<'d>, filter: &mut Fi
         operations.iter().filter_map(|text| reader.one_of(text, "operation", &words)).collect();
 }
 
-fn subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Subject> {
+fn read_subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<SubjectFilter> {
     reader.only(item, &["kind", "name", "namespace", "apiGroup"]);
     let words = [
         ("User", SubjectKind::User),
@@ -103,5 +103,5 @@ fn subject<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Subject> {
         reader.missing(item, "namespace");
         return None;
     }
-    Some(Subject { kind, name, namespace })
+    Some(SubjectFilter { kind, name, namespace })
 }

@@ -10,7 +10,7 @@ use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 /// What must be signed, by whom.
 #[derive(Debug, Clone)]
-pub struct Manifests {
+pub struct ManifestsSource {
     pub(in super::super) path: Vec<Step>,
     /// Every one of them must be satisfied.
     pub(in super::super) attestors: Vec<AttestorSet>,
@@ -18,7 +18,7 @@ pub struct Manifests {
     pub(in super::super) domain: Text,
     pub(in super::super) ignore_fields: Vec<IgnoreFields>,
     /// `dryRun`, where it is enabled.
-    pub(in super::super) dry_run: Option<DryRun>,
+    pub(in super::super) dry_run: Option<DryRunSource>,
     /// `repository` is given: the signed text is an image.
     pub(in super::super) is_in_repository: bool,
 }
@@ -76,7 +76,7 @@ pub(in super::super) struct ObjectReference {
 
 /// That the API server is asked what it makes of the signed text.
 #[derive(Debug, Clone)]
-pub(in super::super) struct DryRun {
+pub(in super::super) struct DryRunSource {
     /// Where; may be empty.
     pub(in super::super) namespace: Text,
 }
@@ -87,7 +87,11 @@ const SIGNERS: [&str; 4] = ["keys", "certificates", "keyless", "attestor"];
 const KEY_SERVICES: [&str; 4] = ["awskms://", "gcpkms://", "azurekms://", "hashivault://"];
 
 /// Reads what `key` of `fields` is.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Manifests> {
+pub(super) fn read_manifests<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Option<ManifestsSource> {
     let fields = reader.object(fields, key)?;
     reader.only(&fields, &["attestors", "annotationDomain", "ignoreFields", "repository", "dryRun"]);
     let sets = reader.objects(&fields, "attestors").unwrap_or_default();
@@ -98,9 +102,9 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) 
     let domain = reader.string(&fields, "annotationDomain").map(|text| text.value).unwrap_or_default();
     let items = reader.objects(&fields, "ignoreFields").unwrap_or_default();
     let ignore_fields = items.iter().map(|item| ignore(reader, item)).collect();
-    let dry_run = reader.object(&fields, "dryRun").and_then(|fields| dry_run(reader, &fields));
-    let is_in_repository = repository(reader, &fields);
-    Some(Manifests { path: fields.path, attestors, domain, ignore_fields, dry_run, is_in_repository })
+    let dry_run = reader.object(&fields, "dryRun").and_then(|fields| read_dry_run(reader, &fields));
+    let is_in_repository = read_repository(reader, &fields);
+    Some(ManifestsSource { path: fields.path, attestors, domain, ignore_fields, dry_run, is_in_repository })
 }
 
 fn attestor_set<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> AttestorSet {
@@ -134,11 +138,11 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
     reader.only(fields, &known);
     let annotations = reader.pairs(fields, "annotations");
     algorithm(reader, fields);
-    let is_in_repository = repository(reader, fields);
+    let is_in_repository = read_repository(reader, fields);
     let given: Vec<&'static str> =
         SIGNERS.into_iter().filter(|key| reader.any(fields, key).is_some()).collect();
     let signers = match given.as_slice() {
-        ["keys"] => keys(reader, fields),
+        ["keys"] => read_attestor_keys(reader, fields),
         [] if is_flat => {
             reader.string(fields, "publicKeys").map(|text| public_keys(reader, &text)).unwrap_or_default()
         }
@@ -164,7 +168,7 @@ fn attestor<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Attestor> {
     signers.map(entry).collect()
 }
 
-fn keys<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Signer> {
+fn read_attestor_keys<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Vec<Signer> {
     let Some(keys) = reader.object(fields, "keys") else { return Vec::new() };
     reader.only(&keys, &["publicKeys", "signatureAlgorithm", "kms", "secret", "rekor", "ctlog"]);
     algorithm(reader, &keys);
@@ -206,7 +210,7 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
             }
             _ => {
                 let help = "name a Secret as `k8s://namespace/name`";
-                bad_key(reader, text, format!("`{written}` names no Secret"), help);
+                report_bad_public_key(reader, text, format!("`{written}` names no Secret"), help);
                 Vec::new()
             }
         };
@@ -218,11 +222,11 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
         Ok(blocks) if !blocks.is_empty() => blocks,
         Ok(_) => {
             let help = "put the key here, from `-----BEGIN PUBLIC KEY-----` on; variables are not put in";
-            bad_key(reader, text, "there is no PEM block".to_owned(), help);
+            report_bad_public_key(reader, text, "there is no PEM block".to_owned(), help);
             return Vec::new();
         }
         Err(problem) => {
-            bad_key(reader, text, problem, "copy the whole file of the public key");
+            report_bad_public_key(reader, text, problem, "copy the whole file of the public key");
             return Vec::new();
         }
     };
@@ -230,7 +234,7 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
     for block in blocks {
         match PublicKey::read(&block) {
             Ok(key) => signers.push(Signer::Key(key)),
-            Err(problem) => bad_key(
+            Err(problem) => report_bad_public_key(
                 reader,
                 text,
                 problem,
@@ -241,7 +245,7 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
     signers
 }
 
-fn bad_key(reader: &mut Reader<'_>, text: &Placed<Text>, message: String, help: &str) {
+fn report_bad_public_key(reader: &mut Reader<'_>, text: &Placed<Text>, message: String, help: &str) {
     let location = reader.place(&text.path);
     reader.report(Diagnostic::new(&code::BAD_PUBLIC_KEY, message, location).help(help));
 }
@@ -266,7 +270,7 @@ fn algorithm<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) {
     }
 }
 
-fn repository<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> bool {
+fn read_repository<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> bool {
     let Some(text) = reader.string(fields, "repository").filter(|text| !text.value.is_empty()) else {
         return false;
     };
@@ -300,7 +304,7 @@ fn no_signer(reader: &mut Reader<'_>, path: &[Step], message: &str) {
 fn ignore<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> IgnoreFields {
     reader.only(item, &["objects", "fields"]);
     let objects = reader.objects(item, "objects").unwrap_or_default();
-    let objects = objects.iter().map(|object| reference(reader, object)).collect();
+    let objects = objects.iter().map(|object| read_object_reference(reader, object)).collect();
     let fields = reader.strings(item, "fields").unwrap_or_default();
     if fields.is_empty() {
         let location = reader.document.locate_key(&item.path);
@@ -327,7 +331,7 @@ fn ignore<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> IgnoreFields {
     IgnoreFields { objects, fields: kept }
 }
 
-fn reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ObjectReference {
+fn read_object_reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ObjectReference {
     reader.only(fields, &["group", "version", "kind", "name", "namespace"]);
     let mut text = |key| reader.string(fields, key).map(|text| text.value).unwrap_or_default();
     ObjectReference {
@@ -339,8 +343,8 @@ fn reference<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> ObjectReferenc
     }
 }
 
-fn dry_run<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<DryRun> {
+fn read_dry_run<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<DryRunSource> {
     reader.only(fields, &["enable", "namespace"]);
     let namespace = reader.string(fields, "namespace").map(|text| text.value).unwrap_or_default();
-    reader.boolean(fields, "enable").unwrap_or(false).then_some(DryRun { namespace })
+    reader.boolean(fields, "enable").unwrap_or(false).then_some(DryRunSource { namespace })
 }

@@ -3,22 +3,26 @@
 use kubewright_engine::Diagnostic;
 
 use super::super::diagnostics as code;
-use super::super::pod_security::{Control, Level, Version};
-use super::{Exclusion, PodSecurity};
+use super::super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
+use super::{ControlExclusion, PodSecurity};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
 /// Reads the profile that `key` of `fields` is.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<PodSecurity> {
+pub(super) fn read_pod_security<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Option<PodSecurity> {
     let fields = reader.object(fields, key)?;
     reader.only(&fields, &["level", "version", "exclude"]);
     let level = reader.required_string(&fields, "level");
-    let level = level.and_then(|level| reader.one_of(&level, "level", &Level::ALL));
+    let level = level.and_then(|level| reader.one_of(&level, "level", &PodSecurityLevel::ALL));
     let text = reader.string(&fields, "version");
     let exclude = exclusions(reader, &fields, "exclude");
     let version = match text.as_ref().filter(|text| !text.value.is_empty()) {
-        None => Some(Version::LATEST),
+        None => Some(StandardsVersion::LATEST),
         Some(text) => {
-            let version = Version::parse(&text.value);
+            let version = StandardsVersion::parse(&text.value);
             if version.is_none() {
                 let location = reader.place(&text.path);
                 let message = format!("unknown version `{}`", text.value);
@@ -38,17 +42,21 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) 
 }
 
 /// Reads the controls that `key` of `fields` excludes; one that is not known is reported and left out.
-pub(super) fn exclusions<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Exclusion> {
+pub(super) fn exclusions<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Vec<ControlExclusion> {
     let items = reader.objects(fields, key).unwrap_or_default();
-    items.iter().filter_map(|item| exclusion(reader, item)).collect()
+    items.iter().filter_map(|item| read_control_exclusion(reader, item)).collect()
 }
 
-fn exclusion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Exclusion> {
+fn read_control_exclusion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<ControlExclusion> {
     reader.only(item, &["controlName", "images", "restrictedField", "values"]);
     let control = reader.required_string(item, "controlName");
     let control = control.and_then(|name| reader.one_of(&name, "control", &Control::ALL));
     let restricted_field = reader.string(item, "restrictedField").filter(|field| !field.value.is_empty());
     let images = reader.plain(item, "images");
     let values = reader.plain(item, "values");
-    Some(Exclusion { path: item.path.clone(), control: control?, images, restricted_field, values })
+    Some(ControlExclusion { path: item.path.clone(), control: control?, images, restricted_field, values })
 }

@@ -3,7 +3,10 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::{Action, ActionOverride, Annotations, Broken, FIELD_CODES, Policy, Settings, recovery, rule};
+use super::{
+    ActionOverride, Annotations, BrokenRule, FIELD_CODES, FailureAction, PolicySettings, PolicySource,
+    recovery, rule,
+};
 use kubewright_cel_rules::source::named;
 use kubewright_dialect_kit::fields::{Fields, Reader, child};
 use kubewright_dialect_kit::selector;
@@ -27,21 +30,21 @@ const SPEC_FIELDS: &[&str] = &[
 ];
 
 /// Reads `document`; what cannot be read is reported and left out.
-pub fn read(document: &Document) -> (Option<Policy>, Vec<Diagnostic>) {
+pub fn read_policy_document(document: &Document) -> (Option<PolicySource>, Vec<Diagnostic>) {
     let mut reader = Reader::new(document, FIELD_CODES);
-    let policy = policy(&mut reader);
+    let policy = read_policy_spec(&mut reader);
     (policy, reader.diagnostics)
 }
 
-fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
+fn read_policy_spec(reader: &mut Reader<'_>) -> Option<PolicySource> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.required_string(&metadata, "name");
-    let namespace = namespace(reader, &metadata);
-    let annotations = annotations(reader, &metadata);
+    let namespace = read_policy_namespace(reader, &metadata);
+    let annotations = read_policy_annotations(reader, &metadata);
     reader.only(&spec, SPEC_FIELDS);
-    let settings = settings(reader, &spec);
+    let settings = read_policy_settings(reader, &spec);
     let mut policy =
-        Policy { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
+        PolicySource { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
     let items = reader.objects(&spec, "rules").unwrap_or_default();
     // A misspelt setting would change what every rule means.
     let fatal = reader.diagnostics.iter().find(|found| found.is_error()).map(|found| found.message.clone());
@@ -59,9 +62,9 @@ fn policy(reader: &mut Reader<'_>) -> Option<Policy> {
 }
 
 /// Returns what stands for rules that are not where they belong.
-fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<Broken> {
+fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<BrokenRule> {
     let matching = recovery::anywhere(document, spec)?;
-    Some(Broken {
+    Some(BrokenRule {
         name: Text::default(),
         path: spec.to_vec(),
         matching: Some(matching),
@@ -74,13 +77,13 @@ fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<Broken> 
     })
 }
 
-fn namespace<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+fn read_policy_namespace<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
     let written = reader.string(metadata, "namespace").map(|text| text.value).filter(|text| !text.is_empty());
     let is_namespaced = reader.document.value.get("kind").and_then(Value::as_str) == Some("Policy");
     is_namespaced.then(|| written.unwrap_or_else(|| Text::new("default")))
 }
 
-fn annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Annotations {
+fn read_policy_annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Annotations {
     let mut read = Annotations { is_scored: true, ..Annotations::default() };
     for (name, text) in reader.texts(metadata, "annotations").unwrap_or_default() {
         match name.as_str() {
@@ -94,7 +97,7 @@ fn annotations<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Annotation
     read
 }
 
-fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
+fn read_policy_settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> PolicySettings {
     for flag in [
         "schemaValidation",
         "useServerSideApply",
@@ -113,9 +116,9 @@ fn settings<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Settings {
     }
     let beside = is_fail_closed(reader, spec);
     let apply = reader.string(spec, "applyRules");
-    Settings {
+    PolicySettings {
         failure_action: action(reader, spec, "validationFailureAction").unwrap_or_default(),
-        failure_action_overrides: overrides(reader, spec, "validationFailureActionOverrides"),
+        failure_action_overrides: read_action_overrides(reader, spec, "validationFailureActionOverrides"),
         is_fail_closed: in_webhook.or(beside).unwrap_or(true),
         is_background: reader.boolean(spec, "background").unwrap_or(true),
         is_admission: reader.boolean(spec, "admission").unwrap_or(true),
@@ -139,21 +142,25 @@ fn is_fail_closed<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<bo
 }
 
 /// Reads what a violation leads to. An action that cannot be read refuses: its rule or policy has an error.
-pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Action> {
+pub(super) fn action<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<FailureAction> {
     reader.any(fields, key)?;
     let words = [
-        ("Audit", Action::Audit),
-        ("Enforce", Action::Enforce),
-        ("audit", Action::Audit),
-        ("enforce", Action::Enforce),
+        ("Audit", FailureAction::Audit),
+        ("Enforce", FailureAction::Enforce),
+        ("audit", FailureAction::Audit),
+        ("enforce", FailureAction::Enforce),
     ];
     let text = reader.string(fields, key);
     let action = text.and_then(|text| reader.one_of(&text, key, &words));
-    Some(action.unwrap_or(Action::Enforce))
+    Some(action.unwrap_or(FailureAction::Enforce))
 }
 
 /// Reads other actions for some namespaces.
-pub(super) fn overrides<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<ActionOverride> {
+pub(super) fn read_action_overrides<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Vec<ActionOverride> {
     let items = reader.objects(fields, key).unwrap_or_default();
     items.iter().filter_map(|item| action_override(reader, item)).collect()
 }
@@ -170,20 +177,20 @@ fn action_override<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Act
     Some(ActionOverride { path, action, namespaces, namespace_selector })
 }
 
-fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy) {
+fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut PolicySource) {
     let before = reader.diagnostics.len();
-    let draft = rule::read(reader, fields);
+    let draft = rule::read_rule(reader, fields);
     let error = reader.diagnostics.iter().skip(before).find(|diagnostic| diagnostic.is_error());
     match (error, draft.rule) {
         (None, Some(rule)) => policy.rules.push(rule),
         (error, _) => {
             let message = error.map(|error| error.message.clone()).unwrap_or_default();
-            let (failure_action, failure_action_overrides) = actions(reader.document, &fields.path);
-            policy.broken.push(Broken {
+            let (failure_action, failure_action_overrides) = recover_actions(reader.document, &fields.path);
+            policy.broken.push(BrokenRule {
                 name: draft.name.map(|name| name.value).unwrap_or_default(),
                 path: fields.path.clone(),
-                matching: recovery::matching(reader.document, &fields.path, draft.matching),
-                exclude: draft.exclude.map(recovery::exclude),
+                matching: recovery::recover_match(reader.document, &fields.path, draft.matching),
+                exclude: draft.exclude.map(recovery::recover_exclude),
                 failure_action,
                 failure_action_overrides,
                 is_unsupported: rule::is_unsupported(reader, fields),
@@ -196,10 +203,10 @@ fn rule_of<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, policy: &mut Policy
 }
 
 /// Returns what a violation of the rule at `path` leads to, where that can be read; its mistakes are known already.
-fn actions(document: &Document, path: &[Step]) -> (Option<Action>, Vec<ActionOverride>) {
+fn recover_actions(document: &Document, path: &[Step]) -> (Option<FailureAction>, Vec<ActionOverride>) {
     let mut reader = Reader::new(document, FIELD_CODES);
     let validate = reader.object_under(&child(path, "validate"));
     let Some(fields) = validate else { return (None, Vec::new()) };
     let action = action(&mut reader, &fields, "failureAction");
-    (action, overrides(&mut reader, &fields, "failureActionOverrides"))
+    (action, read_action_overrides(&mut reader, &fields, "failureActionOverrides"))
 }

@@ -4,12 +4,13 @@
 //! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
 //! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
 
-use kubewright_engine::{kind_of_resource, nearest, resource_name};
+use kubewright_engine::nearest;
+use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::super::matching::kind;
 use super::rule::RULE_FIELDS;
-use super::{Filter, Match};
+use super::{Match, ResourceFilter};
 use kubewright_dialect_kit::fields::{Placed, child};
 
 /// Fields of an entry in which no kinds of objects stand.
@@ -27,17 +28,17 @@ const OTHER_FIELDS: [&str; 10] = [
 ];
 
 /// Returns what the rule at `path` is about, of which `found` could be read; nothing where it names no kind.
-pub(super) fn matching(document: &Document, path: &[Step], found: Option<Match>) -> Option<Match> {
+pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Match>) -> Option<Match> {
     let path = found.as_ref().map_or_else(|| misspelt(document, path), |found| Some(found.path.clone()))?;
     let mut about = found.unwrap_or_default();
     for filter in about.any.iter_mut().chain(&mut about.all).chain(&mut about.flat) {
         if filter.is_faulty && filter.kinds.is_empty() {
-            filter.kinds = named_kinds(document, &filter.path);
+            filter.kinds = kinds_below(document, &filter.path);
         }
     }
     with_kinds(about).or_else(|| {
-        let kinds = named_kinds(document, &path);
-        let filter = Filter { kinds, path: path.clone(), ..Filter::default() };
+        let kinds = kinds_below(document, &path);
+        let filter = ResourceFilter { kinds, path: path.clone(), ..ResourceFilter::default() };
         with_kinds(Match { any: vec![filter], path, ..Match::default() })
     })
 }
@@ -48,7 +49,7 @@ pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
     if let Some(value) = document.value.follow(path) {
         each_match(value, path, &mut kinds);
     }
-    let filter = Filter { kinds, path: path.to_vec(), ..Filter::default() };
+    let filter = ResourceFilter { kinds, path: path.to_vec(), ..ResourceFilter::default() };
     with_kinds(Match { any: vec![filter], path: path.to_vec(), ..Match::default() })
 }
 
@@ -59,7 +60,7 @@ fn each_match(value: &Value, path: &[Step], found: &mut Vec<Placed<Text>>) {
     for (key, item) in value.as_object().into_iter().flat_map(|fields| fields.iter()) {
         let path = child(path, key.as_str());
         match key.as_str() {
-            "match" => collect(item, &path, false, found),
+            "match" => collect_kinds(item, &path, false, found),
             _ => each_match(item, &path, found),
         }
     }
@@ -75,7 +76,7 @@ pub(super) fn with_kinds(mut about: Match) -> Option<Match> {
 }
 
 /// Returns what is certainly not meant: an entry with a mistake in it could exclude more than its author wanted.
-pub(super) fn exclude(mut found: Match) -> Match {
+pub(super) fn recover_exclude(mut found: Match) -> Match {
     found.any.retain(|filter| !filter.is_faulty);
     found.flat = found.flat.filter(|filter| !filter.is_faulty);
     if found.all.iter().any(|filter| filter.is_faulty) {
@@ -95,29 +96,29 @@ fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
 }
 
 /// Returns the kinds that stand anywhere below `path`.
-fn named_kinds(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
+fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
     let mut found = Vec::new();
     if let Some(value) = document.value.follow(path) {
-        collect(value, path, false, &mut found);
+        collect_kinds(value, path, false, &mut found);
     }
     found
 }
 
 /// Adds the texts of `value` that are kinds. Its depth is that of a document.
-fn collect(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<Text>>) {
+fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<Text>>) {
     match value {
-        Value::String(text) if is_kinds || is_known(text) => {
+        Value::String(text) if is_kinds || is_builtin_kind(text) => {
             found.push(Placed { value: text.clone(), path: path.to_vec() });
         }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                collect(item, &child(path, i), is_kinds, found);
+                collect_kinds(item, &child(path, i), is_kinds, found);
             }
         }
         Value::Object(fields) => {
             for (key, item) in fields.iter().filter(|(key, _)| !OTHER_FIELDS.contains(&key.as_str())) {
                 let is_kinds = key.to_lowercase().starts_with("kind");
-                collect(item, &child(path, key.as_str()), is_kinds, found);
+                collect_kinds(item, &child(path, key.as_str()), is_kinds, found);
             }
         }
         _ => {}
@@ -125,7 +126,7 @@ fn collect(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<
 }
 
 /// Returns whether it is one of the kinds that every cluster has.
-fn is_known(text: &str) -> bool {
-    let [_, _, kind, _] = kind::parts(text);
+fn is_builtin_kind(text: &str) -> bool {
+    let [_, _, kind, _] = kind::kind_parts(text);
     kind_of_resource(&resource_name(kind)).is_some_and(|known| known == kind)
 }

@@ -5,7 +5,8 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::diagnostics as code;
 use super::{
-    Foreach, Match, Method, Rule, Validate, cel, context, filter, manifests, owned, pod_security, policy,
+    Foreach, Match, Method, RuleSource, Validate, cel, context, filter, manifests, owned_value, pod_security,
+    policy,
 };
 use kubewright_cel_rules::source::named;
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
@@ -88,29 +89,29 @@ const NOT_IN_VALIDATE: &[(&str, &str)] = &[
 ];
 
 /// What could be read of a rule.
-pub(super) struct Draft {
+pub(super) struct RuleDraft {
     pub(super) name: Option<Placed<Text>>,
     pub(super) matching: Option<Match>,
     pub(super) exclude: Option<Match>,
     /// All of it; nothing when a part that it needs is missing.
-    pub(super) rule: Option<Rule>,
+    pub(super) rule: Option<RuleSource>,
 }
 
 /// Reads a rule; what cannot be read is reported and left out.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
+pub(super) fn read_rule<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> RuleDraft {
     reader.only_or(fields, RULE_FIELDS, NOT_IN_RULE);
     let name = reader.required_string(fields, "name");
-    let matching = reader.required_object(fields, "match").map(|fields| filter::matching(reader, &fields));
-    let exclude = reader.object(fields, "exclude").map(|fields| filter::matching(reader, &fields));
-    let context = context::entries(reader, fields);
-    let preconditions = conditions(reader, fields, "preconditions");
+    let matching = reader.required_object(fields, "match").map(|fields| filter::read_match(reader, &fields));
+    let exclude = reader.object(fields, "exclude").map(|fields| filter::read_match(reader, &fields));
+    let context = context::read_context(reader, fields);
+    let preconditions = read_conditions(reader, fields, "preconditions");
     let cel_preconditions = named(reader, fields, "celPreconditions");
     let properties = reader.texts(fields, "reportProperties").unwrap_or_default();
     let report_properties = properties.into_iter().map(|(name, text)| (name, text.value)).collect();
     let skips_background_requests = reader.boolean(fields, "skipBackgroundRequests").unwrap_or(true);
-    let validate = validate(reader, fields);
+    let validate = read_validate(reader, fields);
     let rule = match (&name, &matching, validate) {
-        (Some(name), Some(matching), Some(validate)) => Some(Rule {
+        (Some(name), Some(matching), Some(validate)) => Some(RuleSource {
             name: name.clone(),
             path: fields.path.clone(),
             matching: matching.clone(),
@@ -125,26 +126,26 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Draft {
         }),
         _ => None,
     };
-    Draft { name, matching, exclude, rule }
+    RuleDraft { name, matching, exclude, rule }
 }
 
 /// Reads what the rule checks. A rule of another type is one that is not supported.
-fn validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> {
+fn read_validate<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>) -> Option<Validate> {
     let types = ["validate", "mutate", "generate", "verifyImages"];
     let given: Vec<&'static str> = types.into_iter().filter(|key| is_filled(reader, rule, key)).collect();
     let beside = given_methods(reader, rule, &BESIDE);
     match given.as_slice() {
         [] | ["validate"] if !(given.is_empty() && beside.is_empty()) => checks(reader, rule, &beside),
         [] => {
-            rule_type(reader, rule, "the rule does nothing".to_owned());
+            report_rule_type(reader, rule, "the rule does nothing".to_owned());
             None
         }
         [other] => {
-            let method = unsupported(reader, other, &child(&rule.path, *other));
+            let method = unsupported_method(reader, other, &child(&rule.path, *other));
             Some(Validate::bare(rule.path.clone(), method))
         }
         [first, second, ..] => {
-            rule_type(reader, rule, format!("the rule has both `{first}` and `{second}`"));
+            report_rule_type(reader, rule, format!("the rule has both `{first}` and `{second}`"));
             None
         }
     }
@@ -156,7 +157,7 @@ pub(super) fn is_unsupported(reader: &Reader<'_>, rule: &Fields<'_>) -> bool {
     is_any(&["mutate", "generate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
 }
 
-fn rule_type(reader: &mut Reader<'_>, rule: &Fields<'_>, message: String) {
+fn report_rule_type(reader: &mut Reader<'_>, rule: &Fields<'_>, message: String) {
     let location = reader.place(&rule.path);
     reader.report(
         Diagnostic::new(&code::RULE_TYPE, message, location)
@@ -179,36 +180,37 @@ impl Validate {
 }
 
 /// A way to check: its key.
-type Way = &'static str;
+type ValidateKey = &'static str;
 
-const WAYS: [Way; 7] = ["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
+const WAYS: [ValidateKey; 7] =
+    ["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
 /// The ways to check that may also stand beside `validate`, which then has only the message.
-const BESIDE: [Way; 3] = ["cel", "podSecurity", "manifests"];
+const BESIDE: [ValidateKey; 3] = ["cel", "podSecurity", "manifests"];
 
-fn given_methods(reader: &Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Vec<Way> {
+fn given_methods(reader: &Reader<'_>, fields: &Fields<'_>, ways: &[ValidateKey]) -> Vec<ValidateKey> {
     ways.iter().copied().filter(|key| reader.any(fields, key).is_some()).collect()
 }
 
 /// Reads `validate`, with the ways to check that stand `beside` it.
-fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[Way]) -> Option<Validate> {
+fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[ValidateKey]) -> Option<Validate> {
     let Some(fields) = reader.object(rule, "validate") else {
         let way = only_one(reader, rule, beside)?;
-        let method = method(reader, rule, way)?;
+        let method = read_method(reader, rule, way)?;
         return Some(Validate::bare(rule.path.clone(), method));
     };
     reader.only_or(&fields, VALIDATE_FIELDS, NOT_IN_VALIDATE);
     let inside = given_methods(reader, &fields, &WAYS);
-    let all: Vec<Way> = inside.iter().chain(beside).copied().collect();
+    let all: Vec<ValidateKey> = inside.iter().chain(beside).copied().collect();
     let method = match all.as_slice() {
         [whole @ ("pattern" | "anyPattern" | "deny"), "foreach"] => both(reader, &fields, whole),
         all => only_one(reader, &fields, all)
-            .and_then(|way| method(reader, if inside.is_empty() { rule } else { &fields }, way)),
+            .and_then(|way| read_method(reader, if inside.is_empty() { rule } else { &fields }, way)),
     };
     let validate = Validate {
         message: reader.string(&fields, "message"),
         failure_action: policy::action(reader, &fields, "failureAction"),
-        failure_action_overrides: policy::overrides(reader, &fields, "failureActionOverrides"),
+        failure_action_overrides: policy::read_action_overrides(reader, &fields, "failureActionOverrides"),
         allows_existing_violations: reader.boolean(&fields, "allowExistingViolations").unwrap_or(true),
         path: fields.path.clone(),
         method: method?,
@@ -221,16 +223,16 @@ fn checks<'d>(reader: &mut Reader<'d>, rule: &Fields<'d>, beside: &[Way]) -> Opt
 }
 
 /// Reads `foreach` and what stands beside it, which Kyverno takes for a mistake.
-fn both<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, whole: Way) -> Option<Method> {
+fn both<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, whole: ValidateKey) -> Option<Method> {
     let location = reader.document.locate_key(&child(&fields.path, "foreach"));
     let message = format!("`foreach` beside `{whole}`: here both must hold, and Kyverno refuses the policy");
     let help = "for Kyverno too, make two rules of it";
     reader.report(Diagnostic::new(&code::CHECK_BESIDE_FOREACH, message, location).help(help));
-    let (whole, loops) = (method(reader, fields, whole), method(reader, fields, "foreach"));
+    let (whole, loops) = (read_method(reader, fields, whole), read_method(reader, fields, "foreach"));
     Some(Method::Both(Box::new([whole?, loops?])))
 }
 
-fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Option<Way> {
+fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[ValidateKey]) -> Option<ValidateKey> {
     let message = match ways {
         [way] => return Some(*way),
         [] => "there is nothing to check".to_owned(),
@@ -243,32 +245,33 @@ fn only_one(reader: &mut Reader<'_>, fields: &Fields<'_>, ways: &[Way]) -> Optio
     None
 }
 
-fn method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: Way) -> Option<Method> {
+fn read_method<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: ValidateKey) -> Option<Method> {
     match key {
-        "pattern" => reader.any(fields, key).map(owned).map(Method::Pattern),
+        "pattern" => reader.any(fields, key).map(owned_value).map(Method::Pattern),
         "anyPattern" => {
             let path = reader.array(fields, key)?.path;
-            reader.any(fields, key).map(|found| Method::AnyPattern(Placed { path, ..owned(found) }))
+            reader.any(fields, key).map(|found| Method::AnyPattern(Placed { path, ..owned_value(found) }))
         }
         "deny" => {
             let deny = reader.object(fields, key)?;
             reader.only(&deny, &["conditions"]);
-            Some(Method::Deny(conditions(reader, &deny, "conditions")))
+            Some(Method::Deny(read_conditions(reader, &deny, "conditions")))
         }
         "foreach" => {
             let items = reader.objects(fields, key)?;
-            Some(Method::Foreach(items.iter().filter_map(|item| foreach(reader, item)).collect()))
+            Some(Method::Foreach(items.iter().filter_map(|item| read_foreach(reader, item)).collect()))
         }
-        "cel" => reader.object(fields, key).map(|fields| Method::Cel(Box::new(cel::cel(reader, &fields)))),
-        "podSecurity" => pod_security::read(reader, fields, key).map(Method::PodSecurity),
-        "manifests" => {
-            manifests::read(reader, fields, key).map(|manifests| Method::Manifests(Box::new(manifests)))
+        "cel" => {
+            reader.object(fields, key).map(|fields| Method::Cel(Box::new(cel::read_cel(reader, &fields))))
         }
+        "podSecurity" => pod_security::read_pod_security(reader, fields, key).map(Method::PodSecurity),
+        "manifests" => manifests::read_manifests(reader, fields, key)
+            .map(|manifests| Method::Manifests(Box::new(manifests))),
         _ => None,
     }
 }
 
-fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Method {
+fn unsupported_method(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> Method {
     let location = reader.document.locate_key(path);
     let message = format!("`{field}` is not supported yet");
     let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
@@ -277,30 +280,30 @@ fn unsupported(reader: &mut Reader<'_>, field: &'static str, path: &[Step]) -> M
 }
 
 /// Reads a loop, and the loops in it; how deep they are is bounded by the depth of the document.
-fn foreach<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Foreach> {
+fn read_foreach<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Foreach> {
     let ways = WAYS.get(..4).unwrap_or_default();
     reader.only(
         item,
         &["list", "context", "preconditions", "elementScope", "pattern", "anyPattern", "deny", "foreach"],
     );
-    let context = context::entries(reader, item);
-    let preconditions = conditions(reader, item, "preconditions");
+    let context = context::read_context(reader, item);
+    let preconditions = read_conditions(reader, item, "preconditions");
     let element_scope = reader.boolean(item, "elementScope");
     let given = given_methods(reader, item, ways);
-    let method = only_one(reader, item, &given).and_then(|way| method(reader, item, way));
+    let method = only_one(reader, item, &given).and_then(|way| read_method(reader, item, way));
     let list = reader.required_string(item, "list")?;
     Some(Foreach { path: item.path.clone(), list, element_scope, context, preconditions, method: method? })
 }
 
 /// Reads conditions as they are written; the older form is a list.
-pub(super) fn conditions<'d>(
+pub(super) fn read_conditions<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,
     key: &str,
 ) -> Option<Placed<Value>> {
     let found = reader.any(fields, key)?;
     match found.value {
-        Value::Object(_) | Value::Array(_) => Some(owned(found)),
+        Value::Object(_) | Value::Array(_) => Some(owned_value(found)),
         // The reader knows how to say that an object is wanted.
         _ => reader.object(fields, key).and(None),
     }

@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Exhausted, Text, Value};
 ///
 /// # Errors
 /// When the budget is used up.
-pub(in super::super) fn text_of(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
+pub(in super::super) fn compact_text(value: &Value, budget: &mut Budget) -> Result<Text, Exhausted> {
     match value {
         Value::String(text) => Ok(text.clone()),
         value => {
@@ -29,7 +29,7 @@ mod tests {
 
     #[track_caller]
     fn shows(value: &str, want: &str) {
-        let text = text_of(&json::parse(value).expect("JSON"), &mut Budget::default());
+        let text = compact_text(&json::parse(value).expect("JSON"), &mut Budget::default());
         assert_eq!(text.as_deref(), Ok(want));
     }
 

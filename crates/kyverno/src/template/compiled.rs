@@ -10,26 +10,26 @@ use super::rebase::rebased_path;
 
 /// An expression and what it needs.
 #[derive(Debug)]
-pub(in super::super) struct Compiled {
-    pub(super) usual: Choice,
+pub(in super::super) struct CompiledQuery {
+    pub(super) usual: QueryAlternatives,
     /// What it is on a deletion, where that is not the same: `request.object` is `request.oldObject`.
-    on_deletion: Option<Choice>,
+    on_deletion: Option<QueryAlternatives>,
     /// What it is on the object itself, if it reads nothing else than `request.object`.
-    on_object: Option<Choice>,
+    on_object: Option<QueryAlternatives>,
     /// What it is on the element of a loop, if it reads nothing else than `element`.
-    on_element: Option<Choice>,
+    on_element: Option<QueryAlternatives>,
     pub(in super::super) roots: Roots,
 }
 
 /// An expression, and its alternatives apart where the last ones are constant.
 #[derive(Debug)]
-pub(in super::super) struct Choice {
+pub(in super::super) struct QueryAlternatives {
     pub(in super::super) whole: Expression,
     /// What reads something, and what counts if that is not true: `a` and `'x'` of `a || 'x'`.
     pub(in super::super) split: Option<(Expression, Expression)>,
 }
 
-impl Compiled {
+impl CompiledQuery {
     pub(super) fn new(expression: Expression) -> Self {
         let on_deletion = expression.rewritten(&|keys| match keys {
             ["request", "object", ..] => Some((2, ["request", "oldObject"].map(Text::new_static).into())),
@@ -37,25 +37,25 @@ impl Compiled {
         });
         Self {
             roots: expression.roots(),
-            on_deletion: on_deletion.map(Choice::new),
-            on_object: on_part(&expression, &["request", "object"]).map(Choice::new),
-            on_element: on_part(&expression, &["element"]).map(Choice::new),
-            usual: Choice::new(expression),
+            on_deletion: on_deletion.map(QueryAlternatives::new),
+            on_object: on_part(&expression, &["request", "object"]).map(QueryAlternatives::new),
+            on_element: on_part(&expression, &["element"]).map(QueryAlternatives::new),
+            usual: QueryAlternatives::new(expression),
         }
     }
 
     /// Returns the same on the object itself, if it reads nothing else.
-    pub(in super::super) fn on_object(&self) -> Option<&Choice> {
+    pub(in super::super) fn on_object(&self) -> Option<&QueryAlternatives> {
         self.on_object.as_ref()
     }
 
     /// Returns the same on the element of a loop, if it reads nothing else.
-    pub(in super::super) fn on_element(&self) -> Option<&Choice> {
+    pub(in super::super) fn on_element(&self) -> Option<&QueryAlternatives> {
         self.on_element.as_ref()
     }
 
     /// Returns the expression for the request at hand.
-    pub(in super::super) fn choice(&self, is_deletion: bool) -> &Choice {
+    pub(in super::super) fn choice(&self, is_deletion: bool) -> &QueryAlternatives {
         self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
@@ -78,7 +78,7 @@ fn on_part(expression: &Expression, part: &[&str]) -> Option<Expression> {
     stripped.filter(|_| !reads_more.get())
 }
 
-impl Choice {
+impl QueryAlternatives {
     fn new(whole: Expression) -> Self {
         Self { split: whole.split_default(), whole }
     }

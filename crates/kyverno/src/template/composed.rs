@@ -8,18 +8,18 @@ use kubewright_jmespath::{Expression, Functions, Language, Roots};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-use super::super::context::{Context, Sourced, Unresolved};
+use super::super::context::{Sourced, Unresolved, VariableContext};
 use super::super::source::Workload;
-use super::compact::text_of;
-use super::compiled::Compiled;
-use super::place::Place;
+use super::compact::compact_text;
+use super::compiled::CompiledQuery;
+use super::place::TemplatePath;
 use super::scan::{self, Quote};
-use super::variable::{BadExpression, Variable};
+use super::variable::{BadExpression, TemplateVariable};
 
 /// An expression with variables in it.
 #[derive(Debug)]
 pub(super) struct Composed {
-    parts: Vec<Part>,
+    parts: Vec<ComposedPart>,
     /// What it reads, as far as that does not depend on the variables.
     pub(super) roots: Roots,
     functions: Functions,
@@ -27,15 +27,15 @@ pub(super) struct Composed {
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum ComposedPart {
     Text(Text),
-    Variable(Variable),
-    Quoted(Quote, Vec<Part>),
+    Variable(TemplateVariable),
+    Quoted(Quote, Vec<ComposedPart>),
 }
 
 /// A composed expression after its variables were put in.
-pub(super) struct Rendered {
-    pub(super) compiled: Compiled,
+pub(super) struct RenderedQuery {
+    pub(super) compiled: CompiledQuery,
     /// Whether something that is not the author's can be in the result, whatever it reads.
     pub(super) is_tainted: bool,
 }
@@ -45,12 +45,12 @@ impl Composed {
     pub(super) fn read(
         text: &str,
         at: usize,
-        parts: &[scan::Part],
-        place: &Place,
+        parts: &[scan::QueryPart],
+        place: &TemplatePath,
         functions: &Functions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
-        let parts = read_parts(text, at, parts, place, functions, problems);
+        let parts = parse_composed_parts(text, at, parts, place, functions, problems);
         let roots = presumed_roots(&parts, functions);
         Self { parts, roots, functions: functions.clone(), to: Workload::Pod }
     }
@@ -66,14 +66,14 @@ impl Composed {
     }
 
     /// Adds the variables in it to `all`.
-    pub(super) fn collect<'v>(&'v self, all: &mut Vec<&'v Variable>) {
+    pub(super) fn collect<'v>(&'v self, all: &mut Vec<&'v TemplateVariable>) {
         collect_parts(&self.parts, all);
     }
 
     /// Returns the expression that it turned out to be, and what that finds.
     pub(super) fn search(
         &self,
-        context: &mut Context<'_>,
+        context: &mut VariableContext<'_>,
         is_deletion: bool,
     ) -> Result<(Text, Result<Sourced, Unresolved>), Unresolved> {
         let (text, rendered) = self.render(context)?;
@@ -87,15 +87,15 @@ impl Composed {
     /// Returns the expression that it turned out to be.
     pub(super) fn render(
         &self,
-        context: &mut Context<'_>,
-    ) -> Result<(Text, Result<Rendered, Unresolved>), Unresolved> {
-        let mut writer = Writer::default();
+        context: &mut VariableContext<'_>,
+    ) -> Result<(Text, Result<RenderedQuery, Unresolved>), Unresolved> {
+        let mut writer = QueryWriter::default();
         writer.parts(&self.parts, context)?;
         // Literals in it are read as JSON, and the whole of it is kept in expressions for three occasions.
         let length = writer.out.len();
         context.budget().transient(|budget| budget.produce(length.saturating_mul(EXPRESSION_COPIES)))?;
-        let rendered = Compiled::parse(&writer.out, &self.functions, self.to)
-            .map(|compiled| Rendered { compiled, is_tainted: writer.is_tainted })
+        let rendered = CompiledQuery::parse(&writer.out, &self.functions, self.to)
+            .map(|compiled| RenderedQuery { compiled, is_tainted: writer.is_tainted })
             .map_err(|error| {
                 let message = format!("incorrect query {}: {}", writer.out, error.message);
                 Unresolved::Error(EvalError::new(message))
@@ -109,45 +109,50 @@ const EXPRESSION_COPIES: usize = 8;
 
 /// Writes an expression with the values of its variables in it.
 #[derive(Default)]
-struct Writer {
+struct QueryWriter {
     out: String,
     is_tainted: bool,
 }
 
-impl Writer {
+impl QueryWriter {
     /// Appends a part of the expression, which is charged first.
-    fn push(&mut self, part: &str, context: &mut Context<'_>) -> Result<(), Unresolved> {
+    fn push(&mut self, part: &str, context: &mut VariableContext<'_>) -> Result<(), Unresolved> {
         context.budget().produce(part.len())?;
         self.out.push_str(part);
         Ok(())
     }
 
-    fn parts(&mut self, parts: &[Part], context: &mut Context<'_>) -> Result<(), Unresolved> {
+    fn parts(&mut self, parts: &[ComposedPart], context: &mut VariableContext<'_>) -> Result<(), Unresolved> {
         let mut parts = parts.iter().peekable();
         let mut skip = 0;
         while let Some(part) = parts.next() {
             match part {
-                Part::Text(text) => {
+                ComposedPart::Text(text) => {
                     self.push(text.get(std::mem::take(&mut skip)..).unwrap_or_default(), context)?;
                 }
-                Part::Variable(variable) => {
+                ComposedPart::Variable(variable) => {
                     let value = variable.resolve(context)?;
                     let after = match parts.peek() {
-                        Some(Part::Text(text)) => text.as_str(),
+                        Some(ComposedPart::Text(text)) => text.as_str(),
                         _ => "",
                     };
                     skip = self.bare(&value, after, context)?;
                 }
-                Part::Quoted(quote, inner) => self.quoted(*quote, inner, context)?,
+                ComposedPart::Quoted(quote, inner) => self.quoted(*quote, inner, context)?,
             }
         }
         Ok(())
     }
 
     /// Writes a value that stands outside of quotes, and returns how much of the text `after` it was used.
-    fn bare(&mut self, value: &Sourced, after: &str, context: &mut Context<'_>) -> Result<usize, Unresolved> {
+    fn bare(
+        &mut self,
+        value: &Sourced,
+        after: &str,
+        context: &mut VariableContext<'_>,
+    ) -> Result<usize, Unresolved> {
         if !value.is_foreign {
-            let text = text_of(&value.value, context.budget())?;
+            let text = compact_text(&value.value, context.budget())?;
             self.push(&text, context)?;
             return Ok(0);
         }
@@ -170,7 +175,7 @@ impl Writer {
                 self.is_tainted |= !self.out.trim_end().ends_with('.');
                 self.push("\"", context)?;
                 for part in [before.as_str(), text, after.get(..used).unwrap_or_default()] {
-                    let part = escaped(part, context.budget())?;
+                    let part = escape_json_string(part, context.budget())?;
                     self.push(&part, context)?;
                 }
                 self.push("\"", context)?;
@@ -184,30 +189,35 @@ impl Writer {
         }
     }
 
-    fn literal(&mut self, value: &Value, context: &mut Context<'_>) -> Result<(), Unresolved> {
+    fn literal(&mut self, value: &Value, context: &mut VariableContext<'_>) -> Result<(), Unresolved> {
         let json = json_of_value(value, context.budget())?;
         self.push("`", context)?;
         self.push(&json, context)?;
         self.push("`", context)
     }
 
-    fn quoted(&mut self, quote: Quote, parts: &[Part], context: &mut Context<'_>) -> Result<(), Unresolved> {
+    fn quoted(
+        &mut self,
+        quote: Quote,
+        parts: &[ComposedPart],
+        context: &mut VariableContext<'_>,
+    ) -> Result<(), Unresolved> {
         let is_key = quote == Quote::Name && self.out.trim_end().ends_with('.');
         let mut inner = String::new();
         let mut is_in_string = false;
         for part in parts {
             let part = match part {
-                Part::Text(text) if quote == Quote::Raw => Text::from(text.replace("\\'", "'")),
-                Part::Text(text) => {
+                ComposedPart::Text(text) if quote == Quote::Raw => Text::from(text.replace("\\'", "'")),
+                ComposedPart::Text(text) => {
                     is_in_string = ends_in_string(text, is_in_string);
                     text.clone()
                 }
-                Part::Variable(variable) => {
+                ComposedPart::Variable(variable) => {
                     let value = variable.resolve(context)?;
                     self.is_tainted |= value.is_foreign && !is_key;
                     inserted(&value.value, quote, is_in_string, context.budget())?
                 }
-                Part::Quoted(..) => continue,
+                ComposedPart::Quoted(..) => continue,
             };
             context.budget().produce(part.len())?;
             inner.push_str(&part);
@@ -222,12 +232,12 @@ impl Writer {
 
 /// Returns a value as it stands between quotes.
 fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget) -> Result<Text, Exhausted> {
-    let text = |budget: &mut Budget| text_of(value, budget);
+    let text = |budget: &mut Budget| compact_text(value, budget);
     match quote {
         Quote::Raw => text(budget),
-        Quote::Name => escaped(&text(budget)?, budget).map(Text::from),
+        Quote::Name => escape_json_string(&text(budget)?, budget).map(Text::from),
         Quote::Literal if is_in_string => {
-            let escaped = escaped(&text(budget)?, budget)?;
+            let escaped = escape_json_string(&text(budget)?, budget)?;
             without_backquotes(escaped, budget).map(Text::from)
         }
         Quote::Literal => json_of(value, budget).map(Text::from),
@@ -267,7 +277,7 @@ fn ends_in_string(json: &str, mut is_in_string: bool) -> bool {
 }
 
 /// Returns `text` as it stands between the quotes of a JSON string.
-fn escaped(text: &str, budget: &mut Budget) -> Result<String, Exhausted> {
+fn escape_json_string(text: &str, budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = BoundedText::new(budget);
     out.push_escaped(text)?;
     Ok(out.into_string())
@@ -286,43 +296,44 @@ fn without_backquotes(json: String, budget: &mut Budget) -> Result<String, Exhau
     Ok(out.into_string())
 }
 
-fn read_parts(
+fn parse_composed_parts(
     text: &str,
     at: usize,
-    parts: &[scan::Part],
-    place: &Place,
+    parts: &[scan::QueryPart],
+    place: &TemplatePath,
     functions: &Functions,
     problems: &mut Vec<BadExpression>,
-) -> Vec<Part> {
+) -> Vec<ComposedPart> {
     let slice = |range: &std::ops::Range<usize>| text.get(range.clone()).unwrap_or_default();
     let mut read = Vec::with_capacity(parts.len());
     for part in parts {
         read.push(match part {
-            scan::Part::Text(range) => Part::Text(slice(range).into()),
-            scan::Part::Variable(range) => Part::Variable(Variable::parse_braced(
+            scan::QueryPart::Text(range) => ComposedPart::Text(slice(range).into()),
+            scan::QueryPart::Variable(range) => ComposedPart::Variable(TemplateVariable::parse_braced(
                 slice(range),
                 at + range.start,
                 place,
                 functions,
                 problems,
             )),
-            scan::Part::Quoted(quote, inner) => {
-                Part::Quoted(*quote, read_parts(text, at, inner, place, functions, problems))
-            }
+            scan::QueryPart::Quoted(quote, inner) => ComposedPart::Quoted(
+                *quote,
+                parse_composed_parts(text, at, inner, place, functions, problems),
+            ),
         });
     }
     read
 }
 
 /// Returns what a composed expression reads when its variables are names.
-fn presumed_roots(parts: &[Part], functions: &Functions) -> Roots {
-    fn write(parts: &[Part], out: &mut String) {
+fn presumed_roots(parts: &[ComposedPart], functions: &Functions) -> Roots {
+    fn write(parts: &[ComposedPart], out: &mut String) {
         for part in parts {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Variable(_) if out.trim_end().ends_with('[') => out.push('0'),
-                Part::Variable(_) => out.push('x'),
-                Part::Quoted(quote, inner) => {
+                ComposedPart::Text(text) => out.push_str(text),
+                ComposedPart::Variable(_) if out.trim_end().ends_with('[') => out.push('0'),
+                ComposedPart::Variable(_) => out.push('x'),
+                ComposedPart::Quoted(quote, inner) => {
                     let quote = match quote {
                         Quote::Raw => '\'',
                         Quote::Name => '"',
@@ -343,21 +354,21 @@ fn presumed_roots(parts: &[Part], functions: &Functions) -> Roots {
     Expression::parse_as(&text, functions, Language::Forgiving).map(|e| e.roots()).unwrap_or_default()
 }
 
-fn rebased_parts(parts: &[Part], to: Workload, below: &str) -> Vec<Part> {
-    let rebased = |part: &Part| match part {
-        Part::Text(text) => Part::Text(text.clone()),
-        Part::Variable(variable) => Part::Variable(variable.rebased(to, below)),
-        Part::Quoted(quote, inner) => Part::Quoted(*quote, rebased_parts(inner, to, below)),
+fn rebased_parts(parts: &[ComposedPart], to: Workload, below: &str) -> Vec<ComposedPart> {
+    let rebased = |part: &ComposedPart| match part {
+        ComposedPart::Text(text) => ComposedPart::Text(text.clone()),
+        ComposedPart::Variable(variable) => ComposedPart::Variable(variable.rebased(to, below)),
+        ComposedPart::Quoted(quote, inner) => ComposedPart::Quoted(*quote, rebased_parts(inner, to, below)),
     };
     parts.iter().map(rebased).collect()
 }
 
-fn collect_parts<'v>(parts: &'v [Part], all: &mut Vec<&'v Variable>) {
+fn collect_parts<'v>(parts: &'v [ComposedPart], all: &mut Vec<&'v TemplateVariable>) {
     for part in parts {
         match part {
-            Part::Text(_) => {}
-            Part::Variable(variable) => variable.collect(all),
-            Part::Quoted(_, inner) => collect_parts(inner, all),
+            ComposedPart::Text(_) => {}
+            ComposedPart::Variable(variable) => variable.collect(all),
+            ComposedPart::Quoted(_, inner) => collect_parts(inner, all),
         }
     }
 }

@@ -4,7 +4,7 @@ use kubewright_value::{Step, Text};
 
 /// The place of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in super::super) struct Place {
+pub(in super::super) struct TemplatePath {
     /// The steps to the text; for a key, the last one is the key.
     pub(in super::super) path: Vec<Step>,
     /// Whether it is a key.
@@ -13,18 +13,18 @@ pub(in super::super) struct Place {
     pub(in super::super) text: Text,
 }
 
-impl Place {
+impl TemplatePath {
     pub(super) fn of(path: &[Step], is_key: bool) -> Self {
         let shown = match path.split_last() {
             Some((_, object)) if is_key => object,
             _ => path,
         };
-        Self { path: path.to_vec(), is_key, text: join(shown).into() }
+        Self { path: path.to_vec(), is_key, text: join_template_path(shown).into() }
     }
 }
 
 /// Returns a path as messages print it.
-pub(super) fn join(path: &[Step]) -> String {
+pub(super) fn join_template_path(path: &[Step]) -> String {
     let mut out = String::new();
     for step in path {
         out.push('/');

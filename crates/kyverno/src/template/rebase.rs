@@ -13,7 +13,7 @@ const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
 /// Returns what the paths in an expression are rewritten for. An author who writes `request."object"` means the
 /// object itself.
-pub(super) fn target(text: &str, to: Workload) -> Workload {
+pub(super) fn rebase_target(text: &str, to: Workload) -> Workload {
     if QUOTED.iter().any(|quoted| text.contains(quoted)) { Workload::Pod } else { to }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn rebased_path(keys: &[&str], to: Workload) -> Change {
 }
 
 /// Returns the text of an expression as messages show it after [`rebased_path`].
-pub(super) fn rebased_text(text: &str, to: Workload) -> String {
+pub(super) fn rebase_expression_text(text: &str, to: Workload) -> String {
     if to == Workload::Pod {
         return text.to_owned();
     }

@@ -2,11 +2,11 @@
 
 use kubewright_value::{Text, Value};
 
-use super::place::Place;
+use super::place::TemplatePath;
 
 /// A reference that leads nowhere.
 #[derive(Debug, Clone)]
-pub(super) struct Broken {
+pub(super) struct BrokenReference {
     /// The reference, as it is written.
     pub(super) reference: String,
     /// Why.
@@ -16,21 +16,25 @@ pub(super) struct Broken {
 }
 
 /// Returns `text`, which stands at `place` of `document`, with its references put in.
-pub(super) fn resolved(text: &str, document: &Value, place: &Place) -> Result<Text, Broken> {
+pub(super) fn resolve_references(
+    text: &str,
+    document: &Value,
+    place: &TemplatePath,
+) -> Result<Text, BrokenReference> {
     if !text.contains("$(") {
         return Ok(text.into());
     }
     let mut out = String::new();
     let mut at = 0;
-    while let Some((start, end)) = next(text, at) {
+    while let Some((start, end)) = next_reference(text, at) {
         out.push_str(text.get(at..start).unwrap_or_default());
         if text.get(..start).is_some_and(|before| before.ends_with('\\')) {
             out.pop();
             out.push_str(text.get(start..end).unwrap_or_default());
         } else {
             let reference = text.get(start..end).unwrap_or_default();
-            let broken = |reason| Broken { reference: reference.to_owned(), reason, at: start };
-            out.push_str(&find(reference, document, place).map_err(broken)?);
+            let broken = |reason| BrokenReference { reference: reference.to_owned(), reason, at: start };
+            out.push_str(&find_reference(reference, document, place).map_err(broken)?);
         }
         at = end;
     }
@@ -39,7 +43,7 @@ pub(super) fn resolved(text: &str, document: &Value, place: &Place) -> Result<Te
 }
 
 /// Returns where the next reference starts and ends: it has no space in it, and reaches as far as it can.
-fn next(text: &str, from: usize) -> Option<(usize, usize)> {
+fn next_reference(text: &str, from: usize) -> Option<(usize, usize)> {
     let mut from = from;
     loop {
         let start = from + text.get(from..)?.find("$(")?;
@@ -55,7 +59,7 @@ fn next(text: &str, from: usize) -> Option<(usize, usize)> {
 /// Longer ones first.
 const OPERATORS: [&str; 5] = [">=", "<=", ">", "<", "!"];
 
-fn find(reference: &str, document: &Value, place: &Place) -> Result<String, String> {
+fn find_reference(reference: &str, document: &Value, place: &TemplatePath) -> Result<String, String> {
     let path = reference.trim_matches(['$', '(', ')']);
     let operator = OPERATORS.into_iter().find(|operator| path.starts_with(operator)).unwrap_or_default();
     let path = path.get(operator.len()..).unwrap_or_default();
@@ -65,7 +69,11 @@ fn find(reference: &str, document: &Value, place: &Place) -> Result<String, Stri
             place.text
         ));
     }
-    let target = if path.starts_with('/') { clean(path) } else { clean(&format!("{}/{path}", place.text)) };
+    let target = if path.starts_with('/') {
+        clean_absolute_path(path)
+    } else {
+        clean_absolute_path(&format!("{}/{path}", place.text))
+    };
     let found = leaf(document, &target);
     match (found, operator) {
         (None | Some(Value::Null), _) => {
@@ -106,7 +114,7 @@ fn without_anchor(key: &str) -> &str {
 }
 
 /// Returns an absolute path without `.` and `..`.
-fn clean(path: &str) -> String {
+fn clean_absolute_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -129,8 +137,8 @@ mod tests {
     #[track_caller]
     fn resolves(text: &str, want: &str) {
         let document = json::parse(r#"{"spec":{"a":"","(b)":"x","n":5,"l":[{"c":"y"}],"m":{}}}"#);
-        let place = Place::of(&["spec".into(), "a".into()], false);
-        let found = resolved(text, &document.expect("JSON"), &place);
+        let place = TemplatePath::of(&["spec".into(), "a".into()], false);
+        let found = resolve_references(text, &document.expect("JSON"), &place);
         let shown = found.map_or_else(|broken| format!("! {}", broken.reason), |text| text.to_string());
         assert_eq!(shown, want, "{text}");
     }

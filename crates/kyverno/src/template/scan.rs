@@ -11,7 +11,7 @@ const MAX_DEPTH: u32 = 16;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Span {
+pub(super) enum TextSpan {
     /// Text; `\{{` in it is `{{`.
     Text(String),
     /// A variable, braces included.
@@ -19,8 +19,8 @@ pub(super) enum Span {
 }
 
 /// Splits `text` into its variables and what stands between them.
-pub(super) fn spans(text: &str) -> Vec<Span> {
-    let mut scanner = Scanner::new(text);
+pub(super) fn spans(text: &str) -> Vec<TextSpan> {
+    let mut scanner = VariableScanner::new(text);
     let mut spans = Vec::new();
     let mut plain = String::new();
     let mut at = 0;
@@ -37,9 +37,9 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
             at += 3;
         } else if let Some(end) = rest.starts_with("{{").then(|| scanner.outer_end(at)).flatten() {
             if !plain.is_empty() {
-                spans.push(Span::Text(std::mem::take(&mut plain)));
+                spans.push(TextSpan::Text(std::mem::take(&mut plain)));
             }
-            spans.push(Span::Variable(at..end));
+            spans.push(TextSpan::Variable(at..end));
             at = end;
         } else {
             plain.push_str(rest.get(..1).unwrap_or_default());
@@ -47,7 +47,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
         }
     }
     if !plain.is_empty() {
-        spans.push(Span::Text(plain));
+        spans.push(TextSpan::Text(plain));
     }
     spans
 }
@@ -65,42 +65,42 @@ pub(super) enum Quote {
 
 /// A part of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum QueryPart {
     /// As it is written.
     Text(Range<usize>),
     /// A variable, braces included.
     Variable(Range<usize>),
     /// Something quoted in which variables stand, without its quotes.
-    Quoted(Quote, Vec<Part>),
+    Quoted(Quote, Vec<QueryPart>),
 }
 
 /// Splits an expression into the variables in it and what stands between them; one text if there are none.
-pub(super) fn parts(text: &str) -> Vec<Part> {
-    let mut scanner = Scanner::new(text);
+pub(super) fn split_variables(text: &str) -> Vec<QueryPart> {
+    let mut scanner = VariableScanner::new(text);
     let mut parts = Vec::new();
     let mut start = 0;
     let mut at = 0;
     while let Some(byte) = text.as_bytes().get(at) {
         let (part, end) = match byte {
             b'{' => match scanner.is_double(at).then(|| scanner.end(at, 1)).flatten() {
-                Some(end) => (Some(Part::Variable(at..end)), end),
+                Some(end) => (Some(QueryPart::Variable(at..end)), end),
                 None => (None, at + 1),
             },
             b'\'' | b'"' | b'`' => scanner.quoted(at),
             _ => (None, at + 1),
         };
         if let Some(part) = part {
-            parts.extend((start < at).then_some(Part::Text(start..at)));
+            parts.extend((start < at).then_some(QueryPart::Text(start..at)));
             parts.push(part);
             start = end;
         }
         at = end;
     }
-    parts.extend((start < text.len()).then_some(Part::Text(start..text.len())));
+    parts.extend((start < text.len()).then_some(QueryPart::Text(start..text.len())));
     parts
 }
 
-struct Scanner<'t> {
+struct VariableScanner<'t> {
     text: &'t [u8],
     /// Where the variable that starts there ends, once that is known.
     known: HashMap<usize, Option<usize>>,
@@ -108,7 +108,7 @@ struct Scanner<'t> {
     fuel: usize,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> VariableScanner<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),
@@ -190,7 +190,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Returns the quoted text at `start` if variables stand in it, and where it ends.
-    fn quoted(&mut self, start: usize) -> (Option<Part>, usize) {
+    fn quoted(&mut self, start: usize) -> (Option<QueryPart>, usize) {
         let (kind, quote) = match self.text.get(start) {
             Some(b'\'') => (Quote::Raw, b'\''),
             Some(b'"') => (Quote::Name, b'"'),
@@ -210,8 +210,8 @@ impl<'t> Scanner<'t> {
             };
             match variable_end {
                 Some(variable_end) => {
-                    parts.extend((from < at).then_some(Part::Text(from..at)));
-                    parts.push(Part::Variable(at..variable_end));
+                    parts.extend((from < at).then_some(QueryPart::Text(from..at)));
+                    parts.push(QueryPart::Variable(at..variable_end));
                     (from, at) = (variable_end, variable_end);
                 }
                 None => at += 1,
@@ -220,8 +220,8 @@ impl<'t> Scanner<'t> {
         if parts.is_empty() {
             return (None, end);
         }
-        parts.extend((from < end - 1).then_some(Part::Text(from..end - 1)));
-        (Some(Part::Quoted(kind, parts)), end)
+        parts.extend((from < end - 1).then_some(QueryPart::Text(from..end - 1)));
+        (Some(QueryPart::Quoted(kind, parts)), end)
     }
 }
 
@@ -235,8 +235,8 @@ mod tests {
         let shown: Vec<String> = spans
             .iter()
             .map(|span| match span {
-                Span::Text(text) => text.clone(),
-                Span::Variable(range) => format!("<{}>", &text[range.clone()]),
+                TextSpan::Text(text) => text.clone(),
+                TextSpan::Variable(range) => format!("<{}>", &text[range.clone()]),
             })
             .collect();
         assert_eq!(shown, want, "{text}");
@@ -269,19 +269,19 @@ mod tests {
         for text in ["{{'", "{{", "'{{", "{{{", "`{{\"", "}}{{'{{"] {
             let text = format!("{{{{{}", text.repeat(20_000));
             assert!(!spans(&text).is_empty());
-            assert!(!parts(&text).is_empty());
+            assert!(!split_variables(&text).is_empty());
         }
     }
 
     #[test]
     fn parts_of_an_expression_know_their_quotes() {
         let shape = |text: &str| {
-            let show = |part: &Part| match part {
-                Part::Text(range) => text[range.clone()].to_owned(),
-                Part::Variable(range) => format!("<{}>", &text[range.clone()]),
-                Part::Quoted(quote, parts) => format!("{quote:?}{}", parts.len()),
+            let show = |part: &QueryPart| match part {
+                QueryPart::Text(range) => text[range.clone()].to_owned(),
+                QueryPart::Variable(range) => format!("<{}>", &text[range.clone()]),
+                QueryPart::Quoted(quote, parts) => format!("{quote:?}{}", parts.len()),
             };
-            parts(text).iter().map(show).collect::<Vec<_>>().join("|")
+            split_variables(text).iter().map(show).collect::<Vec<_>>().join("|")
         };
         assert_eq!(shape("a.{{b}}.c"), "a.|<{{b}}>|.c");
         assert_eq!(shape("f('x {{b}}', \"{{c}}\", 'y')"), "f(|Raw2|, |Name1|, 'y')");

@@ -1,8 +1,7 @@
 use std::cell::OnceCell;
 
-use kubewright_engine::{
-    ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World, WorldView,
-};
+use kubewright_engine::{ClosedWorld, DecisionCache, Evaluation, RuleId, Tracer, World, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, json};
 
 use super::*;
@@ -17,45 +16,45 @@ pub(in super::super) fn functions() -> Functions {
 
 /// Runs `test` with the context of `request`.
 pub(in super::super) fn with_context<T>(
-    request: &Request,
+    request: &AdmissionRequest,
     world: &dyn World,
-    test: impl FnOnce(&mut Context<'_>) -> T,
+    test: impl FnOnce(&mut VariableContext<'_>) -> T,
 ) -> T {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
-    let mut context = Context::new(&mut evaluation, &request.object, &rule);
+    let mut context = VariableContext::new(&mut evaluation, &request.object, &rule);
     test(&mut context)
 }
 
 const OBJECT: &str = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x0","namespace":"default","labels":{"a":"b"}},
   "spec":{"m":{"k":"v"},"k":"z","z":"hit","tmpl":"{{ request.object.metadata.name }}","n":5,"l":[1,2],"q":"it's \"`\\","dot":"metadata.name","null":null,"html":{"b":"<","a":1}}}"#;
 
-fn request(operation: Operation) -> Request {
-    Request::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
+fn request(operation: Operation) -> AdmissionRequest {
+    AdmissionRequest::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
 }
 
-fn show(mixed: &Mixed) -> String {
-    let parts = |parts: &[Part]| -> String {
+fn show(mixed: &Tainted) -> String {
+    let parts = |parts: &[TaintedPart]| -> String {
         parts
             .iter()
             .map(|part| if part.is_own { part.text.to_string() } else { format!("<{}>", part.text) })
             .collect()
     };
     match mixed {
-        Mixed::Own(value) => value.to_string(),
-        Mixed::Foreign(value) => format!("foreign {value}"),
-        Mixed::Text(text) => parts(text),
-        Mixed::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", ")),
-        Mixed::Map(entries) => {
+        Tainted::Own(value) => value.to_string(),
+        Tainted::Foreign(value) => format!("foreign {value}"),
+        Tainted::Text(text) => parts(text),
+        Tainted::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(", ")),
+        Tainted::Map(entries) => {
             let entries = entries.iter().map(|(key, value)| format!("{}: {}", parts(key), show(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
     }
 }
 
-fn resolve(template: &Template, operation: Operation) -> String {
+fn resolve(template: &VariableTemplate, operation: Operation) -> String {
     with_context(&request(operation), &ClosedWorld::default(), |context| match template.resolve(context) {
         Ok(mixed) => show(&mixed),
         Err(Unresolved::Missing(message)) => format!("missing: {message}"),
@@ -66,13 +65,13 @@ fn resolve(template: &Template, operation: Operation) -> String {
 /// Resolves `text`; parts that are not the author's stand in angle brackets.
 #[track_caller]
 fn text(text: &str, want: &str) {
-    let (template, _) = Template::parse(&Value::from(text), &functions());
+    let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     assert_eq!(resolve(&template, Operation::Create), want, "{text}");
 }
 
 #[track_caller]
 fn yields(document: &str, want: &str) {
-    let (template, _) = Template::parse(&json::parse(document).expect("JSON"), &functions());
+    let (template, _) = VariableTemplate::parse(&json::parse(document).expect("JSON"), &functions());
     assert_eq!(resolve(&template, Operation::Create), want, "{document}");
 }
 
@@ -175,9 +174,10 @@ fn references_lead_to_texts_of_the_same_document() {
 
 #[test]
 fn a_deletion_has_only_the_old_object() {
-    let (template, _) = Template::parse(&Value::from("n {{ request.object.metadata.name }}"), &functions());
+    let (template, _) =
+        VariableTemplate::parse(&Value::from("n {{ request.object.metadata.name }}"), &functions());
     assert_eq!(resolve(&template, Operation::Delete), "n <x0>");
-    let (template, _) = Template::parse(&Value::from("{{ request.object.nope }}"), &functions());
+    let (template, _) = VariableTemplate::parse(&Value::from("{{ request.object.nope }}"), &functions());
     let want = "missing: failed to resolve request.oldObject.nope at path : JMESPath query failed: Unknown key \"nope\" in path";
     assert_eq!(resolve(&template, Operation::Delete), want);
 }
@@ -185,7 +185,7 @@ fn a_deletion_has_only_the_old_object() {
 #[test]
 fn a_template_without_variables_is_constant() {
     let constant = |text: &str| {
-        Template::parse(&json::parse(text).unwrap(), &functions()).0.constant().map(Value::to_string)
+        VariableTemplate::parse(&json::parse(text).unwrap(), &functions()).0.constant().map(Value::to_string)
     };
     assert_eq!(constant(r#"{"a":[1,"*"]}"#).as_deref(), Some(r#"{"a":[1,"*"]}"#));
     assert_eq!(constant(r#"{"a":["\\{{x}}"]}"#).as_deref(), Some(r#"{"a":["{{x}}"]}"#));
@@ -195,7 +195,7 @@ fn a_template_without_variables_is_constant() {
 /// Parses `text` and shows the problems as `column+length: message`.
 #[track_caller]
 fn complains(text: &str, want: &[&str]) {
-    let (_, problems) = Template::parse(&Value::from(text), &functions());
+    let (_, problems) = VariableTemplate::parse(&Value::from(text), &functions());
     let shown: Vec<String> =
         problems.iter().map(|p| format!("{}+{}: {}", p.position, p.length, p.message)).collect();
     assert_eq!(shown, want, "{text}");
@@ -220,8 +220,9 @@ fn rebased(text: &str, to: Workload, want: &str) {
             r#"{"metadata":{"name":"d","namespace":"n","labels":{"l":"out"}},"spec":{"x":"out","template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}"#
         }
     };
-    let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
-    let (template, _) = Template::parse(&Value::from(text), &functions());
+    let request =
+        AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
+    let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     let found = with_context(&request, &ClosedWorld::default(), |context| {
         template.rebased(to).resolve(context).map_or_else(|e| e.message().to_owned(), |mixed| show(&mixed))
     });
@@ -251,8 +252,10 @@ fn a_rule_about_pods_reads_the_template_of_a_controller() {
 
 #[test]
 fn all_variables_are_listed_with_what_they_read() {
-    let (template, _) =
-        Template::parse(&json::parse(r#"{"a":"{{ b.{{ c }} }} {{ d || e }}"}"#).unwrap(), &functions());
+    let (template, _) = VariableTemplate::parse(
+        &json::parse(r#"{"a":"{{ b.{{ c }} }} {{ d || e }}"}"#).unwrap(),
+        &functions(),
+    );
     let shown: Vec<String> = template
         .variables()
         .iter()

@@ -7,26 +7,26 @@ use kubewright_engine::EvalError;
 use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
 use kubewright_value::{Position, Text};
 
-use super::super::context::{Context, Sourced, Unresolved};
+use super::super::context::{Sourced, Unresolved, VariableContext};
 use super::super::source::Workload;
-use super::compiled::Compiled;
+use super::compiled::CompiledQuery;
 use super::composed::Composed;
-use super::place::Place;
-use super::rebase::{rebased_path, rebased_text, target};
+use super::place::TemplatePath;
+use super::rebase::{rebase_expression_text, rebase_target, rebased_path};
 use super::scan;
 
 /// A `{{ … }}`, or an expression that stands without braces.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Variable {
+pub(in super::super) struct TemplateVariable {
     /// The expression, as messages show it.
     text: Text,
-    place: Place,
-    body: Body,
+    place: TemplatePath,
+    body: VariableBody,
 }
 
 #[derive(Debug, Clone)]
-enum Body {
-    Fixed(Arc<Compiled>),
+enum VariableBody {
+    Fixed(Arc<CompiledQuery>),
     Composed(Arc<Composed>),
     /// Not an expression, and why.
     Broken(Text),
@@ -40,36 +40,36 @@ pub(super) struct BadExpression {
     pub(super) at: usize,
 }
 
-impl Variable {
+impl TemplateVariable {
     /// Reads the expression in `text`, which stands at `place`; `at` is where `text` starts in what is read.
     pub(super) fn parse(
         text: &str,
         at: usize,
-        place: &Place,
+        place: &TemplatePath,
         functions: &Functions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
         let trimmed = text.trim();
         let at = at + (text.len() - text.trim_start().len());
-        let parts = scan::parts(trimmed);
+        let parts = scan::split_variables(trimmed);
         let mut variable =
-            Self { text: trimmed.into(), place: place.clone(), body: Body::Broken(Text::default()) };
-        let is_fixed = parts.iter().all(|part| matches!(part, scan::Part::Text(_)));
+            Self { text: trimmed.into(), place: place.clone(), body: VariableBody::Broken(Text::default()) };
+        let is_fixed = parts.iter().all(|part| matches!(part, scan::QueryPart::Text(_)));
         variable.body = if trimmed.is_empty() {
-            problems.push(BadExpression { error: nothing(), at });
-            Body::Broken("invalid query (nil)".into())
+            problems.push(BadExpression { error: empty_expression_error(), at });
+            VariableBody::Broken("invalid query (nil)".into())
         } else if is_fixed {
-            match Compiled::parse(trimmed, functions, Workload::Pod) {
-                Ok(compiled) => Body::Fixed(Arc::new(compiled)),
+            match CompiledQuery::parse(trimmed, functions, Workload::Pod) {
+                Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
                 Err(error) => {
                     let reason = format!("incorrect query {trimmed}: {}", error.message);
                     problems.push(BadExpression { error, at });
-                    Body::Broken(reason.into())
+                    VariableBody::Broken(reason.into())
                 }
             }
         } else {
             let composed = Composed::read(trimmed, at, &parts, place, functions, problems);
-            Body::Composed(Arc::new(composed))
+            VariableBody::Composed(Arc::new(composed))
         };
         variable
     }
@@ -78,7 +78,7 @@ impl Variable {
     pub(super) fn parse_braced(
         text: &str,
         at: usize,
-        place: &Place,
+        place: &TemplatePath,
         functions: &Functions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
@@ -97,15 +97,15 @@ impl Variable {
     /// Returns what it reads; what depends on variables in it is not known.
     pub(in super::super) fn roots(&self) -> Option<&Roots> {
         match &self.body {
-            Body::Fixed(compiled) => Some(&compiled.roots),
-            Body::Composed(composed) => Some(&composed.roots),
-            Body::Broken(_) => None,
+            VariableBody::Fixed(compiled) => Some(&compiled.roots),
+            VariableBody::Composed(composed) => Some(&composed.roots),
+            VariableBody::Broken(_) => None,
         }
     }
 
     /// Adds this variable and those in it to `all`.
-    pub(super) fn collect<'v>(&'v self, all: &mut Vec<&'v Variable>) {
-        if let Body::Composed(composed) = &self.body {
+    pub(super) fn collect<'v>(&'v self, all: &mut Vec<&'v TemplateVariable>) {
+        if let VariableBody::Composed(composed) = &self.body {
             composed.collect(all);
         }
         all.push(self);
@@ -113,29 +113,34 @@ impl Variable {
 
     /// Returns the same variable for the objects that make Pods.
     pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
-        let target = target(&self.text, to);
+        let target = rebase_target(&self.text, to);
         let body = match &self.body {
-            Body::Fixed(compiled) => match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, target))
-            {
-                Some(expression) => Body::Fixed(Arc::new(Compiled::new(expression))),
-                None => self.body.clone(),
-            },
-            Body::Composed(composed) => Body::Composed(Arc::new(composed.rebased(to, target, below))),
-            Body::Broken(_) => self.body.clone(),
+            VariableBody::Fixed(compiled) => {
+                match compiled.usual.whole.rewritten(&|keys| rebased_path(keys, target)) {
+                    Some(expression) => VariableBody::Fixed(Arc::new(CompiledQuery::new(expression))),
+                    None => self.body.clone(),
+                }
+            }
+            VariableBody::Composed(composed) => {
+                VariableBody::Composed(Arc::new(composed.rebased(to, target, below)))
+            }
+            VariableBody::Broken(_) => self.body.clone(),
         };
-        let place = Place { text: format!("{below}{}", self.place.text).into(), ..self.place.clone() };
-        Self { text: rebased_text(&self.text, to).into(), place, body }
+        let place = TemplatePath { text: format!("{below}{}", self.place.text).into(), ..self.place.clone() };
+        Self { text: rebase_expression_text(&self.text, to).into(), place, body }
     }
 
     /// Returns what it stands for.
-    pub(super) fn resolve(&self, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
+    pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         let is_deletion = context.is_deletion();
         let (text, found) = match &self.body {
-            Body::Fixed(compiled) => (Cow::Borrowed(&self.text), context.search(compiled, is_deletion)),
-            Body::Broken(reason) => {
+            VariableBody::Fixed(compiled) => {
+                (Cow::Borrowed(&self.text), context.search(compiled, is_deletion))
+            }
+            VariableBody::Broken(reason) => {
                 (Cow::Borrowed(&self.text), Err(Unresolved::Error(EvalError::new(reason.as_str()))))
             }
-            Body::Composed(composed) => {
+            VariableBody::Composed(composed) => {
                 let (text, found) = composed.search(context, is_deletion)?;
                 (Cow::Owned(text), found)
             }
@@ -147,20 +152,24 @@ impl Variable {
     }
 
     /// Returns what an expression without braces finds.
-    pub(super) fn find(&self, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
+    pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         match &self.body {
-            Body::Fixed(compiled) => context.search(compiled, false),
-            Body::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
-            Body::Composed(composed) => composed.search(context, false)?.1,
+            VariableBody::Fixed(compiled) => context.search(compiled, false),
+            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Composed(composed) => composed.search(context, false)?.1,
         }
     }
 
     /// Returns what an expression without braces finds in `value`; variables in it are those of `context`.
-    pub(super) fn find_in(&self, value: &Sourced, context: &mut Context<'_>) -> Result<Sourced, Unresolved> {
+    pub(super) fn find_in(
+        &self,
+        value: &Sourced,
+        context: &mut VariableContext<'_>,
+    ) -> Result<Sourced, Unresolved> {
         match &self.body {
-            Body::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
-            Body::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
-            Body::Composed(composed) => {
+            VariableBody::Fixed(compiled) => context.search_in(&compiled.usual.whole, value),
+            VariableBody::Broken(reason) => Err(Unresolved::Error(EvalError::new(reason.as_str()))),
+            VariableBody::Composed(composed) => {
                 let rendered = composed.render(context)?.1?;
                 let found = context.search_in(&rendered.compiled.usual.whole, value)?;
                 Ok(found.tainted(rendered.is_tainted))
@@ -169,7 +178,7 @@ impl Variable {
     }
 }
 
-fn nothing() -> ParseError {
+fn empty_expression_error() -> ParseError {
     ParseError {
         message: "found nothing, expected an expression".to_owned(),
         position: Position::START,

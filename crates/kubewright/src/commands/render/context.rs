@@ -2,7 +2,8 @@
 //!
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{Context, context};
 use kubewright_value::{Document, Map, Text, Value};
 

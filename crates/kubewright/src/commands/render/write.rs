@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{Manifest, Origin, Plane, Rendering, order};
 use kubewright_value::{Document, Map, Value, json};
 

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_dialects::Options;
-use kubewright_engine::{
-    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
-};
+use kubewright_engine::{Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest};
 use kubewright_graph::References;
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_patterns as patterns;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Text};
@@ -196,7 +195,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns what the rule called `id` decides when it is the only one.
-    fn alone(&self, id: &RuleId, request: &Request) -> Decision {
+    fn alone(&self, id: &RuleId, request: &AdmissionRequest) -> Decision {
         let name = id.to_string();
         let build = || {
             let dialects = kubewright_dialects::all(&self.options);
@@ -238,9 +237,9 @@ impl<'a> Bench<'a> {
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
-                match rule.phase {
-                    kubewright_engine::Phase::Patch => "patch",
-                    kubewright_engine::Phase::Judge => "judge",
+                match rule.action {
+                    kubewright_engine::RuleAction::Mutate => "patch",
+                    kubewright_engine::RuleAction::Validate => "judge",
                 },
             )),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
@@ -255,7 +254,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the one object that the case names, and the request about it.
-    fn object(&self, case: &Case) -> Result<(&Document, Request), String> {
+    fn object(&self, case: &Case) -> Result<(&Document, AdmissionRequest), String> {
         let wanted = Selector::new(&case.resource);
         let operation = case.operation.unwrap_or(self.file.operation);
         let requests = self.objects.iter().map(|document| (document, self.request(document, operation)));
@@ -281,7 +280,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, document: &Document, operation: Operation) -> Request {
+    fn request(&self, document: &Document, operation: Operation) -> AdmissionRequest {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
         let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
         if request::is_payload(document) {
@@ -324,14 +323,14 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn selects(&self, request: &Request) -> bool {
+    fn selects(&self, request: &AdmissionRequest) -> bool {
         self.kind.is_none_or(|kind| kind == request.kind.kind)
             && self.namespace.is_none_or(|namespace| namespace == request.namespace)
             && self.name == request.name
     }
 
     /// Returns the object's name in the same form.
-    fn spelt_like(&self, request: &Request) -> String {
+    fn spelt_like(&self, request: &AdmissionRequest) -> String {
         let mut text = String::new();
         if self.kind.is_some() {
             text.push_str(&format!("{}/", request.kind.kind));

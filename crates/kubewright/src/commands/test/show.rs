@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::{Map, Value, json};
 
 use super::coverage::{Coverage, Missing};

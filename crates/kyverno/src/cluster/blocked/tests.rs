@@ -4,7 +4,7 @@ use super::*;
 #[track_caller]
 fn written(text: &str, want: &str) {
     let mut out = String::new();
-    value(&mut out, text);
+    write_yaml_value(&mut out, text);
     assert_eq!(out, format!("{want}\n"), "{text:?}");
 }
 
@@ -62,6 +62,6 @@ fn what_cannot_be_seen_is_escaped() {
 #[test]
 fn keys_are_sorted_as_the_original_sorts_them() {
     let mut keys = ["r2", "r10", "a", "R", "r-1", "r1", "p10", "p9", "a: b", "r01", "r1a", "r1-"];
-    keys.sort_by(|one, other| order(one, other));
+    keys.sort_by(|one, other| compare_naturally(one, other));
     assert_eq!(keys, ["R", "a", "a: b", "p9", "p10", "r-1", "r1", "r1a", "r1-", "r01", "r2", "r10"]);
 }

@@ -9,7 +9,7 @@ use super::*;
 
 /// Returns an object with this message, and a signature by the right key where `is_signed`.
 fn with_message(message: &[u8], is_signed: bool) -> Value {
-    let key = PrivateKey::from_pem(&private('a')).unwrap();
+    let key = ManifestSigningKey::from_pem(&private('a')).unwrap();
     let mut object = yaml::parse(CONFIG).unwrap();
     annotate(&mut object, "cosign.sigstore.dev/message", STANDARD.encode(message).into());
     let signature = if is_signed { key.sign(message) } else { "MEUCIQ==".to_owned() };

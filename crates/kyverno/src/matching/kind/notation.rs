@@ -43,15 +43,16 @@ const SUBRESOURCES: [&str; 15] = [
 ];
 
 /// Group, version, kind and subresource.
-type Parts<'t> = [&'t str; 4];
+type NotationParts<'t> = [&'t str; 4];
 
 /// Returns group, version, kind and subresource of a kind as a policy writes it.
-pub fn parts(text: &str) -> Parts<'_> {
-    read(text).map_or(["", "", "", ""], |(parts, _)| parts)
+#[must_use]
+pub fn kind_parts(text: &str) -> NotationParts<'_> {
+    read_kind(text).map_or(["", "", "", ""], |(parts, _)| parts)
 }
 
 /// Returns the parts of a kind, and whose notation it is; nothing when there is no way to read it.
-pub fn read(text: &str) -> Option<(Parts<'_>, Notation)> {
+pub fn read_kind(text: &str) -> Option<(NotationParts<'_>, Notation)> {
     let kyverno = kyverno(text);
     if let Some(parts) = kyverno.filter(is_possible) {
         return Some((parts, Notation::Kyverno));
@@ -65,7 +66,7 @@ pub fn read(text: &str) -> Option<(Parts<'_>, Notation)> {
 }
 
 /// Splits as Kyverno does.
-fn kyverno(text: &str) -> Option<Parts<'_>> {
+fn kyverno(text: &str) -> Option<NotationParts<'_>> {
     let (front, last) = text.rsplit_once('/').map_or((None, text), |(front, last)| (Some(front), last));
     let parts: Vec<&str> =
         front.into_iter().flat_map(|front| front.split('/')).chain(last.split('.')).collect();
@@ -83,7 +84,7 @@ fn kyverno(text: &str) -> Option<Parts<'_>> {
 }
 
 /// Splits `Kind.group`, `Kind.version`, `Kind.version.group`, `group/Kind` and `group/version/Kind` with wildcards.
-fn extended(text: &str) -> Option<Parts<'_>> {
+fn extended(text: &str) -> Option<NotationParts<'_>> {
     if text.contains('/') {
         return match text.split('/').collect::<Vec<_>>().as_slice() {
             [group, kind] => Some([*group, "*", *kind, ""]),
@@ -102,7 +103,7 @@ fn extended(text: &str) -> Option<Parts<'_>> {
 }
 
 /// Returns whether a cluster can have something of this kind: kinds begin with a capital letter, nothing else has any.
-fn is_possible(&[group, version, kind, subresource]: &Parts<'_>) -> bool {
+fn is_possible(&[group, version, kind, subresource]: &NotationParts<'_>) -> bool {
     let is_kind =
         !kind.contains('.') && kind.starts_with(|c: char| c.is_uppercase() || matches!(c, '*' | '?'));
     let has_capital = [group, version, subresource].iter().any(|part| part.contains(char::is_uppercase));
@@ -129,11 +130,11 @@ fn is_version(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Notation, read};
+    use super::{Notation, read_kind};
 
     #[track_caller]
     fn check(text: &str, want: &str, notation: Notation) {
-        let found = read(text).map(|(parts, notation)| (parts.join("|"), notation));
+        let found = read_kind(text).map(|(parts, notation)| (parts.join("|"), notation));
         assert_eq!(found, Some((want.to_owned(), notation)), "{text}");
     }
 
@@ -208,7 +209,7 @@ mod tests {
             check(text, want, Notation::Unlikely);
         }
         for text in ["", "a/b/c/d/e", "/", "Pod//exec/a/b"] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(read_kind(text), None, "{text}");
         }
     }
 }

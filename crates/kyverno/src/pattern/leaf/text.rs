@@ -9,7 +9,7 @@ use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
 
-use crate::pattern::written::Written;
+use crate::pattern::written::TaintedText;
 
 /// A text of a pattern.
 #[derive(Debug, Clone)]
@@ -17,25 +17,25 @@ pub struct Alternatives {
     /// The text as it is written; a value that is the whole of it fits, whatever the parts say.
     pub whole: Text,
     /// What is between `|`, each with what is between `&`.
-    pub any_of: Box<[Box<[Atom]>]>,
+    pub any_of: Box<[Box<[PatternTerm]>]>,
 }
 
 /// What is between the separators.
 #[derive(Debug, Clone)]
-pub enum Atom {
+pub enum PatternTerm {
     /// An operator and its operand.
-    Compare(Comparison),
+    Compare(TermComparison),
     /// `a-b`
-    Within(Box<[Comparison; 2]>),
+    Within(Box<[TermComparison; 2]>),
     /// `a!-b`
-    Outside(Box<[Comparison; 2]>),
+    Outside(Box<[TermComparison; 2]>),
 }
 
 /// An operator and what it compares with.
 #[derive(Debug, Clone)]
-pub struct Comparison {
+pub struct TermComparison {
     /// How a value is compared.
-    pub operator: Operator,
+    pub operator: PatternOperator,
     /// What it compares with, as it is written.
     pub operand: Text,
     /// The operand as a duration, where it is one.
@@ -48,7 +48,7 @@ pub struct Comparison {
 
 /// How a value is compared with the operand of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub enum PatternOperator {
     /// No operator.
     Equal,
     /// `!`
@@ -64,24 +64,25 @@ pub enum Operator {
 }
 
 /// In the order in which they are looked for.
-const OPERATORS: [(&str, Operator); 5] = [
-    (">=", Operator::MoreEqual),
-    ("<=", Operator::LessEqual),
-    (">", Operator::More),
-    ("<", Operator::Less),
-    ("!", Operator::NotEqual),
+const OPERATORS: [(&str, PatternOperator); 5] = [
+    (">=", PatternOperator::MoreEqual),
+    ("<=", PatternOperator::LessEqual),
+    (">", PatternOperator::More),
+    ("<", PatternOperator::Less),
+    ("!", PatternOperator::NotEqual),
 ];
 
 impl Alternatives {
-    pub(in crate::pattern) fn parse(written: &Written<'_>) -> Self {
-        let atoms = |part: Written<'_>| part.split('&').into_iter().map(atom).collect();
+    pub(in crate::pattern) fn parse(written: &TaintedText<'_>) -> Self {
+        let atoms = |part: TaintedText<'_>| part.split('&').into_iter().map(atom).collect();
         Self {
             whole: Text::new(written.text()),
-            any_of: written.split('|').into_iter().map(|part| atoms(part.trim(is_blank))).collect(),
+            any_of: written.split('|').into_iter().map(|part| atoms(part.trim(is_pattern_blank))).collect(),
         }
     }
 
     /// Returns the text as it is written.
+    #[must_use]
     pub fn whole(&self) -> &str {
         &self.whole
     }
@@ -114,10 +115,10 @@ impl Alternatives {
     }
 
     /// Returns everything that a value is compared with.
-    pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn comparisons(&self) -> impl Iterator<Item = &TermComparison> {
         self.any_of.iter().flatten().flat_map(|atom| match atom {
-            Atom::Compare(comparison) => std::slice::from_ref(comparison).iter(),
-            Atom::Within(ends) | Atom::Outside(ends) => ends.as_slice().iter(),
+            PatternTerm::Compare(comparison) => std::slice::from_ref(comparison).iter(),
+            PatternTerm::Within(ends) | PatternTerm::Outside(ends) => ends.as_slice().iter(),
         })
     }
 
@@ -127,42 +128,42 @@ impl Alternatives {
         self.any_of
             .iter()
             .map(|all_of| match &**all_of {
-                [Atom::Compare(only)] => only.word(),
+                [PatternTerm::Compare(only)] => only.word(),
                 _ => None,
             })
             .collect()
     }
 }
 
-fn atom(part: Written<'_>) -> Atom {
-    let part = part.trim(is_blank);
+fn atom(part: TaintedText<'_>) -> PatternTerm {
+    let part = part.trim(is_pattern_blank);
     if part.len() < 2 {
-        return Atom::Compare(Comparison::of(Operator::Equal, part));
+        return PatternTerm::Compare(TermComparison::of(PatternOperator::Equal, part));
     }
     for (prefix, operator) in OPERATORS {
         if let Some(operand) = part.strip_prefix(prefix) {
-            return Atom::Compare(Comparison::of(operator, operand));
+            return PatternTerm::Compare(TermComparison::of(operator, operand));
         }
     }
-    if let Some((low, high)) = ends(&part, "!-") {
+    if let Some((low, high)) = range_ends(&part, "!-") {
         let sides = [
-            Comparison::of(Operator::Less, Written::foreign(&low)),
-            Comparison::of(Operator::More, Written::foreign(&high)),
+            TermComparison::of(PatternOperator::Less, TaintedText::foreign(&low)),
+            TermComparison::of(PatternOperator::More, TaintedText::foreign(&high)),
         ];
-        return Atom::Outside(Box::new(sides));
+        return PatternTerm::Outside(Box::new(sides));
     }
-    if let Some((low, high)) = ends(&part, "-") {
+    if let Some((low, high)) = range_ends(&part, "-") {
         let sides = [
-            Comparison::of(Operator::MoreEqual, Written::foreign(&low)),
-            Comparison::of(Operator::LessEqual, Written::foreign(&high)),
+            TermComparison::of(PatternOperator::MoreEqual, TaintedText::foreign(&low)),
+            TermComparison::of(PatternOperator::LessEqual, TaintedText::foreign(&high)),
         ];
-        return Atom::Within(Box::new(sides));
+        return PatternTerm::Within(Box::new(sides));
     }
-    Atom::Compare(Comparison::of(Operator::Equal, part))
+    PatternTerm::Compare(TermComparison::of(PatternOperator::Equal, part))
 }
 
 /// Returns the two ends of a range, if `part` is one.
-fn ends(part: &Written<'_>, mark: &str) -> Option<(String, String)> {
+fn range_ends(part: &TaintedText<'_>, mark: &str) -> Option<(String, String)> {
     part.around(mark, |low, high| is_end(low) && is_end(high))
 }
 
@@ -186,11 +187,11 @@ fn is_end(text: &str) -> bool {
     unit.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-fn is_blank(character: char) -> bool {
+fn is_pattern_blank(character: char) -> bool {
     character == ' '
 }
 
-impl Atom {
+impl PatternTerm {
     fn fits(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
             Self::Compare(comparison) => comparison.holds(value, budget),
@@ -206,18 +207,18 @@ impl Atom {
     }
 }
 
-impl Comparison {
+impl TermComparison {
     /// Returns the only text that fits.
     #[must_use]
     pub fn word(&self) -> Option<&str> {
-        let is_word = self.operator == Operator::Equal
+        let is_word = self.operator == PatternOperator::Equal
             && self.duration.is_none()
             && self.quantity.is_none()
             && !self.operand.contains(['*', '?']);
         is_word.then_some(self.operand.as_str())
     }
 
-    fn of(operator: Operator, operand: Written<'_>) -> Self {
+    fn of(operator: PatternOperator, operand: TaintedText<'_>) -> Self {
         let operand = operand.trim(char::is_whitespace);
         let text = operand.text();
         Self {
@@ -231,27 +232,29 @@ impl Comparison {
 
     /// Compares as durations if both are some, else as quantities if both are, else as texts.
     fn holds(&self, value: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
-        if let (Some(wanted), Some(found)) = (self.duration, self.duration.and_then(|_| duration(value))) {
+        if let (Some(wanted), Some(found)) =
+            (self.duration, self.duration.and_then(|_| value_as_duration(value)))
+        {
             return Ok(self.operator.accepts(found.cmp(&wanted)));
         }
         if let Some(wanted) = &self.quantity
-            && let Some(found) = quantity(value)
+            && let Some(found) = value_as_quantity(value)
         {
             return Ok(self.operator.accepts(found.cmp(wanted)));
         }
         let is_negated = match self.operator {
-            Operator::Equal => false,
-            Operator::NotEqual => true,
+            PatternOperator::Equal => false,
+            PatternOperator::NotEqual => true,
             _ => return Ok(false),
         };
-        match plain(value) {
+        match wildcard_text(value) {
             Some(text) => Ok(self.glob.matches(&text, budget)? != is_negated),
             None => Ok(false),
         }
     }
 }
 
-impl Operator {
+impl PatternOperator {
     fn accepts(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),
@@ -265,7 +268,7 @@ impl Operator {
 }
 
 /// Returns the duration that `value` is. A number is none, as it has no unit, not even 0.
-fn duration(value: &Value) -> Option<Duration> {
+fn value_as_duration(value: &Value) -> Option<Duration> {
     match value {
         Value::Null => Some(Duration::ZERO),
         Value::String(text) => Duration::parse(text).ok(),
@@ -273,7 +276,7 @@ fn duration(value: &Value) -> Option<Duration> {
     }
 }
 
-fn quantity(value: &Value) -> Option<Quantity> {
+fn value_as_quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::Null => Some(Quantity::from_i64(0)),
         Value::Number(Number::Int(integer)) => Some(Quantity::from_i64(*integer)),
@@ -284,7 +287,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
 }
 
 /// Returns a scalar as the text that wildcards are compared with; null has none.
-fn plain(value: &Value) -> Option<Cow<'_, str>> {
+fn wildcard_text(value: &Value) -> Option<Cow<'_, str>> {
     Some(match value {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),

@@ -1,33 +1,35 @@
 //! Values that the author of the rule did not write stand for themselves.
 
-use super::{Mixed, Pattern, told, value};
-use crate::mixed::Part;
+use super::{Tainted, ValidatePattern, told, value};
+use crate::mixed::TaintedPart;
 
-fn text(parts: &[(&str, bool)]) -> Mixed {
-    Mixed::Text(parts.iter().map(|(text, is_own)| Part { text: (*text).into(), is_own: *is_own }).collect())
+fn text(parts: &[(&str, bool)]) -> Tainted {
+    Tainted::Text(
+        parts.iter().map(|(text, is_own)| TaintedPart { text: (*text).into(), is_own: *is_own }).collect(),
+    )
 }
 
 /// Compares the text `found` with the value of a key `a`.
 #[track_caller]
-fn against(pattern: Mixed, found: &str) -> bool {
-    let key = vec![Part { text: "a".into(), is_own: true }];
-    let compiled = Pattern::compile(&Mixed::Map(vec![(key, pattern)]));
+fn against(pattern: Tainted, found: &str) -> bool {
+    let key = vec![TaintedPart { text: "a".into(), is_own: true }];
+    let compiled = ValidatePattern::compile(&Tainted::Map(vec![(key, pattern)]));
     told(&compiled, &value(&format!("{{a: {found}}}"))) == "pass"
 }
 
 #[test]
 fn wildcards_and_operators_from_elsewhere_are_text() {
     for foreign in ["'*'", "'?*'", "'!x'", "'a|b'", "'>3'", "'1-9'", "' x '", "''"] {
-        let pattern = Mixed::Foreign(value(foreign));
+        let pattern = Tainted::Foreign(value(foreign));
         assert!(against(pattern.clone(), foreign), "{foreign}");
         assert!(!against(pattern.clone(), "b"), "{foreign}");
         assert!(!against(pattern, "5"), "{foreign}");
     }
-    assert!(against(Mixed::Foreign(value("null")), "null"));
-    assert!(against(Mixed::Foreign(value("5")), "5"));
-    assert!(against(Mixed::Foreign(value("5")), "'5.0'"));
-    assert!(!against(Mixed::Own(value("5")), "'5.0'"));
-    assert!(against(Mixed::Foreign(value("5000m")), "5"));
+    assert!(against(Tainted::Foreign(value("null")), "null"));
+    assert!(against(Tainted::Foreign(value("5")), "5"));
+    assert!(against(Tainted::Foreign(value("5")), "'5.0'"));
+    assert!(!against(Tainted::Own(value("5")), "'5.0'"));
+    assert!(against(Tainted::Foreign(value("5000m")), "5"));
 }
 
 #[test]
@@ -61,19 +63,22 @@ fn neighbouring_and_empty_parts_do_not_hide_an_operator() {
 
 #[test]
 fn objects_and_lists_from_elsewhere_keep_their_shape_but_have_no_anchors() {
-    let pattern = Mixed::Foreign(value("{b: x, l: [{c: '*'}]}"));
+    let pattern = Tainted::Foreign(value("{b: x, l: [{c: '*'}]}"));
     assert!(against(pattern.clone(), "{b: x, l: [{c: '*'}], more: 1}"));
     assert!(!against(pattern, "{b: x, l: [{c: w}]}"));
-    assert!(!against(Mixed::Foreign(value("{(b): x}")), "{}"));
-    assert!(against(Mixed::Foreign(value("{(b): x}")), "{(b): x}"));
-    assert!(!against(Mixed::Foreign(value("{b: '*'}")), "{b: w}"));
+    assert!(!against(Tainted::Foreign(value("{(b): x}")), "{}"));
+    assert!(against(Tainted::Foreign(value("{(b): x}")), "{(b): x}"));
+    assert!(!against(Tainted::Foreign(value("{b: '*'}")), "{b: w}"));
 }
 
 #[test]
 fn a_key_is_an_anchor_only_if_the_author_wrote_the_brackets() {
     let keyed = |parts: &[(&str, bool)]| {
-        let key = parts.iter().map(|(text, is_own)| Part { text: (*text).into(), is_own: *is_own }).collect();
-        Pattern::compile(&Mixed::Map(vec![(key, Mixed::Own(value("x")))]))
+        let key = parts
+            .iter()
+            .map(|(text, is_own)| TaintedPart { text: (*text).into(), is_own: *is_own })
+            .collect();
+        ValidatePattern::compile(&Tainted::Map(vec![(key, Tainted::Own(value("x")))]))
     };
     assert_eq!(told(&keyed(&[("=(", true), ("a", false), (")", true)]), &value("{}")), "pass");
     assert_eq!(told(&keyed(&[("=(a)", false)]), &value("{}")), "fail /=(a)/");

@@ -1,6 +1,6 @@
 //! One value against one scalar.
 
-use super::{Mixed, Pattern, check, told, value};
+use super::{Tainted, ValidatePattern, check, told, value};
 
 /// Compares each value with the scalar, both as YAML; the values that it fits and those that it does not.
 #[track_caller]
@@ -40,7 +40,7 @@ fn numbers_fit_numbers_and_texts_of_them() {
 
 #[test]
 fn in_any_pattern_all_numbers_are_doubles() {
-    let entry = Pattern::compile_entry(&Mixed::Own(value("{(a): 5, (b): 1000000}")));
+    let entry = ValidatePattern::compile_entry(&Tainted::Own(value("{(a): 5, (b): 1000000}")));
     assert_eq!(told(&entry, &value("{a: '5.0', b: 1000000}")), "pass");
     let want = "skip conditional anchor mismatch: resource value 'x' does not match '1e+06' at path /b/";
     assert_eq!(told(&entry, &value("{a: 5, b: x}")), want);

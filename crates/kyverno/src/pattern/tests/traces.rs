@@ -3,9 +3,8 @@
 use kubewright_engine::Verdict as Seen;
 use kubewright_value::{Budget, Step};
 
-use super::{Mixed, Notes, Pattern, Verdict, value};
-use crate::pattern::lint;
-use crate::pattern::lint::LintKind::{
+use super::{Notes, PatternVerdict, Tainted, ValidatePattern, value};
+use crate::pattern::lint::PatternLintKind::{
     self, EmptyList, IgnoredElements, IgnoredTag, LiteralKey, OpenImage, UnusableAnchor,
 };
 use kubewright_dialect_kit::notes::Note;
@@ -16,17 +15,17 @@ fn path(steps: &[&str]) -> Vec<Step> {
 
 fn notes(pattern: &str, object: &str) -> Vec<Note> {
     let mut notes = Notes::on();
-    let compiled = Pattern::compile(&Mixed::Own(value(pattern)));
+    let compiled = ValidatePattern::compile(&Tainted::Own(value(pattern)));
     compiled.check(&value(object), &mut Budget::default(), &mut notes).expect("a budget");
     notes.take()
 }
 
 #[test]
 fn a_failure_says_what_was_wanted_and_found_and_where() {
-    let pattern = Pattern::compile(&Mixed::Own(value("{spec: {=(l): [{image: 'a | b'}]}}")));
+    let pattern = ValidatePattern::compile(&Tainted::Own(value("{spec: {=(l): [{image: 'a | b'}]}}")));
     let object = value("{spec: {l: [{image: a}, {image: c}]}}");
     let verdict = pattern.check(&object, &mut Budget::default(), &mut Notes::off()).expect("a budget");
-    let Verdict::Fail(mismatch) = verdict else { panic!("{verdict:?}") };
+    let PatternVerdict::Fail(mismatch) = verdict else { panic!("{verdict:?}") };
     assert_eq!(mismatch.text_path, "/spec/l/1/image/");
     assert_eq!(mismatch.path, path(&["spec", "l", "1", "image"]));
     assert_eq!(mismatch.at, path(&["spec", "=(l)", "0", "image"]));
@@ -35,9 +34,9 @@ fn a_failure_says_what_was_wanted_and_found_and_where() {
 
 #[test]
 fn a_skip_says_which_condition_did_not_hold() {
-    let pattern = Pattern::compile(&Mixed::Own(value("{l: [{(a): {b: x}}]}")));
+    let pattern = ValidatePattern::compile(&Tainted::Own(value("{l: [{(a): {b: x}}]}")));
     let verdict = pattern.check(&value("{l: [{a: {b: w}}]}"), &mut Budget::default(), &mut Notes::off());
-    let Ok(Verdict::Skip { at, .. }) = verdict else { panic!("{verdict:?}") };
+    let Ok(PatternVerdict::Skip { at, .. }) = verdict else { panic!("{verdict:?}") };
     assert_eq!(at, path(&["l", "0", "(a)"]));
 }
 
@@ -68,8 +67,9 @@ fn notes_name_what_is_missing_under_a_condition_too() {
 
 #[test]
 fn every_branch_has_the_place_that_its_note_has() {
-    let pattern =
-        Pattern::compile(&Mixed::Own(value("{(a): {=(b): x}, l: [{^(c): [{X(d): null}]}, {(e): x}]}")));
+    let pattern = ValidatePattern::compile(&Tainted::Own(value(
+        "{(a): {=(b): x}, l: [{^(c): [{X(d): null}]}, {(e): x}]}",
+    )));
     let branches = pattern.branches();
     let places: Vec<_> = branches.iter().map(|(_, at)| at.clone()).collect();
     let want = [
@@ -88,14 +88,14 @@ fn every_branch_has_the_place_that_its_note_has() {
     let mut seen = Vec::new();
     let object = value("{a: {b: x}, l: [{c: [{d: 1}, {}]}]}");
     let mut notes = Notes::on();
-    assert_eq!(pattern.check(&object, &mut Budget::default(), &mut notes), Ok(Verdict::Pass));
+    assert_eq!(pattern.check(&object, &mut Budget::default(), &mut notes), Ok(PatternVerdict::Pass));
     all(&notes.take(), &mut seen);
     assert!(places.iter().all(|place| seen.contains(place)), "{seen:?}");
 }
 
 #[track_caller]
-fn lints(pattern: &str, want: &[(LintKind, &[&str])]) {
-    let found = lint(&value(pattern));
+fn lints(pattern: &str, want: &[(PatternLintKind, &[&str])]) {
+    let found = super::super::lint_pattern(&value(pattern));
     let found: Vec<_> = found.iter().map(|lint| (lint.kind, lint.at.clone())).collect();
     let want: Vec<_> = want.iter().map(|(kind, at)| (*kind, path(at))).collect();
     assert_eq!(found, want, "{pattern}");
@@ -118,7 +118,7 @@ fn a_pattern_that_does_something_else_than_it_seems_to_is_told() {
 
 #[test]
 fn an_image_that_lets_other_registries_in_is_told() {
-    let image: (LintKind, &[&str]) = (OpenImage, &["c", "0", "image"]);
+    let image: (PatternLintKind, &[&str]) = (OpenImage, &["c", "0", "image"]);
     for open in ["ghcr.io*", "docker.io/foo*", "a/* | ghcr.io*", "localhost:5000*"] {
         lints(&format!("{{c: [{{image: '{open}'}}]}}"), &[image]);
     }

@@ -3,35 +3,40 @@
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Map, Text, Value};
 
-use super::{Halt, MISSING, Place, StopKind, Walk, Walked, show};
+use super::{ComparedPath, ComparisonResult, Halt, MISSING, PatternComparison, StopKind, shown_value};
 use crate::gotext;
-use crate::pattern::node::{Anchor, Entry, Exists, Node};
+use crate::pattern::node::{Exists, PatternAnchor, PatternEntry, PatternNode};
 use kubewright_dialect_kit::notes::Note;
 
 /// An entry of the pattern that is to be compared.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'n> {
-    pub(super) entry: &'n Entry,
+pub(super) struct ComparedEntry<'n> {
+    pub(super) entry: &'n PatternEntry,
     /// For a key with wildcards: the object's keys that fit it, if there are any.
     pub(super) keys: Option<&'n [&'n Text]>,
 }
 
 /// An entry whose key may have wildcards, and the object's keys that fit it.
 pub(super) struct Expanded<'n> {
-    entry: &'n Entry,
+    entry: &'n PatternEntry,
     keys: Option<Vec<&'n Text>>,
     // The key with its anchor, the first of the object's keys in place of the wildcards.
     raw: String,
 }
 
 impl Expanded<'_> {
-    pub(super) fn asked(&self) -> Asked<'_> {
-        Asked { entry: self.entry, keys: self.keys.as_deref() }
+    pub(super) fn asked(&self) -> ComparedEntry<'_> {
+        ComparedEntry { entry: self.entry, keys: self.keys.as_deref() }
     }
 }
 
-impl Walk<'_> {
-    pub(super) fn entry(&mut self, asked: Asked<'_>, map: &Map, place: &Place<'_>) -> Walked {
+impl PatternComparison<'_> {
+    pub(super) fn entry(
+        &mut self,
+        asked: ComparedEntry<'_>,
+        map: &Map,
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         if asked.entry.anchor.is_none() {
             return self.any_key(asked, map, place);
         }
@@ -43,7 +48,7 @@ impl Walk<'_> {
 
     /// A key with wildcards is as the pattern says when one of the keys that fit it is; when none does, it stands
     /// for itself.
-    fn any_key(&mut self, asked: Asked<'_>, map: &Map, place: &Place<'_>) -> Walked {
+    fn any_key(&mut self, asked: ComparedEntry<'_>, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         let entry = asked.entry;
         let Some(keys) = asked.keys else { return self.keyed(entry, &entry.key, map, place) };
         let mut first = None;
@@ -56,7 +61,13 @@ impl Walk<'_> {
         first.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
     }
 
-    fn keyed(&mut self, entry: &Entry, key: &Text, map: &Map, place: &Place<'_>) -> Walked {
+    fn keyed(
+        &mut self,
+        entry: &PatternEntry,
+        key: &Text,
+        map: &Map,
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         let value = map.get(key);
         let below = place.under(entry, key);
         let Some(anchor) = entry.anchor else {
@@ -71,28 +82,30 @@ impl Walk<'_> {
         };
         self.budget.step(1)?;
         let Some(value) = value else {
-            return if anchor == Anchor::Condition { Err(self.no_condition(&below)?) } else { Ok(()) };
+            return if anchor == PatternAnchor::Condition { Err(self.no_condition(&below)?) } else { Ok(()) };
         };
         match anchor {
-            Anchor::Negation => Err(self.not_allowed(value, &below)?),
-            Anchor::Existence => self.exists(&entry.value, value, &below),
-            Anchor::Equality => self.node(&entry.value, value, &below),
-            Anchor::Condition => self.condition("conditional anchor mismatch: ", &entry.value, value, &below),
-            Anchor::Global => self.condition("global anchor mismatch: ", &entry.value, value, &below),
+            PatternAnchor::Negation => Err(self.not_allowed(value, &below)?),
+            PatternAnchor::Existence => self.exists(&entry.value, value, &below),
+            PatternAnchor::Equality => self.node(&entry.value, value, &below),
+            PatternAnchor::Condition => {
+                self.condition("conditional anchor mismatch: ", &entry.value, value, &below)
+            }
+            PatternAnchor::Global => self.condition("global anchor mismatch: ", &entry.value, value, &below),
         }
     }
 
-    fn exists(&mut self, node: &Node, value: &Value, place: &Place<'_>) -> Walked {
+    fn exists(&mut self, node: &PatternNode, value: &Value, place: &ComparedPath<'_>) -> ComparisonResult {
         let Value::Array(items) = value else {
             return Err(self.mismatch(value, place, || {
-                let found = gotext::type_name(value);
+                let found = gotext::go_type_name(value);
                 format!("invalid resource type {found}: Existence ^ () anchor can be used only on list/array type resource")
             })?);
         };
         let (wanted, is_valid) = match node {
-            Node::Exists(Exists::AllOf(wanted)) => (wanted, true),
-            Node::Exists(Exists::AllOfThenInvalid(wanted)) => (wanted, false),
-            Node::Exists(Exists::NotList(type_name)) => {
+            PatternNode::Exists(Exists::AllOf(wanted)) => (wanted, true),
+            PatternNode::Exists(Exists::AllOfThenInvalid(wanted)) => (wanted, false),
+            PatternNode::Exists(Exists::NotList(type_name)) => {
                 return Err(self.mismatch(value, place, || {
                     format!("invalid pattern type {type_name}: Pattern has to be of list to compare against resource")
                 })?);
@@ -114,7 +127,13 @@ impl Walk<'_> {
     }
 
     /// Returns whether an element fits; one that is skipped does not. What is wrong with the others nobody asks.
-    fn has_one(&mut self, node: &Node, at: usize, items: &[Value], place: &Place<'_>) -> Result<bool, Halt> {
+    fn has_one(
+        &mut self,
+        node: &PatternNode,
+        at: usize,
+        items: &[Value],
+        place: &ComparedPath<'_>,
+    ) -> Result<bool, Halt> {
         self.conditions += 1;
         let mut has_one = false;
         for (index, item) in items.iter().enumerate() {
@@ -132,7 +151,13 @@ impl Walk<'_> {
     }
 
     /// Whatever is wrong under a condition means that it does not hold.
-    fn condition(&mut self, prefix: &str, node: &Node, value: &Value, place: &Place<'_>) -> Walked {
+    fn condition(
+        &mut self,
+        prefix: &str,
+        node: &PatternNode,
+        value: &Value,
+        place: &ComparedPath<'_>,
+    ) -> ComparisonResult {
         self.conditions += 1;
         let walked = self.node(node, value, place);
         self.conditions -= 1;
@@ -148,7 +173,7 @@ impl Walk<'_> {
         Err(Halt::Stop(stop))
     }
 
-    fn no_condition(&mut self, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn no_condition(&mut self, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.stop(StopKind::Skip, place, |told| {
             told.message =
                 "conditional anchor mismatch: conditional anchor key doesn't exist in the resource"
@@ -156,11 +181,11 @@ impl Walk<'_> {
         })
     }
 
-    fn not_allowed(&mut self, value: &Value, place: &Place<'_>) -> Result<Halt, Halt> {
+    fn not_allowed(&mut self, value: &Value, place: &ComparedPath<'_>) -> Result<Halt, Halt> {
         self.stop(StopKind::Negation, place, |told| {
             told.message = format!("negation anchor matched in resource: {} is not allowed", place.text());
             told.wanted = "nothing".to_owned();
-            told.found = show(value);
+            told.found = shown_value(value);
         })
     }
 
@@ -169,8 +194,8 @@ impl Walk<'_> {
         &mut self,
         key: &Text,
         value: &Value,
-        place: &Place<'_>,
-        below: &Place<'_>,
+        place: &ComparedPath<'_>,
+        below: &ComparedPath<'_>,
     ) -> Result<Halt, Halt> {
         self.stop(StopKind::Mismatch, below, |told| {
             told.message = format!("{}/{key} not found", place.text());
@@ -178,15 +203,15 @@ impl Walk<'_> {
                 told.text_path = Some(place.text());
                 told.path = place.in_object();
                 told.wanted = "\"*\"".to_owned();
-                told.found = show(value);
+                told.found = shown_value(value);
             }
         })
     }
 
     /// Remembers which keys of conditions the object has; when one was never seen, a failure is an error.
-    pub(super) fn seek<'n>(&mut self, anchors: impl Iterator<Item = Asked<'n>>, map: &Map) {
-        for Asked { entry, keys } in anchors {
-            if !matches!(entry.anchor, Some(Anchor::Condition | Anchor::Existence)) {
+    pub(super) fn seek<'n>(&mut self, anchors: impl Iterator<Item = ComparedEntry<'n>>, map: &Map) {
+        for ComparedEntry { entry, keys } in anchors {
+            if !matches!(entry.anchor, Some(PatternAnchor::Condition | PatternAnchor::Existence)) {
                 continue;
             }
             let is_there = keys.is_some() || map.contains_key(&entry.key);
@@ -200,7 +225,7 @@ impl Walk<'_> {
     /// Finds the object's keys for those with wildcards, and sorts by what comes out.
     pub(super) fn expanded<'n>(
         &mut self,
-        entries: &'n [Entry],
+        entries: &'n [PatternEntry],
         map: &'n Map,
     ) -> Result<Vec<Expanded<'n>>, Halt> {
         let mut all = Vec::with_capacity(entries.len());
@@ -214,7 +239,7 @@ impl Walk<'_> {
             all.push(Expanded { entry, keys: (!keys.is_empty()).then_some(keys), raw });
         }
         // As the compiler sorts: `<( )` first, the last of them before the others.
-        let is_global = |expanded: &Expanded<'_>| expanded.entry.anchor == Some(Anchor::Global);
+        let is_global = |expanded: &Expanded<'_>| expanded.entry.anchor == Some(PatternAnchor::Global);
         all.sort_by(|a, b| match (is_global(a), is_global(b)) {
             (true, true) => b.raw.cmp(&a.raw),
             (false, false) => a.raw.cmp(&b.raw),
@@ -224,7 +249,7 @@ impl Walk<'_> {
     }
 
     /// Returns the object's keys, sorted, that have texts and that the wildcards of the entry fit.
-    fn matching<'n>(&mut self, entry: &Entry, map: &'n Map) -> Result<Vec<&'n Text>, Halt> {
+    fn matching<'n>(&mut self, entry: &PatternEntry, map: &'n Map) -> Result<Vec<&'n Text>, Halt> {
         let mut keys = Vec::new();
         let Some(glob) = &entry.wild else { return Ok(keys) };
         for (key, value) in map.iter() {
@@ -236,7 +261,13 @@ impl Walk<'_> {
         Ok(keys)
     }
 
-    fn say_anchor(&mut self, asked: Asked<'_>, map: &Map, place: &Place<'_>, walked: &Walked) {
+    fn say_anchor(
+        &mut self,
+        asked: ComparedEntry<'_>,
+        map: &Map,
+        place: &ComparedPath<'_>,
+        walked: &ComparisonResult,
+    ) {
         let entry = asked.entry;
         let key = asked.keys.and_then(|keys| keys.first()).map_or(&entry.key, |key| *key);
         let below = place.under(entry, key);
@@ -251,7 +282,7 @@ impl Walk<'_> {
             };
             Note {
                 what: format!("{}: {wanted}", entry.raw),
-                found: show(map.get(key).unwrap_or(&MISSING)),
+                found: shown_value(map.get(key).unwrap_or(&MISSING)),
                 wanted,
                 verdict,
                 at,

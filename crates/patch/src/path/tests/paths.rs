@@ -245,7 +245,7 @@ fn failures_name_the_segment_and_what_may_have_been_meant() {
     );
     says(
         "remove /spec/containers[?(@.nmae=='app')]",
-        "[?(@.nmae=='app')]: `[?(@.nmae=='app')]` does not match any of the 2 items of `/spec/containers` | no item has the field `nmae`",
+        "[?(@.nmae=='app')]: `[?(@.nmae=='app')]` does not match any of the 2 items of `/spec/containers` | no item has the field `nmae`; did you mean `name`?",
     );
     check_says(
         r#"{"r":[{"l":[{"n":"a"}]},{"l":[]},{"l":[]}]}"#,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_golib::float;
-use kubewright_golib::json;
+use kubewright_golib::json as gojson;
 use kubewright_value::Number;
 
 use crate::error::Failure;
@@ -117,6 +117,6 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        json::quote(&mut self.out, text, true);
+        gojson::quote(&mut self.out, text, true);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest};
+use kubewright_engine::{Diagnostic, nearest};
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
@@ -24,7 +25,7 @@ pub(super) struct Object<'b> {
     /// As it is written.
     pub(super) document: &'b Document,
     /// The creation of it, as a cluster would see it.
-    pub(super) request: Request,
+    pub(super) request: AdmissionRequest,
     /// The evaluation mode of the only policies that judge it, where it is no Kubernetes object.
     pub(super) payload: Option<&'static str>,
 }
@@ -99,7 +100,7 @@ impl<'b> Object<'b> {
             problems.push(Diagnostic::new(&TEST_VALUE, message, document.locate(&[])));
             return None;
         }
-        let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
+        let mut request = AdmissionRequest::for_object(document.value.clone(), Operation::Create, "");
         request.name = payload.path.strip_prefix("./").unwrap_or(&payload.path).into();
         Some(Self { document, request, payload: Some(payload.mode) })
     }
@@ -111,7 +112,7 @@ impl<'b> Object<'b> {
         policy: &str,
         world: &GivenWorld,
         user: Option<&UserInfo>,
-    ) -> Request {
+    ) -> AdmissionRequest {
         let mut request = self.request.clone();
         let values = world.values();
         let selected = operation.or_else(|| values.operation(Some(policy), &request.name));

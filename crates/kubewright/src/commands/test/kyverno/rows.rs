@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{
-    Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest,
-};
+use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
@@ -286,7 +285,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> Request {
+    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> AdmissionRequest {
         object.asked(row.operation, &policy.name, self.world, self.user)
     }
 }

@@ -1,76 +1,12 @@
 //! What is asked: one object, and what is about to happen to it.
 
-use std::fmt;
-
 use kubewright_value::{Map, Text, Value};
 
-use crate::is_cluster_scoped;
-
-/// What is about to happen to the object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
-    /// It is created.
-    Create,
-    /// It is changed.
-    Update,
-    /// It is deleted.
-    Delete,
-    /// Somebody connects to it.
-    Connect,
-}
-
-impl Operation {
-    /// All of them, in the order in which they are listed to a user.
-    pub const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Delete, Self::Connect];
-
-    /// Returns the word Kubernetes uses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-            Self::Connect => "CONNECT",
-        }
-    }
-
-    /// Returns the operation called `name`, in capitals.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.name() == name)
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The type of an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupVersionKind {
-    /// The API group; empty for the core group.
-    pub group: Text,
-    /// The version.
-    pub version: Text,
-    /// The kind.
-    pub kind: Text,
-}
-
-impl GroupVersionKind {
-    /// Returns the type that `object` says it has; parts it does not say are empty.
-    #[must_use]
-    pub fn of(object: &Value) -> Self {
-        let text = |key| object.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-        Self { group: group.into(), version: version.into(), kind: text("kind").into() }
-    }
-}
+use crate::{GroupVersionKind, Operation, is_cluster_scoped};
 
 /// One object and what is about to happen to it.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct AdmissionRequest {
     /// What the API server calls this request; empty outside a cluster.
     pub uid: Text,
     /// What is about to happen.
@@ -101,7 +37,7 @@ pub struct Request {
     pub is_dry_run: bool,
 }
 
-impl Request {
+impl AdmissionRequest {
     /// Returns a request for an object outside a cluster.
     ///
     /// An object that names no namespace is in `default_namespace`, unless its kind has none.
@@ -134,6 +70,12 @@ impl Request {
             cluster_roles: Vec::new(),
             is_dry_run: false,
         }
+    }
+
+    /// Returns whether an API server sent it, rather than that it was made from a manifest.
+    #[must_use]
+    pub fn is_admission(&self) -> bool {
+        !self.uid.is_empty()
     }
 
     /// Returns the type of the object that is addressed: the whole, where a part of it has a type of its own.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
-use kubewright_cel::{Inputs, Kind};
 use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope, nearest};
+use kubewright_lang::cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
+use kubewright_lang::cel::{Inputs, Kind};
 use kubewright_value::{Document, Text, Value};
 
 use super::evaluate::{Judge, Surroundings};
@@ -13,11 +13,11 @@ use super::exceptions::Exception;
 use super::matching::Matcher;
 use super::source::{self, Actions, Binding, Mode, Policy, Settings};
 use super::{Native, Policies, autogen, check, diagnostics as code};
-use kubewright_cel_rules::source::NamedExpression;
-use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, ParamWords, Params, Wording};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::secrets::names_secrets;
-use kubewright_dialect_kit::workload::Workload;
+use crate::cel::source::NamedExpression;
+use crate::cel::{Checks, Compiler, Environments, Given, Leniency, ParamWords, Params, Wording};
+use crate::fields::Placed;
+use crate::secrets::names_secrets;
+use crate::workload::Workload;
 
 /// How the API server speaks about parameters.
 const PARAM_WORDS: ParamWords = ParamWords {
@@ -374,7 +374,7 @@ fn kinds(policy: &Policy) -> Vec<Text> {
     let mut kinds = Vec::new();
     for rule in rules {
         for resource in &rule.resources {
-            match kubewright_engine::kind_of_resource(&resource.value) {
+            match kubewright_k8s::kind_of_resource(&resource.value) {
                 Some(kind) => kinds.push(kind.into()),
                 None => return Vec::new(),
             }

@@ -3,7 +3,8 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::Document;
 
-use super::{Exception, FIELD_CODES};
+use super::Exception;
+use crate::source::FIELD_CODES;
 use kubewright_cel_rules::source::named;
 use kubewright_dialect_kit::fields::Reader;
 

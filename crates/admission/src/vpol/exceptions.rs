@@ -8,15 +8,15 @@ use kubewright_cel::{Inputs, Timestamp};
 use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
 use kubewright_value::{Document, Map, Text, Value};
 
-use super::diagnostics as code;
 use super::source::{self, read_exception};
+use crate::diagnostics as code;
 use kubewright_cel_rules::{Asked, Compiler, Condition, Environments, Given, Problem, Subject, are_met};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::notes::{Note, Notes};
 
 /// A compiled exception.
 #[derive(Clone)]
-pub(super) struct Exception {
+pub(crate) struct Exception {
     key: Text,
     /// Name and kind of the policies.
     policies: Vec<(Text, Text)>,
@@ -29,7 +29,7 @@ pub(super) struct Exception {
 }
 
 /// What exceptions lead to for one object.
-pub(super) enum Excused {
+pub(crate) enum Excused {
     /// The policy is not asked.
     Wholly(Reported),
     /// The policy is asked, and its expressions read what is allowed.
@@ -38,24 +38,24 @@ pub(super) enum Excused {
 
 /// How exceptions are reported.
 #[derive(Debug, Default)]
-pub(super) struct Reported {
-    pub(super) keys: Vec<Text>,
+pub(crate) struct Reported {
+    pub(crate) keys: Vec<Text>,
     /// The highest one.
     priority: Option<i64>,
-    pub(super) is_pass: bool,
+    pub(crate) is_pass: bool,
 }
 
 /// What is allowed where there are no exceptions.
 static NOTHING: LazyLock<Value> = LazyLock::new(|| allowed(Vec::new(), Vec::new()));
 
 /// Returns the exceptions among `documents` that can be used and have not ended.
-pub(super) fn load(environments: &Environments, documents: &[Document]) -> Vec<Exception> {
+pub(crate) fn load(environments: &Environments, documents: &[Document]) -> Vec<Exception> {
     let documents = documents.iter().filter(|document| super::is_exception(document));
     documents.filter_map(|document| compile(environments, document).0).collect()
 }
 
 /// Returns what is wrong with exceptions from `rules`.
-pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
+pub(crate) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r RuleId>) -> Vec<Diagnostic> {
     let documents: Vec<&Document> =
         documents.iter().filter(|document| super::is_exception(document)).collect();
     if documents.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn check<'r>(documents: &[Document], rules: impl Iterator<Item = &'r 
     let environments = Environments::policies(Inputs::default());
     // By the name without the namespace.
     let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
-    for rule in rules.filter(|rule| rule.dialect == super::Policies::NAME) {
+    for rule in rules.filter(|rule| rule.dialect == super::NAME) {
         let policy = rule.policy.as_str();
         known.entry(policy.rsplit('/').next().unwrap_or_default()).or_default().push(policy);
     }
@@ -151,14 +151,14 @@ fn has_ended(
 
 impl Exception {
     /// Returns whether it is about the policy called `name`.
-    pub(super) fn is_about(&self, name: &str, kind: &str) -> bool {
+    pub(crate) fn is_about(&self, name: &str, kind: &str) -> bool {
         self.policies.iter().any(|(policy, of)| policy == name && of == kind)
     }
 }
 
 /// Returns what `exceptions` lead to for the object of `subject`. Conditions that fail are an error, unless the policy
 /// `is_lenient` or the object is excused already.
-pub(super) fn excused(
+pub(crate) fn excused(
     exceptions: &[Exception],
     is_lenient: bool,
     subject: &Subject<'_>,
@@ -224,7 +224,7 @@ impl Exception {
 
 impl Reported {
     /// Adds what comes later, which decides what is reported when its priority is higher.
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         if other.priority > self.priority {
             (self.priority, self.is_pass) = (other.priority, other.is_pass);
         }

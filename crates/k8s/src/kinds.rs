@@ -1,11 +1,9 @@
 //! The few facts about Kubernetes' built-in kinds that an object does not carry itself.
 
-pub mod fields;
-
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::GroupVersionKind;
+use crate::{GroupVersionKind, fields};
 
 /// Kinds without a namespace, by group.
 const CLUSTER_SCOPED: &[(&str, &[&str])] = &[

@@ -1,9 +1,11 @@
 //! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
 
-use kubewright_engine::{Operations, nearest};
+use kubewright_engine::nearest;
+use kubewright_k8s::Operations;
 use kubewright_value::{Step, Text};
 
-use super::source::{Constraints, Policy, ResourceRule, Settings};
+use super::source::Settings;
+use crate::source::{Constraints, Policy, ResourceRule};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::workload::Workload;
 

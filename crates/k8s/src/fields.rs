@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use kubewright_value::suggest::nearest;
-
 /// The step of a path that stands for any item of a list or any value of a map.
 pub const ANY: &str = "*";
 
@@ -36,13 +34,13 @@ impl Field {
     }
 }
 
-/// A field that does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unknown {
-    /// Which step of the path it is.
+/// A step of a path that names a field which does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownField {
+    /// The index of the step in the path.
     pub at: usize,
-    /// The field that was meant, perhaps.
-    pub nearest: Option<&'static str>,
+    /// The fields that exist there; empty where the value is a list.
+    pub known: Vec<&'static str>,
 }
 
 /// Returns whether the fields of objects of this kind are known.
@@ -52,7 +50,7 @@ pub fn is_known_kind(kind: &str) -> bool {
 }
 
 /// Returns the kinds whose fields are known.
-pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
     TYPES.keys().copied().filter(|kind| is_known_kind(kind))
 }
 
@@ -62,7 +60,7 @@ pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
 /// about kinds that are not known, about keys of maps, and about what is in values that may be anything.
 /// Kinds of other groups may have the same name: that is for the caller to find out.
 #[must_use]
-pub fn unknown_field(kind: &str, path: &[&str]) -> Option<Unknown> {
+pub fn unknown_field(kind: &str, path: &[&str]) -> Option<UnknownField> {
     if !is_known_kind(kind) {
         return None;
     }
@@ -71,7 +69,7 @@ pub fn unknown_field(kind: &str, path: &[&str]) -> Option<Unknown> {
     for (at, step) in path.iter().enumerate() {
         if let Some(inner) = around.strip_prefix("[]") {
             if *step != ANY && step.parse::<u64>().is_err() {
-                return Some(Unknown { at, nearest: None });
+                return Some(UnknownField { at, known: Vec::new() });
             }
             around = inner;
         } else if let Some(inner) = around.strip_prefix("{}") {
@@ -79,7 +77,7 @@ pub fn unknown_field(kind: &str, path: &[&str]) -> Option<Unknown> {
         } else {
             let known = fields.filter(|_| around.is_empty() && *step != ANY)?;
             let Some(field) = known.iter().find(|field| field.name == *step) else {
-                return Some(Unknown { at, nearest: nearest(step, known.iter().map(|field| field.name)) });
+                return Some(UnknownField { at, known: known.iter().map(|field| field.name).collect() });
             };
             around = field.around;
             fields = field.kind.and_then(fields_of);

@@ -2,7 +2,8 @@
 //!
 //! What such kinds have in common is that they take over the Pod template of Kubernetes as it is.
 
-use kubewright_engine::{EvalError, GroupVersionKind, Request};
+use kubewright_engine::EvalError;
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
 /// How deep templates are looked for.
@@ -12,13 +13,13 @@ const MAX_DEPTH: usize = 64;
 const MAX_TEMPLATES: usize = 1_000;
 
 /// The description of a Pod in an object.
-pub(super) struct Template<'o> {
+pub(crate) struct Template<'o> {
     value: &'o Value,
-    pub(super) path: Vec<Step>,
+    pub(crate) path: Vec<Step>,
 }
 
 /// Returns the descriptions of Pods in the `spec` of `object`, in its order.
-pub(super) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
+pub(crate) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Vec<Template<'o>>, EvalError> {
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec").filter(|spec| spec.as_object().is_some()) {
         walk(spec, &mut vec![Step::Key("spec".into())], &mut found, budget)?;
@@ -28,7 +29,7 @@ pub(super) fn templates<'o>(object: &'o Value, budget: &mut Budget) -> Result<Ve
 
 impl Template<'_> {
     /// Returns the place as messages show it: `spec.jobs[0].template`.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let mut place = String::new();
         for step in &self.path {
             match step {
@@ -41,12 +42,12 @@ impl Template<'_> {
     }
 
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
-    pub(super) fn request(&self, request: &Request, old: Option<&Template<'_>>) -> Request {
+    pub(crate) fn request(&self, request: &AdmissionRequest, old: Option<&Template<'_>>) -> AdmissionRequest {
         let pod = self.pod(request);
         let named = |key: &str| -> Text {
             pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
         };
-        Request {
+        AdmissionRequest {
             kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
             name: named("name"),
             namespace: named("namespace"),
@@ -57,7 +58,7 @@ impl Template<'_> {
     }
 
     /// A Pod without a name has that of the object it stands in.
-    fn pod(&self, request: &Request) -> Value {
+    fn pod(&self, request: &AdmissionRequest) -> Value {
         let metadata = self.value.get("metadata").and_then(Value::as_object);
         let mut metadata = metadata.cloned().unwrap_or_default();
         for (key, text) in [("name", &request.name), ("namespace", &request.namespace)] {

@@ -1,0 +1,69 @@
+//! ValidatingPolicy and NamespacedValidatingPolicy, with their exceptions.
+
+mod autogen;
+mod compile;
+pub(crate) mod exceptions;
+pub(crate) mod extract;
+mod source;
+
+pub(crate) use exceptions::Exception;
+pub(crate) use source::Mode;
+
+use kubewright_cel::Inputs;
+use kubewright_cel_rules::Environments;
+use kubewright_engine::{Code, CompiledPolicy, Dialect};
+use kubewright_value::Document;
+
+use crate::{field, is};
+
+/// The name that starts every rule id.
+const NAME: &str = "vpol";
+
+const GROUP: &str = "policies.kyverno.io/";
+const KIND: &str = "ValidatingPolicy";
+const NAMESPACED_KIND: &str = "NamespacedValidatingPolicy";
+const KINDS: [&str; 2] = [KIND, NAMESPACED_KIND];
+
+/// The dialect of ValidatingPolicies.
+pub struct ValidatingPolicies {
+    environments: Environments,
+    exceptions: Vec<exceptions::Exception>,
+}
+
+impl ValidatingPolicies {
+    /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
+    #[must_use]
+    pub fn new(exceptions: &[Document], inputs: Inputs) -> Self {
+        let environments = Environments::policies(inputs);
+        let exceptions = exceptions::load(&environments, exceptions);
+        Self { environments, exceptions }
+    }
+}
+
+impl Dialect for ValidatingPolicies {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn claims(&self, document: &Document) -> bool {
+        is(document, GROUP, &KINDS)
+    }
+
+    fn looks_like(&self, document: &Document) -> bool {
+        KINDS.contains(&field(document, "kind"))
+    }
+
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
+        compile::compile(&self.environments, &self.exceptions, document)
+    }
+
+    /// Those of [`crate::ValidatingAdmissionPolicies`], which are reported there.
+    fn codes(&self) -> &'static [&'static Code] {
+        &[]
+    }
+}
+
+/// Returns whether `document` makes exceptions from ValidatingPolicies.
+pub(crate) fn is_exception(document: &Document) -> bool {
+    is(document, GROUP, &["PolicyException"])
+}
