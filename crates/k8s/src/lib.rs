@@ -16,3 +16,8 @@ pub use api_path::ApiPath;
 pub use kinds::{is_cluster_scoped, kind_of_resource, resource_name};
 pub use names::{GroupVersionKind, ObjectName};
 pub use operation::{Operation, Operations};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
