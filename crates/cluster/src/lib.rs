@@ -24,3 +24,8 @@ pub use error::{ApiStatus, Error};
 pub use reflector::{WatchPolicy, run_reflector};
 pub use resource::GroupVersionResource;
 pub use store::{Store, WatchEvent};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -218,6 +218,9 @@ fn without_a_cluster_it_says_where_it_looked() {
         .expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message.contains("KUBECONFIG and ~/.kube/config are missing, and this does not run in a pod"), "{message}");
+    assert!(
+        message.contains("KUBECONFIG and ~/.kube/config are missing, and this does not run in a pod"),
+        "{message}"
+    );
     assert!(message.contains("--offline"), "{message}");
 }

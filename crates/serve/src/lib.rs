@@ -63,3 +63,8 @@ pub use state::{Looking, Lookup, NoCluster, Roles, ServerState};
 pub use status_writer::run_status_writer;
 pub use stores::Stores;
 pub use world::CachedWorld;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

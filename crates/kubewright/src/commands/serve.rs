@@ -119,19 +119,19 @@ fn settings(arguments: &Serve) -> ServeSettings {
     options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
     options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
     options.modrule.fails_closed = arguments.fail_closed;
-    options.modrule.targets.clone_from(&arguments.targets);
+    options.modrule.targets.clone_from(&arguments.flags.targets);
     ServeSettings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),
-        dialects: arguments.dialects.clone(),
+        dialects: arguments.flags.dialects.clone(),
         options,
         name: arguments.name.clone(),
         service: arguments.service.clone().unwrap_or_else(|| arguments.name.clone()),
         url: arguments.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()),
-        exception_namespaces: arguments.exceptions_from.clone(),
-        allowed_hosts: arguments.allowed_hosts.clone(),
-        generates_admission_policies: arguments.generate_vap,
-        allowed_registries: arguments.allowed_registries.clone(),
+        exception_namespaces: arguments.flags.exceptions_from.clone(),
+        allowed_hosts: arguments.flags.allowed_hosts.clone(),
+        generates_admission_policies: arguments.flags.generate_vap,
+        allowed_registries: arguments.flags.allowed_registries.clone(),
         guard_exempt: arguments.guard_exempt.clone(),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),

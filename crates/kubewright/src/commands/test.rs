@@ -37,7 +37,7 @@ use run::Bench;
 use traits::TraitBench;
 
 /// The JSON schema of test files.
-const SCHEMA: &str = include_str!("../../../../docs/kubewright-test.schema.json");
+const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
 
 /// Runs the command.
 ///
