@@ -264,7 +264,9 @@ impl Graph {
         (0..u16::try_from(count).unwrap_or(u16::MAX)).map(EdgeType)
     }
 
-    pub(crate) fn is_object(&self, id: Id) -> bool {
+    /// Returns whether the node `id` has an object.
+    #[must_use]
+    pub fn is_object(&self, id: Id) -> bool {
         self.node(id).is_some_and(|node| node.sort == Sort::Object)
     }
 

@@ -5,11 +5,8 @@
 //!
 //! Most edges are stored. Five types are not, because they would be as many as the pairs of objects they join; they are
 //! found when somebody asks (`graph/walk.rs`). Whatever a selector selects is stored once for all who select the same.
-//!
-//! Pictures are made in [`draw`].
 
 mod derive;
-pub mod draw;
 mod edge;
 mod graph;
 mod ids;

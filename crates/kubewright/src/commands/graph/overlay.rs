@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use kubewright_dialects::patterns::{self, Level, Settings};
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Badge, Picture, Tone};
+use kubewright_draw::{Badge, Picture, Tone};
 use kubewright_value::Text;
 
 use super::texts;

@@ -2,7 +2,7 @@
 
 use kubewright_value::Value;
 
-use crate::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
+use kubewright_graph::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
 
 /// Types that everything has, or that a frame or another line says better.
 const TYPES: [EdgeType; 8] = [
