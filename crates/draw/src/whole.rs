@@ -191,7 +191,8 @@ impl<'g> Nodes<'g> {
 
     fn is_of_kind(&self, id: Id) -> bool {
         let kinds = &self.choice.kinds;
-        let is_of = |node: &kubewright_graph::Node| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind));
+        let is_of =
+            |node: &kubewright_graph::Node| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind));
         kinds.is_empty() || self.graph.node(id).is_some_and(is_of)
     }
 

@@ -15,7 +15,7 @@ pub use walk::SelectionKey;
 use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, Draft, Drafted, derive};
-use crate::edge::BUILT_IN;
+use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::Identity;
@@ -260,7 +260,7 @@ impl Graph {
 
     /// Returns all types: the built-in ones, then the declared ones by name.
     pub fn edge_types(&self) -> impl Iterator<Item = EdgeType> + use<> {
-        let count = BUILT_IN.len() + self.references.own_types().len();
+        let count = EDGE_TYPES.len() + self.references.own_types().len();
         (0..u16::try_from(count).unwrap_or(u16::MAX)).map(EdgeType)
     }
 

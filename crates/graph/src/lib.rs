@@ -15,7 +15,7 @@ mod node;
 mod references;
 mod selector;
 
-pub use edge::{Edge, EdgeType, Strength};
+pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSpec, KindSet, Strength};
 pub use graph::{Graph, SelectionKey};
 pub use node::{Id, Node, Sort};
 pub use references::{References, codes};

@@ -1,8 +1,8 @@
 use kubewright_value::{Value, json};
 
 use super::*;
-use kubewright_graph::References;
 use crate::{Options, scene::scene};
+use kubewright_graph::References;
 
 /// Objects written as `Kind/namespace/name`, `Kind/namespace/name <Owner/name` or `Kind/namespace/name "field":value`.
 fn graph(objects: &[&str]) -> Graph {

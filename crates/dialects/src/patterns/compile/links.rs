@@ -64,7 +64,7 @@ impl Compiler<'_> {
         let mut found: Vec<Text> = Vec::with_capacity(names.len());
         for name in names {
             let location = self.document.locate(&name.path);
-            match types::find(&name.value, self.own_types) {
+            match types::find_edge_type(&name.value, self.own_types) {
                 Some(known) if found.contains(&known) => {
                     let message = format!("the type `{known}` is listed twice");
                     self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location));
@@ -72,7 +72,7 @@ impl Compiler<'_> {
                 Some(known) => found.push(known),
                 None => {
                     let message = format!("unknown relationship type `{}`", name.value);
-                    let help = types::help(&name.value);
+                    let help = types::edge_type_help(&name.value);
                     self.diagnostics
                         .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
                 }

@@ -2,20 +2,14 @@
 
 use std::fmt;
 
-use kubewright_graph::Node;
+use kubewright_graph::{EdgeTypeSpec, Node};
 use kubewright_value::{Map, Text, Value};
 
 use super::Difference;
 
-/// Returns the field below `spec` that selects, for relationships of that sort.
-pub(super) fn field(relationship: &str, node: &Node) -> Option<&'static str> {
-    match (relationship, node.kind.as_str()) {
-        ("EXPOSES", "Service") | ("PROTECTS", "PodDisruptionBudget") => Some("selector"),
-        ("SCRAPES", "ServiceMonitor" | "PodMonitor") => Some("selector"),
-        ("ISOLATES" | "SAME_NETWORK", "NetworkPolicy") => Some("podSelector"),
-        ("MANAGES" | "OWNS", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => Some("selector"),
-        _ => None,
-    }
+/// Returns the field below `spec` of `node` whose selector makes edges of the type called `relationship`.
+pub(super) fn selector_field(relationship: &str, node: &Node) -> Option<&'static str> {
+    EdgeTypeSpec::named(relationship)?.selector_field(&node.kind)
 }
 
 /// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.

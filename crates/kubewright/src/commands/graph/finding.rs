@@ -7,8 +7,8 @@
 use kubewright_dialects::patterns::{
     self, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
 };
-use kubewright_graph::Id;
 use kubewright_draw::{Class, Picture, Style, Tone};
+use kubewright_graph::Id;
 use kubewright_value::Text;
 
 use super::overlay::tone;

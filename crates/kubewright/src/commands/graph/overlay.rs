@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kubewright_dialects::patterns::{self, Level, Settings};
-use kubewright_graph::Id;
 use kubewright_draw::{Badge, Picture, Tone};
+use kubewright_graph::Id;
 use kubewright_value::Text;
 
 use super::texts;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use kubewright_dialects::patterns::{self, Difference, Miss, Pattern};
-use kubewright_engine::nearest;
 use kubewright_draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
+use kubewright_engine::nearest;
 use kubewright_graph::{Graph, Id, Sort};
 use kubewright_value::{Budget, Text};
 
