@@ -6,10 +6,11 @@
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_value::{Document, Text};
 
+use super::super::criteria::Origin;
 use super::super::diagnostics as code;
 use super::super::key::{Key, KeyStep};
 use super::super::pattern::Presence;
-use super::super::source::{self, Definition, Origin, Resource};
+use super::super::source::{self, Definition, Resource};
 use super::super::types;
 use super::named_kinds;
 use crate::fields::Placed;
