@@ -17,6 +17,7 @@ mod random;
 pub mod semver;
 mod source;
 mod value;
+pub mod workers;
 pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
