@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["kubewright-interpolate"],
     &["kubewright-engine"],
     &["kubewright-graph", "kubewright-cluster", "kubewright-dialect-kit"],
-    &["kubewright-cel-rules", "kubewright-modrule", "kubewright-traits", "kubewright-patterns"],
+    &["kubewright-cel-rules", "kubewright-modrule", "kubewright-traits", "kubewright-patterns", "kubewright-draw"],
     &["kubewright-kyverno", "kubewright-admission"],
     &["kubewright-convert"],
     &["kubewright-dialects"],
@@ -47,7 +47,7 @@ const DIALECTS: &[&str] = &[
 ];
 
 /// The crates that only compute, as those of [`DIALECTS`] do, and the words by which they would reach outside.
-const PURE: &[&str] = &["value", "k8s", "engine", "graph"];
+const PURE: &[&str] = &["value", "k8s", "engine", "graph", "draw"];
 
 /// The expression and patch languages, and what they share. They only compute, too.
 const LANGUAGES: &[&str] = &["golib", "cel", "gotemplate", "interpolate", "jmespath", "jsonpath", "patch"];

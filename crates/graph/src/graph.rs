@@ -15,7 +15,7 @@ pub use walk::SelectionKey;
 use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, Draft, Drafted, derive};
-use crate::edge::BUILT_IN;
+use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::Identity;
@@ -260,11 +260,13 @@ impl Graph {
 
     /// Returns all types: the built-in ones, then the declared ones by name.
     pub fn edge_types(&self) -> impl Iterator<Item = EdgeType> + use<> {
-        let count = BUILT_IN.len() + self.references.own_types().len();
+        let count = EDGE_TYPES.len() + self.references.own_types().len();
         (0..u16::try_from(count).unwrap_or(u16::MAX)).map(EdgeType)
     }
 
-    pub(crate) fn is_object(&self, id: Id) -> bool {
+    /// Returns whether the node `id` has an object.
+    #[must_use]
+    pub fn is_object(&self, id: Id) -> bool {
         self.node(id).is_some_and(|node| node.sort == Sort::Object)
     }
 

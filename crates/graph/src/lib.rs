@@ -5,11 +5,8 @@
 //!
 //! Most edges are stored. Five types are not, because they would be as many as the pairs of objects they join; they are
 //! found when somebody asks (`graph/walk.rs`). Whatever a selector selects is stored once for all who select the same.
-//!
-//! Pictures are made in [`draw`].
 
 mod derive;
-pub mod draw;
 mod edge;
 mod graph;
 mod ids;
@@ -18,7 +15,7 @@ mod node;
 mod references;
 mod selector;
 
-pub use edge::{Edge, EdgeType, Strength};
+pub use edge::{EDGE_TYPES, Edge, EdgeType, EdgeTypeSpec, KindSet, Strength};
 pub use graph::{Graph, SelectionKey};
 pub use node::{Id, Node, Sort};
 pub use references::{References, codes};

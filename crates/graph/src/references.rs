@@ -18,8 +18,7 @@ use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Source, Text, yaml};
 
-use crate::edge::BUILT_IN;
-use crate::{EdgeType, Strength};
+use crate::{EDGE_TYPES, EdgeType, EdgeTypeSpec, Strength};
 pub(crate) use path::Path;
 pub use read::codes;
 
@@ -105,18 +104,19 @@ impl References {
     /// Returns the type called `name`, built in or declared.
     #[must_use]
     pub fn edge_type(&self, name: &str) -> Option<EdgeType> {
-        let built_in = BUILT_IN.iter().position(|known| *known == name);
-        let own = || self.0.types.binary_search_by(|known| known.as_str().cmp(name)).ok();
-        let number = built_in.or_else(|| own().map(|at| at + BUILT_IN.len()))?;
-        u16::try_from(number).ok().map(EdgeType)
+        let declared = || {
+            let place = self.0.types.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
+            u16::try_from(EDGE_TYPES.len() + place).ok().map(EdgeType)
+        };
+        EdgeTypeSpec::named(name).map(|spec| spec.edge_type).or_else(declared)
     }
 
     /// Returns the name of a type; empty if it is of another graph.
     #[must_use]
     pub fn edge_type_name(&self, kind: EdgeType) -> &str {
-        let number = usize::from(kind.0);
-        let own = || self.0.types.get(number.checked_sub(BUILT_IN.len())?);
-        BUILT_IN.get(number).copied().or_else(|| own().map(Text::as_str)).unwrap_or_default()
+        let declared = || self.0.types.get(usize::from(kind.0).checked_sub(EDGE_TYPES.len())?);
+        let built_in = kind.spec().map(|spec| spec.name);
+        built_in.or_else(|| declared().map(Text::as_str)).unwrap_or_default()
     }
 
     /// Returns the names of the declared types that are not built in, sorted.
@@ -149,7 +149,7 @@ impl References {
         let mut types = BTreeSet::new();
         for (at, reference) in references.iter().enumerate() {
             by_kind.entry(reference.from.kind.clone()).or_default().push(at);
-            if !BUILT_IN.contains(&reference.edge_type.as_str()) {
+            if EdgeTypeSpec::named(&reference.edge_type).is_none() {
                 types.insert(reference.edge_type.clone());
             }
             if reference.is_selector {

@@ -28,29 +28,60 @@ pub(crate) enum Basis {
     SelectedBy(Key),
 }
 
-/// Two values to compare.
+/// A comparison of values of two objects. `P` is a path: text with its position in the source, a [`Key`] once compiled.
 #[derive(Debug, Clone)]
-pub(crate) struct Criterion {
-    pub(crate) target: Side,
-    pub(crate) dependency: Side,
+pub(crate) struct Criterion<P = Key> {
+    pub(crate) target: Side<P>,
+    pub(crate) dependency: Side<P>,
     pub(crate) operator: Operator,
 }
 
-/// The values of one object.
+/// The values of one of the two objects.
 #[derive(Debug, Clone)]
-pub(crate) struct Side {
-    pub(crate) origin: Origin,
-    /// What stands there where the path gives nothing.
-    pub(crate) default: Option<Origin>,
+pub(crate) struct Side<P = Key> {
+    pub(crate) origin: Origin<P>,
+    /// The value to compare with if the paths give nothing.
+    pub(crate) default: Option<Origin<P>>,
     pub(crate) transform: Option<Transform>,
 }
 
-/// Where values come from.
+/// The source of the values of a side.
 #[derive(Debug, Clone)]
-pub(crate) enum Origin {
+pub(crate) enum Origin<P = Key> {
     /// The values at each of several paths.
-    Paths(Vec<Key>),
+    Paths(Vec<P>),
     Value(Text),
+}
+
+impl<P> Criterion<P> {
+    /// Compiles every path, also after one fails, so that `compile` can report each.
+    pub(crate) fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<Criterion<Q>> {
+        let (target, dependency) = (self.target.compile(compile), self.dependency.compile(compile));
+        Some(Criterion { target: target?, dependency: dependency?, operator: self.operator })
+    }
+}
+
+impl<P> Side<P> {
+    fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<Side<Q>> {
+        let origin = self.origin.compile(compile)?;
+        let default = match &self.default {
+            Some(default) => Some(default.compile(compile)?),
+            None => None,
+        };
+        Some(Side { origin, default, transform: self.transform.clone() })
+    }
+}
+
+impl<P> Origin<P> {
+    fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<Origin<Q>> {
+        match self {
+            Self::Paths(paths) => {
+                let compiled: Vec<Option<Q>> = paths.iter().map(compile).collect();
+                compiled.into_iter().collect::<Option<Vec<Q>>>().map(Origin::Paths)
+            }
+            Self::Value(text) => Some(Origin::Value(text.clone())),
+        }
+    }
 }
 
 /// What is done with each value before it is compared.

@@ -250,22 +250,10 @@ fn types_of(link: &Link, graph: &Graph) -> Rc<[EdgeType]> {
         Link::Criteria(_) => return Rc::default(),
     };
     match types.names.is_empty() {
-        true => graph.edge_types().filter(|kind| !UNWRITTEN.contains(kind)).collect(),
+        true => graph.edge_types().filter(|kind| kind.spec().is_none_or(|spec| !spec.is_implied)).collect(),
         false => types.names.iter().filter_map(|name| graph.edge_type(name)).collect(),
     }
 }
-
-/// Types of edges that nobody writes as a reference, and that `ANY` does not mean.
-const UNWRITTEN: [EdgeType; 8] = [
-    EdgeType::IS_NAMESPACE_OF,
-    EdgeType::PART_OF,
-    EdgeType::REPORTS_ON,
-    EdgeType::DEFINES_KIND,
-    EdgeType::LIMITED_BY,
-    EdgeType::SAME_NETWORK,
-    EdgeType::OWNS,
-    EdgeType::MANAGES,
-];
 
 /// Objects for roles; none where a role is not bound.
 type Binding = Vec<Option<Id>>;

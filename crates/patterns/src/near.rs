@@ -15,7 +15,7 @@ use super::criteria::Basis;
 use super::key::Frame;
 use super::pattern::{Direction, Entry, KindRef, Link, Pattern, Presence, Role};
 use super::relate::Options;
-use selector::{differs, field, labels};
+use selector::{differs, labels, selector_field};
 
 /// What is near a relationship that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Search<'_> {
         let Some(object) = &node.object else { return Ok(None) };
         let found = match &self.entry.link {
             Link::Edge { types, .. } => {
-                let field = types.names.iter().find_map(|name| field(name, node));
+                let field = types.names.iter().find_map(|name| selector_field(name, node));
                 field.and_then(|field| object.at(&["spec", field]))
             }
             Link::Common { .. } => None,

@@ -12,7 +12,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::Strength;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::criteria::Transform;
+use super::criteria::{Criterion, Side};
 use super::diagnostics as code;
 use super::filter::Quantifier;
 use super::operator::Operator;
@@ -98,11 +98,11 @@ pub(crate) struct Relationship {
 #[derive(Debug, Clone)]
 pub(crate) enum Link {
     Typed { names: Vec<Placed<Text>>, options: Options },
-    Custom(Vec<Criterion>),
+    Custom(Vec<WrittenCriterion>),
     Owns,
     OwnedBy,
-    Selects(Placed<Text>, Vec<Criterion>),
-    SelectedBy(Placed<Text>, Vec<Criterion>),
+    Selects(Placed<Text>, Vec<WrittenCriterion>),
+    SelectedBy(Placed<Text>, Vec<WrittenCriterion>),
 }
 
 /// What is asked of an edge besides its type.
@@ -115,7 +115,7 @@ pub(crate) struct Options {
     pub(crate) by_name: bool,
     pub(crate) is_transitive: bool,
     /// Between the first object, which is called target, and the second, which is called dependency.
-    pub(crate) criteria: Vec<Criterion>,
+    pub(crate) criteria: Vec<WrittenCriterion>,
 }
 
 /// What follows from a relationship.
@@ -129,28 +129,11 @@ pub(crate) enum Rule {
     OneOf,
 }
 
-/// Two values to compare.
-#[derive(Debug, Clone)]
-pub(crate) struct Criterion {
-    pub(crate) target: Side,
-    pub(crate) dependency: Side,
-    pub(crate) operator: Operator,
-}
+/// A criterion whose paths are not compiled yet.
+pub(crate) type WrittenCriterion = Criterion<Placed<Text>>;
 
-/// One of them.
-#[derive(Debug, Clone)]
-pub(crate) struct Side {
-    pub(crate) origin: Origin,
-    pub(crate) default: Option<Origin>,
-    pub(crate) transform: Option<Transform>,
-}
-
-/// Where a value is taken from.
-#[derive(Debug, Clone)]
-pub(crate) enum Origin {
-    Paths(Vec<Placed<Text>>),
-    Value(Text),
-}
+/// A side of a criterion whose paths are not compiled yet.
+type WrittenSide = Side<Placed<Text>>;
 
 /// Returns the version that `document` names, in either of two fields.
 pub(crate) fn version(document: &Document) -> Option<&str> {

@@ -5,7 +5,7 @@ use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{KindName, Path, Reference, References, Whereabouts};
 use crate::Strength;
-use crate::edge::BUILT_IN;
+use crate::edge::EDGE_TYPES;
 
 const API_VERSION: &str = "kubewright.dev/v1";
 const KIND: &str = "References";
@@ -210,7 +210,7 @@ impl Reader<'_> {
         if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) {
             return Some(text.into());
         }
-        let known = nearest(text, BUILT_IN.iter().copied());
+        let known = nearest(text, EDGE_TYPES.iter().map(|spec| spec.name));
         let help = known
             .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
         self.wrong(

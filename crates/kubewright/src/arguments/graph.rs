@@ -1,7 +1,7 @@
 //! What can be said to `graph`.
 
 use clap::{Args, ValueEnum};
-use kubewright_graph::draw::Way;
+use kubewright_draw::Way;
 
 use crate::commands::Drawing;
 use crate::output::Chosen;

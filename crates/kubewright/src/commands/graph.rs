@@ -7,7 +7,7 @@ mod overlay;
 mod sheet;
 mod whole;
 
-use kubewright_graph::draw::{Options, Picture};
+use kubewright_draw::{Options, Picture};
 use kubewright_value::Text;
 
 use crate::arguments::Graph;

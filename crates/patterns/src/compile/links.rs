@@ -9,7 +9,7 @@ use super::super::key::Key;
 use super::super::operator::Operator;
 use super::super::pattern::{Direction, KindRef, Link, List, Types};
 use super::super::relate::{Glob, Options};
-use super::super::source::{self, Definition};
+use super::super::source::{self, Definition, WrittenCriterion};
 use super::super::types;
 use super::Compiler;
 use kubewright_dialect_kit::fields::Placed;
@@ -64,7 +64,7 @@ impl Compiler<'_> {
         let mut found: Vec<Text> = Vec::with_capacity(names.len());
         for name in names {
             let location = self.document.locate(&name.path);
-            match types::find(&name.value, self.own_types) {
+            match types::find_edge_type(&name.value, self.own_types) {
                 Some(known) if found.contains(&known) => {
                     let message = format!("the type `{known}` is listed twice");
                     self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location));
@@ -72,7 +72,7 @@ impl Compiler<'_> {
                 Some(known) => found.push(known),
                 None => {
                     let message = format!("unknown relationship type `{}`", name.value);
-                    let help = types::help(&name.value);
+                    let help = types::edge_type_help(&name.value);
                     self.diagnostics
                         .push(Diagnostic::new(&code::UNKNOWN_VALUE, message, location).help(help));
                 }
@@ -101,29 +101,8 @@ impl Compiler<'_> {
         [agrees(version, "apiVersion"), agrees(kind, "kind")].into_iter().flatten().collect()
     }
 
-    fn criterion(&mut self, criterion: &source::Criterion) -> Option<Criterion> {
-        let target = self.side(&criterion.target);
-        let dependency = self.side(&criterion.dependency);
-        Some(Criterion { target: target?, dependency: dependency?, operator: criterion.operator })
-    }
-
-    fn side(&mut self, side: &source::Side) -> Option<Side> {
-        let origin = self.origin(&side.origin)?;
-        let default = match &side.default {
-            Some(default) => Some(self.origin(default)?),
-            None => None,
-        };
-        Some(Side { origin, default, transform: side.transform.clone() })
-    }
-
-    fn origin(&mut self, origin: &source::Origin) -> Option<Origin> {
-        match origin {
-            source::Origin::Paths(paths) => {
-                let keys: Vec<Option<Key>> = paths.iter().map(|path| self.key(path)).collect();
-                keys.into_iter().collect::<Option<Vec<Key>>>().map(Origin::Paths)
-            }
-            source::Origin::Value(text) => Some(Origin::Value(text.clone())),
-        }
+    fn criterion(&mut self, criterion: &WrittenCriterion) -> Option<Criterion> {
+        criterion.compile(&mut |path| self.key(path))
     }
 }
 

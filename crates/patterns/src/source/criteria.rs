@@ -3,10 +3,10 @@
 use kubewright_engine::Diagnostic;
 use kubewright_golib::regex;
 
-use super::super::criteria::Transform;
+use super::super::criteria::{Criterion, Origin, Side, Transform};
 use super::super::diagnostics as code;
 use super::super::operator::{Operator, Order};
-use super::{Criterion, Origin, Side, word};
+use super::{WrittenCriterion, WrittenSide, word};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
 const OPERATORS: [(&str, Operator); 7] = [
@@ -19,12 +19,12 @@ const OPERATORS: [(&str, Operator); 7] = [
     ("LESS_OR_EQUAL", Operator::Is(Order::LessOrEqual)),
 ];
 
-pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
+pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<WrittenCriterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| criterion(reader, item)).collect()
 }
 
-fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
+fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenCriterion> {
     let known = [
         "targetPath",
         "targetValue",
@@ -45,7 +45,7 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
     Some(Criterion { target: target?, dependency: dependency?, operator: operator? })
 }
 
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<WrittenSide> {
     let [path, value, default, transform] = keys;
     let origin = match reader.string(item, value) {
         Some(fixed) => Some(Origin::Value(fixed.value)),

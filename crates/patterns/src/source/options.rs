@@ -5,11 +5,12 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::Strength;
 use kubewright_value::Text;
 
+use super::super::criteria::{Criterion, Origin, Side};
 use super::super::diagnostics as code;
 use super::super::operator::{Operator, Order, text_of};
 use super::super::pattern::{Direction, List};
 use super::criteria::read_transform;
-use super::{Criterion, Options, Origin, Side, word};
+use super::{Options, WrittenCriterion, WrittenSide, word};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 /// The fields that this reads.
@@ -155,18 +156,19 @@ pub(super) fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -
     }
 }
 
-fn criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
+fn criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<WrittenCriterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| criterion(reader, item)).collect()
 }
 
-fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
+fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenCriterion> {
     let first = ["path", "value", "default", "transform"];
     let second = ["otherPath", "otherValue", "otherDefault", "otherTransform"];
     reader.only(item, &[&first[..], &second, &["operator"]].concat());
     let (target, dependency) = (side(reader, item, first), side(reader, item, second));
-    let is_fixed =
-        |side: &Option<Side>| side.as_ref().is_some_and(|side| matches!(side.origin, Origin::Value(_)));
+    let is_fixed = |side: &Option<WrittenSide>| {
+        side.as_ref().is_some_and(|side| matches!(side.origin, Origin::Value(_)))
+    };
     if is_fixed(&target) && is_fixed(&dependency) {
         let message = "`value` is compared with `otherValue`, and with nothing of the objects";
         let location = reader.place(&child(&item.path, "value"));
@@ -179,7 +181,7 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
 }
 
 /// Reads one side: a path or several, what stands there where they give nothing, or a value; and what becomes of it.
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<WrittenSide> {
     let [path, value, default, transform] = keys;
     let origin = match scalar(reader, item, value) {
         Some(fixed) => Origin::Value(fixed),

@@ -1,6 +1,6 @@
 //! The formats of pictures.
 
-use kubewright_graph::draw::{self, Options, Picture};
+use kubewright_draw::{self as draw, Options, Picture};
 
 use crate::output::Format;
 

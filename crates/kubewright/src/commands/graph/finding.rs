@@ -5,7 +5,7 @@
 //! would have scored.
 
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Class, Picture, Style, Tone};
+use kubewright_draw::{Class, Picture, Style, Tone};
 use kubewright_patterns::{
     self as patterns, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
 };

@@ -1,7 +1,7 @@
 //! Finding the object that somebody names.
 
+use kubewright_draw::short_name;
 use kubewright_engine::nearest;
-use kubewright_graph::draw::short_name;
 use kubewright_graph::{Graph, Id, Node};
 
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Badge, Picture, Tone};
+use kubewright_draw::{Badge, Picture, Tone};
 use kubewright_patterns::{self as patterns, Level, Settings};
 use kubewright_value::Text;
 

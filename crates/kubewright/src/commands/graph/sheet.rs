@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use kubewright_draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
 use kubewright_engine::nearest;
-use kubewright_graph::draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
 use kubewright_graph::{Graph, Id, Sort};
 use kubewright_patterns::{self as patterns, Difference, Miss, Pattern};
 use kubewright_value::{Budget, Text};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_draw::{Choice, Class, Drawn, Picture};
 use kubewright_engine::nearest;
-use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_value::Text;
 

@@ -1,6 +1,6 @@
 //! A made-up cluster of any size, with the shapes and degrees of a real one.
 
-use crate::draw::{Class, Line, Node, Picture, Style};
+use crate::{Class, Line, Node, Picture, Style};
 use std::collections::HashMap;
 
 /// About `size` objects: applications in namespaces, what they use, and what watches them.
@@ -202,7 +202,7 @@ impl Maker {
 
 /// One finding: two pods that should be one, with roles, points and a missing line.
 pub(crate) fn finding() -> Picture {
-    use crate::draw::{Badge, Tone};
+    use crate::{Badge, Tone};
     let mut maker = Maker::default();
     let main = maker.node("shop", "Pod", "frontend-7d9f8b6c5-x2x4z");
     let side = maker.node("shop", "Pod", "log-shipper-0");

@@ -3,6 +3,7 @@
 use super::kinds::layer;
 use super::slots::Slots;
 use super::{Picture, Style};
+use kubewright_graph::EdgeTypeSpec;
 use kubewright_value::Text;
 use std::collections::{HashMap, HashSet};
 
@@ -153,5 +154,5 @@ pub(super) fn is_hub(kind: &str) -> bool {
 }
 
 pub(super) fn is_ownership(label: &str) -> bool {
-    matches!(label, "OWNS" | "MANAGES")
+    EdgeTypeSpec::named(label).is_some_and(|spec| spec.is_ownership)
 }

@@ -1,8 +1,8 @@
 use kubewright_value::{Value, json};
 
 use super::*;
-use crate::References;
-use crate::draw::{Options, scene::scene};
+use crate::{Options, scene::scene};
+use kubewright_graph::References;
 
 /// Objects written as `Kind/namespace/name`, `Kind/namespace/name <Owner/name` or `Kind/namespace/name "field":value`.
 fn graph(objects: &[&str]) -> Graph {

@@ -1,10 +1,10 @@
-//! Draws made-up clusters: `cargo run -p kubewright-graph --example draw -- DIRECTORY SIZE…`
+//! Draws made-up clusters: `cargo run -p kubewright-draw --example draw -- DIRECTORY SIZE…`
 #![expect(clippy::indexing_slicing, reason = "the made-up cluster is shared with the tests")]
 
-use kubewright_graph::draw;
+use kubewright_draw::{self as draw, Badge, Class, Line, Node, Picture, Style, Tone};
 use std::time::Instant;
 
-#[path = "../src/draw/tests/cluster.rs"]
+#[path = "../src/tests/cluster.rs"]
 mod cluster;
 
 fn main() -> std::io::Result<()> {

@@ -5,6 +5,7 @@
 
 use super::Style;
 use super::scene::{Link, Scene};
+use kubewright_graph::EdgeTypeSpec;
 use std::collections::BTreeMap;
 
 /// Colours of lines: `e0` to `e7`.
@@ -25,7 +26,7 @@ impl<'p> Palette<'p> {
         }
         let mut uses = [0_usize; COLOURS];
         for (label, colour) in &mut colours {
-            if let Some(usual) = usual(label) {
+            if let Some(usual) = EdgeTypeSpec::named(label).and_then(|spec| spec.colour) {
                 *colour = usual;
                 uses.get_mut(usual).into_iter().for_each(|uses| *uses += 1);
             }
@@ -61,20 +62,6 @@ impl<'p> Palette<'p> {
             Style::Missing => "e m".to_owned(),
         }
     }
-}
-
-/// The types everybody has keep their colour in every picture.
-fn usual(label: &str) -> Option<usize> {
-    Some(match label {
-        "OWNS" | "MANAGES" => 0,
-        "EXPOSES" => 1,
-        "MOUNTS" => 2,
-        "USES_CONFIG" => 3,
-        "USES_SA" => 4,
-        "SAME_NETWORK" => 5,
-        "HAS_AFFINITY_TO" => 6,
-        _ => return None,
-    })
 }
 
 /// The style sheet of a picture, by day and by night.

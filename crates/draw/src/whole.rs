@@ -1,4 +1,4 @@
-//! A graph as a picture.
+//! The picture of a graph: the only module that knows [`kubewright_graph`].
 //!
 //! Much of what a graph knows says little in a picture: which image a container has, which node a Pod runs on, the
 //! ReplicaSets of last year. It is left out unless somebody asks for it, and the picture says what was.
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::select::is_hub;
 use super::{Class, Line, Node, Picture, Style};
-use crate::{Edge, EdgeType, Graph, Id, Sort, Strength};
+use kubewright_graph::{Edge, EdgeType, Graph, Id, Sort, Strength};
 use kubewright_value::Text;
 
 /// Which part of a graph is drawn.
@@ -131,7 +131,7 @@ fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
 
 /// Returns how a node of a graph is drawn.
 #[must_use]
-pub fn node_of(node: &crate::Node, is_context: bool) -> Node {
+pub fn node_of(node: &kubewright_graph::Node, is_context: bool) -> Node {
     let class = match node.sort {
         Sort::Object if is_context => Class::Faded,
         Sort::Object => Class::Plain,
@@ -191,7 +191,8 @@ impl<'g> Nodes<'g> {
 
     fn is_of_kind(&self, id: Id) -> bool {
         let kinds = &self.choice.kinds;
-        let is_of = |node: &crate::Node| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind));
+        let is_of =
+            |node: &kubewright_graph::Node| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind));
         kinds.is_empty() || self.graph.node(id).is_some_and(is_of)
     }
 

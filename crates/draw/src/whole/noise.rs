@@ -2,19 +2,7 @@
 
 use kubewright_value::Value;
 
-use crate::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
-
-/// Types that everything has, or that a frame or another line says better.
-const TYPES: [EdgeType; 8] = [
-    EdgeType::IS_NAMESPACE_OF,
-    EdgeType::LIMITED_BY,
-    EdgeType::SAME_NETWORK,
-    EdgeType::SCHEDULED_ON,
-    EdgeType::DEFINES_KIND,
-    EdgeType::USES_IMAGE,
-    EdgeType::PART_OF,
-    EdgeType::REPORTS_ON,
-];
+use kubewright_graph::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
 
 /// Kinds whose objects the cluster makes for itself, or that frames stand for.
 const KINDS: [&str; 11] = [
@@ -33,7 +21,7 @@ const KINDS: [&str; 11] = [
 
 /// Returns whether an edge says little.
 pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
-    if TYPES.contains(&edge.kind) {
+    if edge.kind.spec().is_some_and(|spec| spec.is_noisy) {
         return true;
     }
     let Some(to) = graph.node(edge.to) else { return true };
