@@ -108,6 +108,6 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(admission::Native::new()),
         Box::new(admission::Policies::new(options)),
         Box::new(traits::Traits::new(options)),
-        Box::new(patterns::Patterns),
+        Box::new(patterns::PatternDialect),
     ]
 }

@@ -1,14 +1,14 @@
-//! One connected set of boxes in columns: who stands above whom, and how high.
+//! One connected set of boxes in columns: their order and heights.
 //!
 //! Columns are given. A line that passes a column gets a place of its own there (a bend),
 //! so that it goes between boxes and not through them; lines of one box share theirs.
 //! Order is by barycentre, heights by the nearest heights to the neighbours that keep the order.
 
-use super::slots::Slots;
+use super::slots::IndexedList;
 use std::collections::{BTreeMap, HashMap};
 
-pub(super) const BOX: f64 = 38.0;
-const SWEEPS: usize = 10;
+pub(super) const BOX_HEIGHT: f64 = 38.0;
+const ORDERING_SWEEPS: usize = 10;
 
 /// A place in a column: a box or a bend.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Cell {
 }
 
 #[derive(Debug)]
-pub(super) struct Component {
+pub(super) struct ArrangedComponent {
     /// The boxes first, in the order given, then the bends.
     pub cells: Vec<Cell>,
     /// For every link the bends from its left end to its right end.
@@ -38,9 +38,9 @@ pub(super) struct Pair {
     pub look: usize,
 }
 
-/// Arranges boxes that stand in `columns`, linked by `pairs`.
-pub(super) fn arrange(columns: &[usize], pairs: &[Pair]) -> Component {
-    let mut plan = Plan::new(columns, pairs);
+/// Arranges the boxes of `columns`, linked by `pairs`.
+pub(super) fn arrange(columns: &[usize], pairs: &[Pair]) -> ArrangedComponent {
+    let mut plan = ComponentPlan::new(columns, pairs);
     plan.order();
     plan.heights();
     let top = plan.cells.0.iter().map(|cell| cell.top()).fold(f64::INFINITY, f64::min);
@@ -49,12 +49,12 @@ pub(super) fn arrange(columns: &[usize], pairs: &[Pair]) -> Component {
         cell.y -= top;
         height = height.max(cell.y + cell.half());
     }
-    Component { cells: plan.cells.0, chains: plan.chains, height }
+    ArrangedComponent { cells: plan.cells.0, chains: plan.chains, height }
 }
 
 impl Cell {
     fn half(self) -> f64 {
-        if self.is_box { BOX / 2.0 } else { 2.0 }
+        if self.is_box { BOX_HEIGHT / 2.0 } else { 2.0 }
     }
 
     fn top(self) -> f64 {
@@ -63,16 +63,16 @@ impl Cell {
 }
 
 #[derive(Debug)]
-struct Plan {
-    cells: Slots<Cell>,
+struct ComponentPlan {
+    cells: IndexedList<Cell>,
     chains: Vec<Vec<usize>>,
     /// The cells of every used column, from the top.
     ranks: Vec<Vec<usize>>,
-    left: Slots<Vec<usize>>,
-    right: Slots<Vec<usize>>,
+    left: IndexedList<Vec<usize>>,
+    right: IndexedList<Vec<usize>>,
 }
 
-impl Plan {
+impl ComponentPlan {
     fn new(columns: &[usize], pairs: &[Pair]) -> Self {
         let mut ranks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (cell, column) in columns.iter().enumerate() {
@@ -81,9 +81,9 @@ impl Plan {
         let used: Vec<usize> = ranks.keys().copied().collect();
         let mut cells: Vec<Cell> =
             columns.iter().map(|&column| Cell { column, is_box: true, ..Cell::default() }).collect();
-        let boxes = Slots(columns.to_vec());
+        let boxes = IndexedList(columns.to_vec());
         // How many lines of a box pass a column.
-        let mut long: Slots<usize> = Slots::new(columns.len());
+        let mut long: IndexedList<usize> = IndexedList::new(columns.len());
         let rank = |column: usize| used.partition_point(|one| *one < column);
         for pair in pairs {
             if rank(boxes.at(pair.from)).abs_diff(rank(boxes.at(pair.to))) > 1 {
@@ -129,20 +129,20 @@ impl Plan {
         }
         steps.sort_unstable();
         steps.dedup();
-        let mut left: Slots<Vec<usize>> = Slots::new(cells.len());
-        let mut right: Slots<Vec<usize>> = Slots::new(cells.len());
+        let mut left: IndexedList<Vec<usize>> = IndexedList::new(cells.len());
+        let mut right: IndexedList<Vec<usize>> = IndexedList::new(cells.len());
         for (one, other) in steps {
             right.change(one, |all| all.push(other));
             left.change(other, |all| all.push(one));
         }
-        Self { cells: Slots(cells), chains, ranks: ranks.into_values().collect(), left, right }
+        Self { cells: IndexedList(cells), chains, ranks: ranks.into_values().collect(), left, right }
     }
 
     /// Orders every column so that few lines cross.
     fn order(&mut self) {
         let mut places = self.places();
         let mut best = (self.crossings(), self.ranks.clone());
-        for sweep in 0..SWEEPS {
+        for sweep in 0..ORDERING_SWEEPS {
             if best.0 == 0 {
                 break;
             }
@@ -155,7 +155,7 @@ impl Plan {
                 let mut wishes: Vec<(f64, usize)> = rank
                     .iter()
                     .map(|&cell| {
-                        let wish = mean(sides.of(cell), |near| places.at(near));
+                        let wish = mean_place(sides.of(cell), |near| places.at(near));
                         (wish.unwrap_or_else(|| places.at(cell)), cell)
                     })
                     .collect();
@@ -164,7 +164,7 @@ impl Plan {
                     .chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq())
                     .flat_map(|equals| self.cells.bends_inside(equals))
                     .collect();
-                settle(rank, &mut places);
+                settle_rank(rank, &mut places);
             }
             let crossings = self.crossings();
             if crossings < best.0 {
@@ -174,11 +174,11 @@ impl Plan {
         self.ranks = best.1;
     }
 
-    /// Where every cell stands in its column, from 0 to 1, so that columns of different length compare.
-    fn places(&self) -> Slots<f64> {
-        let mut places = Slots::new(self.cells.0.len());
+    /// The relative position of every cell in its column, from 0 to 1, so that columns of different length compare.
+    fn places(&self) -> IndexedList<f64> {
+        let mut places = IndexedList::new(self.cells.0.len());
         for rank in &self.ranks {
-            settle(rank, &mut places);
+            settle_rank(rank, &mut places);
         }
         places
     }
@@ -190,7 +190,7 @@ impl Plan {
             for (place, cell) in next.iter().enumerate() {
                 index.insert(*cell, place);
             }
-            let mut tree = Counts(Slots::new(next.len() + 1), 0);
+            let mut tree = FenwickTree(IndexedList::new(next.len() + 1), 0);
             for cell in rank {
                 let mut ends: Vec<usize> =
                     self.right.of(*cell).iter().filter_map(|end| index.get(end).copied()).collect();
@@ -208,7 +208,7 @@ impl Plan {
             let mut before: Option<Cell> = None;
             for &at in rank {
                 let cell = self.cells.at(at);
-                y += before.map_or(0.0, |before| apart(before, cell));
+                y += before.map_or(0.0, |before| cell_distance(before, cell));
                 self.cells.change(at, |cell| cell.y = y);
                 before = Some(cell);
             }
@@ -222,8 +222,8 @@ impl Plan {
                 let wishes: Vec<f64> = rank
                     .iter()
                     .map(|&cell| {
-                        let left = mean(self.left.of(cell), |near| self.cells.at(near).y);
-                        let right = mean(self.right.of(cell), |near| self.cells.at(near).y);
+                        let left = mean_place(self.left.of(cell), |near| self.cells.at(near).y);
+                        let right = mean_place(self.right.of(cell), |near| self.cells.at(near).y);
                         let here = self.cells.at(cell).y;
                         match (left, right) {
                             (Some(left), Some(right)) if sweep >= 6 => f64::midpoint(left, right),
@@ -245,7 +245,7 @@ impl Plan {
         let mut before: Option<Cell> = None;
         for &at in rank {
             let cell = self.cells.at(at);
-            offset += before.map_or(0.0, |before| apart(before, cell));
+            offset += before.map_or(0.0, |before| cell_distance(before, cell));
             offsets.push(offset);
             before = Some(cell);
         }
@@ -272,7 +272,7 @@ impl Plan {
     }
 }
 
-impl Slots<Cell> {
+impl IndexedList<Cell> {
     /// Bends go through the middle of the boxes they compete with, so that columns do not drift away.
     fn bends_inside(&self, equals: &[(f64, usize)]) -> Vec<usize> {
         let all = equals.iter().map(|(_, cell)| *cell);
@@ -283,7 +283,7 @@ impl Slots<Cell> {
 }
 
 /// The distance of the middles of two cells, one above the other.
-fn apart(one: Cell, other: Cell) -> f64 {
+fn cell_distance(one: Cell, other: Cell) -> f64 {
     let gap = match (one.is_tied && other.is_tied, one.is_box && other.is_box) {
         (true, _) => 34.0,
         (false, true) => 14.0,
@@ -292,14 +292,14 @@ fn apart(one: Cell, other: Cell) -> f64 {
     one.half() + gap + other.half()
 }
 
-fn settle(rank: &[usize], places: &mut Slots<f64>) {
+fn settle_rank(rank: &[usize], places: &mut IndexedList<f64>) {
     let count = rank.len().max(1) as f64;
     for (place, cell) in rank.iter().enumerate() {
         places.set(*cell, (place as f64 + 0.5) / count);
     }
 }
 
-fn mean(all: &[usize], value: impl Fn(usize) -> f64) -> Option<f64> {
+fn mean_place(all: &[usize], value: impl Fn(usize) -> f64) -> Option<f64> {
     if all.is_empty() {
         return None;
     }
@@ -308,9 +308,9 @@ fn mean(all: &[usize], value: impl Fn(usize) -> f64) -> Option<f64> {
 
 /// Counts by place, with sums in logarithmic time (a Fenwick tree), and how many there are.
 #[derive(Debug)]
-struct Counts(Slots<usize>, usize);
+struct FenwickTree(IndexedList<usize>, usize);
 
-impl Counts {
+impl FenwickTree {
     fn add(&mut self, place: usize) {
         self.1 += 1;
         let mut at = place + 1;
@@ -320,7 +320,7 @@ impl Counts {
         }
     }
 
-    /// How many stand after `place`.
+    /// The number of counts after `place`.
     fn above(&self, place: usize) -> usize {
         let (mut at, mut upto) = (place + 1, 0);
         while at > 0 {

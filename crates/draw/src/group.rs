@@ -3,16 +3,16 @@
 //! A namespace that would be too high continues in a second panel to the right. Columns go
 //! through a whole panel, so that the strips between them are free of boxes from top to bottom.
 
-use super::component::{BOX, Component, Pair, arrange};
+use super::component::{ArrangedComponent, BOX_HEIGHT, Pair, arrange};
 use super::scene::{Glyph, Scene};
-use super::slots::Slots;
+use super::slots::IndexedList;
 use super::{Badge, text};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const PADDING: f64 = 26.0;
-const PITCH: f64 = BOX + 14.0;
+pub(super) const GROUP_PADDING: f64 = 26.0;
+const BOX_PITCH: f64 = BOX_HEIGHT + 14.0;
 /// Boxes of one layer in one column; more continue in the next, unless they are very many.
-const ROWS: usize = 24;
+const MAX_COLUMN_BOXES: usize = 24;
 const PANEL_GAP: f64 = 64.0;
 
 /// A rectangle by its upper left corner.
@@ -32,11 +32,11 @@ impl Rect {
 
 /// The boxes of one namespace, arranged but not yet placed.
 #[derive(Debug)]
-pub(super) struct Group<'p> {
+pub(super) struct GroupLayout<'p> {
     pub frame: &'p str,
     /// What is written over it.
     pub label: String,
-    blocks: Vec<Block>,
+    blocks: Vec<GroupBlock>,
     /// Boxes without a line inside this group.
     loose: Vec<usize>,
     widths: BTreeMap<usize, f64>,
@@ -46,15 +46,15 @@ pub(super) struct Group<'p> {
 }
 
 #[derive(Debug)]
-struct Block {
+struct GroupBlock {
     glyphs: Vec<usize>,
     links: Vec<usize>,
-    component: Component,
+    component: ArrangedComponent,
 }
 
 /// Where everything of a group is, from its upper left corner.
 #[derive(Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct PlacedGroup {
     pub width: f64,
     pub height: f64,
     pub boxes: Vec<Seat>,
@@ -72,7 +72,7 @@ pub(super) struct Seat {
     pub free: (f64, f64),
 }
 
-impl<'p> Group<'p> {
+impl<'p> GroupLayout<'p> {
     /// Arranges `glyphs`, linked by those `links` whose both ends are among them.
     pub(super) fn new(
         scene: &Scene<'p>,
@@ -101,8 +101,8 @@ impl<'p> Group<'p> {
         let layer = |glyph: usize| scene.glyphs.get(glyph).map_or(0, |glyph| glyph.known.layer);
         let mut most: BTreeMap<usize, usize> = BTreeMap::new();
         for (glyphs, _) in &joined {
-            let counts = counts(glyphs.iter().map(|glyph| layer(*glyph)));
-            let rows = rows(&counts);
+            let counts = count_columns(glyphs.iter().map(|glyph| layer(*glyph)));
+            let rows = rows_per_column(&counts);
             for (layer, count) in counts {
                 let needed = count.div_ceil(rows);
                 let slot = most.entry(layer).or_insert(0);
@@ -116,11 +116,11 @@ impl<'p> Group<'p> {
             columns += needed;
         }
         let mut widths: BTreeMap<usize, f64> = BTreeMap::new();
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<GroupBlock> = Vec::new();
         let mut tied = BTreeSet::new();
         let mut looks = BTreeMap::new();
         for (glyphs, links) in joined {
-            let columns = spread(&glyphs, &links, scene, &layer, &first);
+            let columns = spread_over_columns(&glyphs, &links, scene, &layer, &first);
             for (glyph, column) in glyphs.iter().zip(&columns) {
                 let slot = widths.entry(*column).or_insert(0.0);
                 *slot = scene.glyphs.get(*glyph).map_or(0.0, box_width).max(*slot);
@@ -145,11 +145,11 @@ impl<'p> Group<'p> {
                     .filter(|pair| column(pair.from) == column(pair.to))
                     .filter_map(|pair| column(pair.from)),
             );
-            blocks.push(Block { component: arrange(&columns, &pairs), glyphs, links });
+            blocks.push(GroupBlock { component: arrange(&columns, &pairs), glyphs, links });
         }
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.glyphs.len()), block.glyphs.first().copied()));
         let captions = links.iter().filter_map(|link| scene.links.get(*link));
-        let widest = captions.map(|link| text::width(&link.caption(), 9.5)).fold(0.0, f64::max);
+        let widest = captions.map(|link| text::text_width(&link.caption(), 9.5)).fold(0.0, f64::max);
         Self {
             frame,
             label: String::new(),
@@ -162,8 +162,8 @@ impl<'p> Group<'p> {
     }
 
     /// Places everything so that no panel is much higher than `limit`.
-    pub(super) fn place(&self, scene: &Scene<'_>, limit: f64) -> Placed {
-        let mut panels: Vec<Vec<&Block>> = Vec::new();
+    pub(super) fn place(&self, scene: &Scene<'_>, limit: f64) -> PlacedGroup {
+        let mut panels: Vec<Vec<&GroupBlock>> = Vec::new();
         let mut height = 0.0;
         for block in &self.blocks {
             if panels.is_empty() || height + block.component.height > limit {
@@ -178,14 +178,15 @@ impl<'p> Group<'p> {
         if panels.is_empty() {
             panels.push(Vec::new());
         }
-        let mut placed = Placed::default();
+        let mut placed = PlacedGroup::default();
         let last = panels.len() - 1;
-        let mut x = PADDING;
+        let mut x = GROUP_PADDING;
         for (at, panel) in panels.iter().enumerate() {
             x = self.panel(scene, panel, at == last, x, &mut placed) + PANEL_GAP;
         }
-        let heading = text::width(&text::clean(&self.label), heading_size(scene.glyphs.len())) + 30.0;
-        placed.width = (x - PANEL_GAP + PADDING).max(heading.min(360.0));
+        let heading =
+            text::text_width(&text::clean_text(&self.label), heading_size(scene.glyphs.len())) + 30.0;
+        placed.width = (x - PANEL_GAP + GROUP_PADDING).max(heading.min(360.0));
         placed.height += 16.0;
         placed
     }
@@ -194,10 +195,10 @@ impl<'p> Group<'p> {
     fn panel(
         &self,
         scene: &Scene<'_>,
-        blocks: &[&Block],
+        blocks: &[&GroupBlock],
         with_loose: bool,
         start: f64,
-        placed: &mut Placed,
+        placed: &mut PlacedGroup,
     ) -> f64 {
         let used: BTreeSet<usize> =
             blocks.iter().flat_map(|block| block.component.cells.iter().map(|cell| cell.column)).collect();
@@ -218,7 +219,7 @@ impl<'p> Group<'p> {
         }
         let mut columns: Vec<(f64, f64, (f64, f64))> = Vec::new();
         let mut at: BTreeMap<usize, usize> = BTreeMap::new();
-        let (mut x, mut before) = (start, PADDING);
+        let (mut x, mut before) = (start, GROUP_PADDING);
         for (place, (column, width)) in widths.iter().enumerate() {
             if let Some(column) = column {
                 at.insert(*column, place);
@@ -229,20 +230,20 @@ impl<'p> Group<'p> {
                 Some((Some(_), _)) => self.gap,
                 _ if is_tied => self.gap + 40.0,
                 Some((None, _)) => 28.0,
-                None => PADDING,
+                None => GROUP_PADDING,
             };
             columns.push((x, *width, (before, next)));
             x += width + next;
             before = next;
         }
-        let end = x - before + if before > PADDING { before - PADDING } else { 0.0 };
+        let end = x - before + if before > GROUP_PADDING { before - GROUP_PADDING } else { 0.0 };
         let column = |place: usize| columns.get(place).copied().unwrap_or_default();
         let mut y = heading_size(scene.glyphs.len()) + 30.0;
         for block in blocks {
             for (cell, glyph) in block.component.cells.iter().zip(&block.glyphs) {
                 let place = at.get(&cell.column).copied().unwrap_or_default();
                 let (x, width, free) = column(place);
-                let rect = Rect { x, y: y + cell.y - BOX / 2.0, width, height: BOX };
+                let rect = Rect { x, y: y + cell.y - BOX_HEIGHT / 2.0, width, height: BOX_HEIGHT };
                 placed.boxes.push(Seat { glyph: *glyph, rect, column: cell.column, free });
             }
             for (link, chain) in block.links.iter().zip(&block.component.chains) {
@@ -257,10 +258,10 @@ impl<'p> Group<'p> {
         for (place, glyph) in loose.iter().enumerate() {
             let (row, place) = (place / across.max(1), place % across.max(1));
             let (x, width, free) = column(place);
-            let rect = Rect { x, y: y + row as f64 * PITCH, width, height: BOX };
+            let rect = Rect { x, y: y + row as f64 * BOX_PITCH, width, height: BOX_HEIGHT };
             placed.boxes.push(Seat { glyph: *glyph, rect, column: place, free });
         }
-        y += loose.len().div_ceil(across.max(1)) as f64 * PITCH;
+        y += loose.len().div_ceil(across.max(1)) as f64 * BOX_PITCH;
         placed.height = placed.height.max(y - if loose.is_empty() { 12.0 } else { 0.0 });
         end
     }
@@ -273,26 +274,26 @@ pub(super) fn heading_size(glyphs: usize) -> f64 {
 
 /// How wide a box must be for its words.
 pub(super) fn box_width(glyph: &Glyph<'_>) -> f64 {
-    let name = text::width(&text::clean(&glyph.label), 12.0);
-    let kind = text::width(&text::clean(&glyph.kind), 9.5);
-    let count = if glyph.count > 1 { 20.0 + text::width(&glyph.count.to_string(), 10.0) } else { 0.0 };
+    let name = text::text_width(&text::clean_text(&glyph.label), 12.0);
+    let kind = text::text_width(&text::clean_text(&glyph.kind), 9.5);
+    let count = if glyph.count > 1 { 20.0 + text::text_width(&glyph.count.to_string(), 10.0) } else { 0.0 };
     let words = (name + count).max(kind + count).clamp(50.0, 158.0) + chip_width(glyph) + 18.0;
-    let badges: f64 = glyph.badges.iter().map(|badge| text::width(&badge_text(badge), 9.5) + 15.0).sum();
+    let badges: f64 = glyph.badges.iter().map(|badge| text::text_width(&badge_text(badge), 9.5) + 15.0).sum();
     words.max(badges + 10.0)
 }
 
 /// What fits on a badge.
 pub(super) fn badge_text(badge: &Badge) -> String {
-    text::fit(&badge.text, 9.5, 110.0)
+    text::fit_text(&badge.text, 9.5, 110.0)
 }
 
 pub(super) fn chip_width(glyph: &Glyph<'_>) -> f64 {
-    (text::width(glyph.known.short, 9.0) + 8.0).max(22.0)
+    (text::text_width(glyph.known.short, 9.0) + 8.0).max(22.0)
 }
 
 /// The column of every glyph: that of its layer, and when the layer is long, the next ones by turns,
 /// in the order of the neighbours on the left.
-fn spread(
+fn spread_over_columns(
     glyphs: &[usize],
     links: &[usize],
     scene: &Scene<'_>,
@@ -311,7 +312,7 @@ fn spread(
     for glyph in glyphs {
         layers.entry(layer(*glyph)).or_default().push(*glyph);
     }
-    let rows = rows(&layers.iter().map(|(layer, all)| (*layer, all.len())).collect());
+    let rows = rows_per_column(&layers.iter().map(|(layer, all)| (*layer, all.len())).collect());
     let (mut order, mut column) = (BTreeMap::new(), BTreeMap::new());
     for (layer, members) in layers {
         let mut wishes: Vec<(f64, usize)> = members
@@ -339,15 +340,15 @@ fn spread(
 }
 
 /// How many boxes one column may have: not many more than most columns have.
-fn rows(counts: &BTreeMap<usize, usize>) -> usize {
+fn rows_per_column(counts: &BTreeMap<usize, usize>) -> usize {
     let mut sizes: Vec<usize> = counts.values().copied().collect();
     sizes.sort_unstable_by(|one, other| other.cmp(one));
     let largest = sizes.first().copied().unwrap_or_default();
-    let most = ROWS.max((largest as f64 * 4.0).sqrt() as usize);
+    let most = MAX_COLUMN_BOXES.max((largest as f64 * 4.0).sqrt() as usize);
     (sizes.get(1).copied().unwrap_or_default() * 3 / 2).clamp(8.max(most / 2), most)
 }
 
-fn counts(all: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
+fn count_columns(all: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
     let mut counts = BTreeMap::new();
     for one in all {
         *counts.entry(one).or_insert(0) += 1;
@@ -357,11 +358,11 @@ fn counts(all: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
 
 /// Which places belong together; the smallest is the root.
 #[derive(Debug)]
-struct Sets(Slots<usize>);
+struct Sets(IndexedList<usize>);
 
 impl Sets {
     fn new(count: usize) -> Self {
-        Self(Slots((0..count).collect()))
+        Self(IndexedList((0..count).collect()))
     }
 
     fn root(&mut self, place: usize) -> usize {

@@ -3,39 +3,39 @@
 //! The page allows no script but the one below, by its digest, and no address at all. Data reaches the
 //! script only as text of the document.
 
-use super::layout::{layout, name};
-use super::palette::{Palette, STYLE};
-use super::scene::{Glyph, Scene, scene};
-use super::svg::{body, heading};
-use super::{Options, Picture, legend, text};
+use super::layout::{frame_label, lay_out_picture};
+use super::palette::{PICTURE_CSS, Palette};
+use super::scene::{Glyph, Scene, build_scene};
+use super::svg::{svg_heading, write_svg_body};
+use super::{DrawOptions, Picture, legend, text};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-const SCRIPT: &str = include_str!("html/page.js");
-const SHEET: &str = include_str!("html/page.css");
+const PAGE_SCRIPT: &str = include_str!("html/page.js");
+const PAGE_CSS: &str = include_str!("html/page.css");
 /// The digest of the script, for the policy of the page. A test says the new one when the script changes.
-const DIGEST: &str = "sha256-vcwKx/11ejVfhToG9eYQga125iSbE2QI9Ok2VikHOqc=";
+const PAGE_SCRIPT_DIGEST: &str = "sha256-vcwKx/11ejVfhToG9eYQga125iSbE2QI9Ok2VikHOqc=";
 /// Types of lines that can be hidden.
-const TYPES: usize = 100;
+const MAX_LINE_TYPES: usize = 100;
 /// Names of merged objects that search finds.
-const NAMED: usize = 200;
+const MAX_SEARCHABLE_NAMES: usize = 200;
 
 /// Draws `picture` as one self-contained HTML page.
 #[must_use]
-pub fn html(picture: &Picture, options: &Options) -> String {
-    let scene = scene(picture, *options);
+pub fn render_html(picture: &Picture, options: &DrawOptions) -> String {
+    let scene = build_scene(picture, *options);
     let palette = Palette::new(&scene);
-    let layout = layout(picture, &scene);
-    let title = text::xml(heading(picture));
+    let layout = lay_out_picture(picture, &scene);
+    let title = text::xml_text(svg_heading(picture));
     let mut out = String::with_capacity(16_384 + scene.glyphs.len() * 700 + scene.links.len() * 400);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src '{DIGEST}'; base-uri 'none'; form-action 'none'\">\n\
+         script-src '{PAGE_SCRIPT_DIGEST}'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
-         <style>{STYLE}{SHEET}</style>\n</head>\n<body class=\"kw\">\n"
+         <style>{PICTURE_CSS}{PAGE_CSS}</style>\n</head>\n<body class=\"kw\">\n"
     );
     let _ = write!(
         out,
@@ -43,14 +43,14 @@ pub fn html(picture: &Picture, options: &Options) -> String {
         picture.nodes.len(),
         picture.lines.len()
     );
-    out.push_str(TOOLS);
+    out.push_str(TOOLBAR_HTML);
     out.push_str("<section id=\"card\" aria-live=\"polite\" hidden></section>\n");
     out.push_str("<details open><summary>Legend</summary>");
     let mut foot = String::new();
-    let height = legend::draw(&mut foot, picture, &scene, &palette, (4.0, 4.0, 264.0)) + 8.0;
+    let height = legend::draw_legend(&mut foot, picture, &scene, &palette, (4.0, 4.0, 264.0)) + 8.0;
     let _ = writeln!(out, "<svg class=\"key\" width=\"272\" height=\"{height:.0}\">{foot}</svg></details>");
-    types(&mut out, &scene, &palette);
-    list(&mut out, picture, &scene);
+    write_line_types(&mut out, &scene, &palette);
+    write_object_list(&mut out, picture, &scene);
     let (width, height) = (layout.width, layout.height);
     let _ = write!(
         out,
@@ -58,14 +58,14 @@ pub fn html(picture: &Picture, options: &Options) -> String {
          move, from box to box where one is chosen; plus and minus zoom, 0 shows all, / searches, Escape ends\" data-w=\"{width:.0}\" data-h=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\"><g id=\"view\">"
     );
-    body(&mut out, &scene, &palette, &layout, true);
+    write_svg_body(&mut out, &scene, &palette, &layout, true);
     out.push_str("</g></svg><div id=\"tip\" role=\"tooltip\" hidden></div></main>\n<script>");
-    out.push_str(SCRIPT);
+    out.push_str(PAGE_SCRIPT);
     out.push_str("</script>\n</body>\n</html>\n");
     out
 }
 
-const TOOLS: &str = "<div class=\"tools\" role=\"search\"><input id=\"find\" type=\"search\" \
+const TOOLBAR_HTML: &str = "<div class=\"tools\" role=\"search\"><input id=\"find\" type=\"search\" \
 placeholder=\"Search name, kind, namespace ( / )\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">\
 <output id=\"hits\"></output></div>\n<div class=\"tools\"><button id=\"in\" title=\"Zoom in (+)\" \
 aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-label=\"Zoom out\">−</button>\
@@ -73,7 +73,7 @@ aria-label=\"Zoom in\">+</button><button id=\"out\" title=\"Zoom out (-)\" aria-
 <button id=\"theme\" title=\"Light or dark\" aria-label=\"Light or dark\">◐</button></div>\n";
 
 /// The types of lines, to be hidden and shown.
-fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
+fn write_line_types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for link in &scene.links {
         link.labels().into_iter().for_each(|label| *counts.entry(label).or_insert(0) += 1);
@@ -82,19 +82,19 @@ fn types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) {
         return;
     }
     out.push_str("<details class=\"types\"><summary>Lines</summary>");
-    for (place, (label, _)) in palette.labels().enumerate().take(TYPES) {
+    for (place, (label, _)) in palette.labels().enumerate().take(MAX_LINE_TYPES) {
         let count = counts.get(label).copied().unwrap_or_default();
         let _ = write!(
             out,
             "<label><input type=\"checkbox\" value=\"{place}\" checked>{} <small>{count}</small></label>",
-            text::xml(label)
+            text::xml_text(label)
         );
     }
     out.push_str("</details>\n");
 }
 
 /// What is drawn, by namespace and kind; a button goes to its box.
-fn list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
+fn write_object_list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     out.push_str("<nav id=\"list\" aria-label=\"What is drawn\">\n");
     for namespace in scene
         .glyphs
@@ -105,14 +105,15 @@ fn list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     {
         let Some((_, first)) = namespace.first() else { continue };
         let count: usize = namespace.iter().map(|(_, glyph)| glyph.count).sum();
-        let name = name(picture, first.frame);
+        let name = frame_label(picture, first.frame);
         let open = if scene.glyphs.len() <= 300 { " open" } else { "" };
-        let _ = write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml(&name));
+        let _ =
+            write!(out, "<details{open}><summary>{} <small>{count}</small></summary>", text::xml_text(&name));
         for kind in namespace.chunk_by(|one, other| one.1.kind == other.1.kind) {
             let Some((_, first)) = kind.first() else { continue };
-            let _ = write!(out, "<h2>{}</h2><ul>", text::xml(&first.kind));
+            let _ = write!(out, "<h2>{}</h2><ul>", text::xml_text(&first.kind));
             for (place, glyph) in kind {
-                entry(out, *place, glyph);
+                write_list_entry(out, *place, glyph);
             }
             out.push_str("</ul>");
         }
@@ -121,23 +122,23 @@ fn list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     out.push_str("</nav>\n");
 }
 
-fn entry(out: &mut String, place: usize, glyph: &Glyph<'_>) {
+fn write_list_entry(out: &mut String, place: usize, glyph: &Glyph<'_>) {
     let _ = write!(out, "<li><button data-n=\"{place}\"");
     if glyph.count > 1 {
         out.push_str(" data-also=\"");
-        for member in glyph.members.iter().take(NAMED) {
+        for member in glyph.members.iter().take(MAX_SEARCHABLE_NAMES) {
             text::push_xml(out, &member.label);
             out.push(' ');
         }
         out.push('"');
     }
-    let _ = write!(out, ">{}", text::xml(&glyph.label));
+    let _ = write!(out, ">{}", text::xml_text(&glyph.label));
     if glyph.count > 1 {
         let _ = write!(out, " <small>×{}</small>", glyph.count);
     }
     for badge in &glyph.badges {
         let class = legend::tone_class(badge.tone);
-        let _ = write!(out, " <b class=\"bd {class}\">{}</b>", text::xml(&badge.text));
+        let _ = write!(out, " <b class=\"bd {class}\">{}</b>", text::xml_text(&badge.text));
     }
     out.push_str("</button></li>");
 }

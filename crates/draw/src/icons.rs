@@ -1,7 +1,7 @@
 //! A few strokes for every kind, in a square of 14.
 
-/// Returns the strokes that stand for a kind; a ring for one that has none of its own.
-pub(super) fn icon(kind: &str) -> &'static str {
+/// Returns the strokes of the icon of a kind; a ring for a kind without one.
+pub(super) fn kind_icon(kind: &str) -> &'static str {
     match kind {
         "Pod" | "PodTemplate" => "M7 1l5.2 3v6L7 13l-5.2-3V4zM1.8 4L7 7l5.2-3M7 7v6",
         "Deployment" | "ReplicaSet" | "ReplicationController" | "Rollout" => "M5 5h8v8H5zM3 10V3h7M1 8V1h7",

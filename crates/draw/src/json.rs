@@ -1,6 +1,6 @@
 //! A picture as JSON: everything, nothing merged, for other programs.
 
-use super::{Class, Picture, Style, Tone};
+use super::{Class, LineStyle, Picture, Tone};
 use kubewright_value::display::escape_json;
 use kubewright_value::json;
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 /// Writes `picture` as one JSON object with `nodes` and `edges`, one to a line.
 /// `from` and `to` of an edge are ids of nodes.
 #[must_use]
-pub fn json(picture: &Picture) -> String {
+pub fn render_json(picture: &Picture) -> String {
     let mut out = String::with_capacity(256 + picture.nodes.len() * 120 + picture.lines.len() * 120);
-    let _ = write!(out, "{{\n\"title\": {},\n\"nodes\": [", quote(&picture.title));
+    let _ = write!(out, "{{\n\"title\": {},\n\"nodes\": [", json_string(&picture.title));
     for (place, node) in picture.nodes.iter().enumerate() {
         out.push_str(if place == 0 { "\n  " } else { ",\n  " });
-        let (id, kind) = (quote(&node.id), quote(&node.kind));
-        let (namespace, label) = (quote(&node.namespace), quote(&node.label));
+        let (id, kind) = (json_string(&node.id), json_string(&node.kind));
+        let (namespace, label) = (json_string(&node.namespace), json_string(&node.label));
         let _ = write!(
             out,
             "{{\"id\": {id}, \"kind\": {kind}, \"namespace\": {namespace}, \"label\": {label}, \"class\": \"{}\"",
-            class(node.class)
+            class_name(node.class)
         );
         out.push_str(", \"badges\": [");
         for (place, badge) in node.badges.iter().enumerate() {
@@ -26,16 +26,16 @@ pub fn json(picture: &Picture) -> String {
             let _ = write!(
                 out,
                 "{comma}{{\"text\": {}, \"tone\": \"{}\"}}",
-                quote(&badge.text),
-                tone(badge.tone)
+                json_string(&badge.text),
+                tone_name(badge.tone)
             );
         }
         out.push(']');
         if !node.frame.is_empty() {
-            let _ = write!(out, ", \"frame\": {}", quote(&node.frame));
+            let _ = write!(out, ", \"frame\": {}", json_string(&node.frame));
         }
         if !node.notes.is_empty() {
-            let notes: Vec<String> = node.notes.iter().map(|note| quote(note)).collect();
+            let notes: Vec<String> = node.notes.iter().map(|note| json_string(note)).collect();
             let _ = write!(out, ", \"notes\": [{}]", notes.join(", "));
         }
         out.push('}');
@@ -51,11 +51,11 @@ pub fn json(picture: &Picture) -> String {
         let _ = write!(
             out,
             "{{\"from\": {}, \"to\": {}, \"type\": {}, \"via\": {}, \"style\": \"{}\"",
-            quote(&from.id),
-            quote(&to.id),
-            quote(&line.label),
-            quote(&line.via),
-            style(line.style)
+            json_string(&from.id),
+            json_string(&to.id),
+            json_string(&line.label),
+            json_string(&line.via),
+            style_name(line.style)
         );
         if let Some(points) = line.points.filter(|points| points.is_finite()) {
             let _ = write!(out, ", \"points\": {points}");
@@ -65,13 +65,13 @@ pub fn json(picture: &Picture) -> String {
     out.push_str("\n],\n\"legend\": [");
     for (place, sentence) in picture.legend.iter().enumerate() {
         out.push_str(if place == 0 { "\n  " } else { ",\n  " });
-        out.push_str(&quote(sentence));
+        out.push_str(&json_string(sentence));
     }
     out.push_str("\n]\n}\n");
     out
 }
 
-fn class(class: Class) -> &'static str {
+fn class_name(class: Class) -> &'static str {
     match class {
         Class::Plain => "plain",
         Class::Focus => "focus",
@@ -81,7 +81,7 @@ fn class(class: Class) -> &'static str {
     }
 }
 
-fn tone(tone: Tone) -> &'static str {
+fn tone_name(tone: Tone) -> &'static str {
     match tone {
         Tone::Role => "role",
         Tone::Info => "info",
@@ -90,15 +90,15 @@ fn tone(tone: Tone) -> &'static str {
     }
 }
 
-fn style(style: Style) -> &'static str {
+fn style_name(style: LineStyle) -> &'static str {
     match style {
-        Style::Solid => "solid",
-        Style::Dashed => "weak",
-        Style::Missing => "missing",
+        LineStyle::Solid => "solid",
+        LineStyle::Dashed => "weak",
+        LineStyle::Missing => "missing",
     }
 }
 
 /// Returns `text` as a JSON string in which every character is seen.
-fn quote(text: &str) -> String {
+fn json_string(text: &str) -> String {
     escape_json(&json::quote(text)).into_owned()
 }

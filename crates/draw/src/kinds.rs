@@ -1,15 +1,15 @@
-//! Where a kind stands in the picture, its family, and its abbreviation.
+//! The column, family and abbreviation of each kind.
 
 /// Returns the column of a kind from the left, as far as what links kinds mostly leads from left to right.
 #[must_use]
-pub fn layer(kind: &str) -> usize {
-    known(kind).layer
+pub fn kind_layer(kind: &str) -> usize {
+    kind_appearance(kind).layer
 }
 
 /// Returns how a kind is abbreviated; empty where it is not.
 #[must_use]
 pub fn short_name(kind: &str) -> &'static str {
-    known(kind).short
+    kind_appearance(kind).short
 }
 
 /// What kinds have in common; decides the colour.
@@ -70,7 +70,7 @@ impl Family {
 
 /// What is known of a kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct KindAppearance {
     /// The column, from the left: entry, service, workload, pod, what pods use, what that uses.
     pub layer: usize,
     pub family: Family,
@@ -78,7 +78,7 @@ pub(super) struct Known {
     pub short: &'static str,
 }
 
-pub(super) fn known(kind: &str) -> Known {
+pub(super) fn kind_appearance(kind: &str) -> KindAppearance {
     use Family::{Cluster, Config, Entry, Identity, Network, Other, Pod, Storage, Workload};
     let (layer, family, short) = match kind {
         "GatewayClass" => (0, Entry, "gc"),
@@ -130,5 +130,5 @@ pub(super) fn known(kind: &str) -> Known {
         "CustomResourceDefinition" => (2, Cluster, "crd"),
         _ => (3, Other, ""),
     };
-    Known { layer, family, short }
+    KindAppearance { layer, family, short }
 }

@@ -3,15 +3,15 @@
 //! No words cover a box or other words. Missing and scored lines come first; the others may stay
 //! without words, because colour and legend say the same, and a fan of alike lines is named once.
 
-use super::Style;
+use super::LineStyle;
 use super::group::Rect;
-use super::route::{Route, Spot};
-use super::scene::{Link, Scene};
+use super::route::{LabelSpot, Route};
+use super::scene::{Scene, SceneLine};
 use super::text;
 use std::collections::HashMap;
 
-pub(super) const SIZE: f64 = 9.5;
-const CELL: f64 = 64.0;
+pub(super) const CAPTION_FONT_SIZE: f64 = 9.5;
+const GRID_CELL_SIZE: f64 = 64.0;
 
 /// Words on a line, by their middle.
 #[derive(Debug)]
@@ -23,12 +23,14 @@ pub(super) struct Caption {
 }
 
 pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> Vec<Caption> {
-    let mut room = Room::default();
+    let mut room = LabelSpace::default();
     taken.iter().for_each(|rect| room.take(*rect));
     let texts: Vec<String> = scene
         .links
         .iter()
-        .map(|link| text::fit(&link.caption(), SIZE, if is_telling(link) { 260.0 } else { 150.0 }))
+        .map(|link| {
+            text::fit_text(&link.caption(), CAPTION_FONT_SIZE, if is_telling(link) { 260.0 } else { 150.0 })
+        })
         .collect();
     let mut fans: HashMap<(usize, bool, &str), usize> = HashMap::new();
     for (link, text) in scene.links.iter().zip(&texts) {
@@ -37,11 +39,11 @@ pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> V
     }
     let mut named: HashMap<(usize, bool, &str), usize> = HashMap::new();
     let mut captions = Vec::new();
-    let mut place = |at: usize, link: &Link<'_>, text: &str| {
+    let mut place = |at: usize, link: &SceneLine<'_>, text: &str| {
         let spots = routes.get(at).map_or(&[][..], |route| route.spots.as_slice());
-        let width = text::width(text, SIZE) + 6.0;
+        let width = text::text_width(text, CAPTION_FONT_SIZE) + 6.0;
         let near = |shift: f64| {
-            let middle = move |spot: &Spot| if spot.is_begin { spot.x + width / 2.0 } else { spot.x };
+            let middle = move |spot: &LabelSpot| if spot.is_begin { spot.x + width / 2.0 } else { spot.x };
             spots.iter().map(move |spot| (middle(spot), spot.y + shift))
         };
         let always = is_telling(link);
@@ -76,15 +78,15 @@ pub(super) fn captions(scene: &Scene<'_>, routes: &[Route], taken: &[Rect]) -> V
     captions
 }
 
-fn is_telling(link: &Link<'_>) -> bool {
-    link.style == Style::Missing || link.points.is_some()
+fn is_telling(link: &SceneLine<'_>) -> bool {
+    link.style == LineStyle::Missing || link.points.is_some()
 }
 
 /// What is taken, in squares, so that only near rectangles are compared.
 #[derive(Debug, Default)]
-struct Room(HashMap<(i64, i64), Vec<Rect>>);
+struct LabelSpace(HashMap<(i64, i64), Vec<Rect>>);
 
-impl Room {
+impl LabelSpace {
     fn take(&mut self, rect: Rect) {
         for square in squares(rect) {
             self.0.entry(square).or_default().push(rect);
@@ -98,8 +100,9 @@ impl Room {
 }
 
 fn squares(rect: Rect) -> impl Iterator<Item = (i64, i64)> {
-    let range =
-        |from: f64, length: f64| (from / CELL).floor() as i64..=((from + length) / CELL).floor() as i64;
+    let range = |from: f64, length: f64| {
+        (from / GRID_CELL_SIZE).floor() as i64..=((from + length) / GRID_CELL_SIZE).floor() as i64
+    };
     let rows = range(rect.y, rect.height);
     range(rect.x, rect.width).flat_map(move |column| rows.clone().map(move |row| (column, row)))
 }

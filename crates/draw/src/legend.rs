@@ -3,18 +3,18 @@
 use super::kinds::Family;
 use super::palette::Palette;
 use super::scene::Scene;
-use super::{Class, Picture, Style, Tone, text};
+use super::{Class, LineStyle, Picture, Tone, text};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-const LABELS: usize = 24;
-const SENTENCES: usize = 40;
+const MAX_LEGEND_LABELS: usize = 24;
+const MAX_LEGEND_SENTENCES: usize = 40;
 /// Lines of one sentence; no text is longer than `text::clean` leaves it.
-const LINES: usize = 14;
-const ROW: f64 = 20.0;
+const MAX_SENTENCE_LINES: usize = 14;
+const LEGEND_ROW_HEIGHT: f64 = 20.0;
 
 /// Draws the legend from `(x, y)` in at most `width` and returns its height.
-pub(super) fn draw(
+pub(super) fn draw_legend(
     out: &mut String,
     picture: &Picture,
     scene: &Scene<'_>,
@@ -23,10 +23,10 @@ pub(super) fn draw(
 ) -> f64 {
     let mut pen = Pen { out, left: x, right: x + width, x, y };
     pen.out.push_str("<g class=\"legend\">");
-    for sentence in picture.legend.iter().take(SENTENCES) {
+    for sentence in picture.legend.iter().take(MAX_LEGEND_SENTENCES) {
         pen.sentence(sentence, "say");
     }
-    for note in notes(picture, scene) {
+    for note in legend_notes(picture, scene) {
         pen.sentence(&note, "note");
     }
     pen.y += 6.0;
@@ -40,21 +40,21 @@ pub(super) fn draw(
         }
     }
     pen.line();
-    for (label, colour) in palette.labels().take(LABELS) {
+    for (label, colour) in palette.labels().take(MAX_LEGEND_LABELS) {
         if scene
             .links
             .iter()
-            .any(|link| link.style != Style::Missing && link.parts.iter().any(|part| part.0 == label))
+            .any(|link| link.style != LineStyle::Missing && link.parts.iter().any(|part| part.0 == label))
         {
-            pen.item(&sample(&format!("e e{colour}")), label);
+            pen.item(&line_sample(&format!("e e{colour}")), label);
         }
     }
-    let more = palette.labels().count().saturating_sub(LABELS);
+    let more = palette.labels().count().saturating_sub(MAX_LEGEND_LABELS);
     if more > 0 {
         pen.item("", &format!("and {more} more"));
     }
     pen.line();
-    for (swatch, words) in signs(scene) {
+    for (swatch, words) in legend_signs(scene) {
         pen.item(&swatch, words);
     }
     pen.line();
@@ -63,7 +63,7 @@ pub(super) fn draw(
 }
 
 /// What the picture leaves out, in words.
-pub(super) fn notes(picture: &Picture, scene: &Scene<'_>) -> Vec<String> {
+pub(super) fn legend_notes(picture: &Picture, scene: &Scene<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if scene.glyphs.len() < picture.nodes.len() {
         let (all, boxes) = (picture.nodes.len(), scene.glyphs.len());
@@ -76,17 +76,17 @@ pub(super) fn notes(picture: &Picture, scene: &Scene<'_>) -> Vec<String> {
 }
 
 /// The signs that occur.
-fn signs(scene: &Scene<'_>) -> Vec<(String, &'static str)> {
+fn legend_signs(scene: &Scene<'_>) -> Vec<(String, &'static str)> {
     let mut signs = Vec::new();
-    let has = |test: &dyn Fn(&super::scene::Link<'_>) -> bool| scene.links.iter().any(test);
-    if has(&|link| link.style == Style::Dashed) {
-        signs.push((sample("e e0 w"), "weak or optional"));
+    let has = |test: &dyn Fn(&super::scene::SceneLine<'_>) -> bool| scene.links.iter().any(test);
+    if has(&|link| link.style == LineStyle::Dashed) {
+        signs.push((line_sample("e e0 w"), "weak or optional"));
     }
-    if has(&|link| link.style == Style::Missing) {
-        signs.push((sample("e m"), "✗ expected but absent"));
+    if has(&|link| link.style == LineStyle::Missing) {
+        signs.push((line_sample("e m"), "✗ expected but absent"));
     }
     if has(&|link| link.points.is_some()) {
-        signs.push((sample("e e0 pt"), "+n points for the score"));
+        signs.push((line_sample("e e0 pt"), "+n points for the score"));
     }
     let classes: BTreeSet<Class> = scene.glyphs.iter().map(|glyph| glyph.class).collect();
     for (class, name, words) in [
@@ -127,7 +127,7 @@ pub(super) fn tone_class(tone: Tone) -> &'static str {
     }
 }
 
-fn sample(class: &str) -> String {
+fn line_sample(class: &str) -> String {
     format!(
         "<g class=\"{class}\"><path class=\"p\" d=\"M0 0H20\"/><path class=\"a\" d=\"M26 0l-7 -4v8z\"/></g>"
     )
@@ -144,17 +144,17 @@ struct Pen<'o> {
 
 impl Pen<'_> {
     fn item(&mut self, swatch: &str, words: &str) {
-        let words = text::fit(words, 11.0, self.right - self.left - 50.0);
-        let width = 34.0 + text::width(&words, 11.0) + 18.0;
+        let words = text::fit_text(words, 11.0, self.right - self.left - 50.0);
+        let width = 34.0 + text::text_width(&words, 11.0) + 18.0;
         if self.x > self.left && self.x + width > self.right {
             self.line();
         }
-        let words = text::xml(&words);
+        let words = text::xml_text(&words);
         let _ = write!(
             self.out,
             "<g transform=\"translate({:.0} {:.0})\">{swatch}<text x=\"32\" y=\"4\">{words}</text></g>",
             self.x,
-            self.y + ROW / 2.0
+            self.y + LEGEND_ROW_HEIGHT / 2.0
         );
         self.x += width;
     }
@@ -162,19 +162,19 @@ impl Pen<'_> {
     fn line(&mut self) {
         if self.x > self.left {
             self.x = self.left;
-            self.y += ROW;
+            self.y += LEGEND_ROW_HEIGHT;
         }
     }
 
     /// Words broken into lines; six lines at most.
     fn sentence(&mut self, sentence: &str, class: &str) {
-        let sentence = text::clean(sentence);
+        let sentence = text::clean_text(sentence);
         let mut lines = vec![String::new()];
         for word in sentence.split_whitespace() {
-            let word = text::fit(word, 12.0, self.right - self.left);
+            let word = text::fit_text(word, 12.0, self.right - self.left);
             let Some(line) = lines.last_mut() else { break };
             if !line.is_empty()
-                && text::width(line, 12.0) + text::width(&word, 12.0) + 5.0 > self.right - self.left
+                && text::text_width(line, 12.0) + text::text_width(&word, 12.0) + 5.0 > self.right - self.left
             {
                 lines.push(word);
             } else {
@@ -184,9 +184,9 @@ impl Pen<'_> {
                 line.push_str(&word);
             }
         }
-        for line in lines.iter().take(LINES) {
+        for line in lines.iter().take(MAX_SENTENCE_LINES) {
             let (x, y) = (self.x, self.y + 14.0);
-            let line = text::xml(line);
+            let line = text::xml_text(line);
             let _ = write!(self.out, "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\">{line}</text>");
             self.y += 17.0;
         }

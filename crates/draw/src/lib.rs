@@ -1,12 +1,12 @@
-//! Pictures of objects and of what links them.
+//! Pictures of objects and the relationships between them: SVG, HTML, DOT, Mermaid, JSON.
 //!
 //! A [`Picture`] is plain: boxes, lines between them, and words. A whole graph and the
 //! objects of one finding are drawn by the same code. Everything is a pure function to
 //! text, the same picture gives the same bytes, and the work is bounded: the replicas of
-//! a controller are drawn as one box with a count, above [`Options::glyphs`] more boxes are, above
-//! [`Options::lines`] the rest of the lines is left out and the picture says so.
+//! a controller are drawn as one box with a count, above [`DrawOptions::glyphs`] more boxes are, above
+//! [`DrawOptions::lines`] the rest of the lines is left out and the picture says so.
 //!
-//! Names come from other people's manifests. Every writer escapes all of them.
+//! Names come from untrusted manifests. Every writer escapes all of them.
 
 mod component;
 mod dot;
@@ -31,61 +31,61 @@ mod tests;
 mod text;
 mod whole;
 
-pub use dot::dot;
-pub use html::html;
-pub use json::json;
-pub use kinds::{layer, short_name};
-pub use mermaid::mermaid;
-pub use select::Way;
-pub use svg::svg;
-pub use whole::{Choice, Drawn, node_of};
+pub use dot::render_dot;
+pub use html::render_html;
+pub use json::render_json;
+pub use kinds::{kind_layer, short_name};
+pub use mermaid::render_mermaid;
+pub use select::FollowDirection;
+pub use svg::render_svg;
+pub use whole::{GraphPicture, PictureScope, picture_node};
 
 use kubewright_value::Text;
 
-/// What is to be drawn.
+/// A picture: boxes, lines and words.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
     /// The heading; none when empty.
     pub title: String,
     /// The objects, in any order.
-    pub nodes: Vec<Node>,
-    /// What links them. A line to a node that is not there is not drawn.
-    pub lines: Vec<Line>,
+    pub nodes: Vec<PictureNode>,
+    /// The relationships. A line to a node that is not in `nodes` is not drawn.
+    pub lines: Vec<PictureLine>,
     /// Words for frames; one that is not named here is called by its name.
-    pub groups: Vec<Group>,
+    pub groups: Vec<FrameLabel>,
     /// Sentences under the picture, such as the message of a finding. The meaning of colours,
-    /// dashes and badges is added by the writers and need not be said here.
+    /// dashes and badges is added by the writers.
     pub legend: Vec<String>,
 }
 
 /// One object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Node {
-    /// What tells it from others in the JSON form. Not shown in the picture.
+pub struct PictureNode {
+    /// The unique id in the JSON form. Not shown in the picture.
     pub id: Text,
     /// The name to show.
     pub label: Text,
     /// The Kubernetes kind, which decides layer, colour and abbreviation.
     pub kind: Text,
-    /// Where it lives; empty for none.
+    /// The namespace; empty for none.
     pub namespace: Text,
     /// The frame that it is drawn in; empty for that of its namespace.
     pub frame: Text,
     /// Roles in a pattern, severities of findings.
     pub badges: Vec<Badge>,
-    /// What is special about it.
+    /// How its box is drawn.
     pub class: Class,
-    /// Sentences about it, for whoever points at it.
+    /// Sentences for the tooltip.
     pub notes: Vec<Text>,
 }
 
-impl Node {
+impl PictureNode {
     fn frame(&self) -> &str {
         if self.frame.is_empty() { &self.namespace } else { &self.frame }
     }
 }
 
-/// What is special about an object.
+/// How the box of an object is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Nothing.
@@ -93,9 +93,9 @@ pub enum Class {
     Plain,
     /// The object in question: the focus of a picture, the leader of a finding.
     Focus,
-    /// Named by others, but not there.
+    /// Referred to, but not in the input.
     Absent,
-    /// Not an object of its own: an image, the identity of a volume.
+    /// Not a Kubernetes object: an image, the identity of a volume.
     Virtual,
     /// Context only.
     Faded,
@@ -125,7 +125,7 @@ pub enum Tone {
 
 /// One relationship.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Line {
+pub struct PictureLine {
     /// The place in [`Picture::nodes`] where it begins.
     pub from: usize,
     /// The place in [`Picture::nodes`] where it ends.
@@ -135,26 +135,26 @@ pub struct Line {
     /// The field that made it.
     pub via: Text,
     /// How it is drawn.
-    pub style: Style,
+    pub style: LineStyle,
     /// What it adds to a score.
     pub points: Option<f64>,
 }
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Style {
-    /// It is there.
+pub enum LineStyle {
+    /// The relationship exists.
     #[default]
     Solid,
-    /// It is there, but weak.
+    /// The relationship is weak: optional, preferred or implicit.
     Dashed,
-    /// It was expected, and is not there. Drawn dashed and red.
+    /// The relationship was expected and does not exist. Drawn dashed and red.
     Missing,
 }
 
 /// Words for one frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct FrameLabel {
     /// The frame, or the namespace whose frame it is; empty for what is in none.
     pub frame: Text,
     /// What to call it.
@@ -163,7 +163,7 @@ pub struct Group {
 
 /// How much is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct DrawOptions {
     /// Boxes at most; above that, boxes alike become one with a count. At most 5,000.
     pub glyphs: usize,
     /// Lines at most. At most 20,000.
@@ -172,13 +172,13 @@ pub struct Options {
     pub merges: bool,
 }
 
-impl Default for Options {
+impl Default for DrawOptions {
     fn default() -> Self {
         Self { glyphs: 1_500, lines: 6_000, merges: true }
     }
 }
 
-impl Options {
+impl DrawOptions {
     fn bounded(self) -> Self {
         let (glyphs, lines) = (self.glyphs.clamp(8, 5_000), self.lines.clamp(8, 20_000));
         Self { glyphs, lines, ..self }

@@ -4,15 +4,15 @@
 //! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
 //! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
 
-use super::kinds::known;
+use super::kinds::kind_appearance;
 use super::select::is_ownership;
-use super::slots::Slots;
-use super::{Class, Node, Options, Picture, Style, Tone};
+use super::slots::IndexedList;
+use super::{Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
 use std::collections::{BTreeMap, HashMap};
 
 /// What nodes of one box have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Key<'p> {
+pub(super) enum BoxKey<'p> {
     Alone(usize),
     Replicas(usize),
     Kind(&'p str, &'p str, Class),
@@ -21,22 +21,22 @@ pub(super) enum Key<'p> {
 }
 
 /// Says for every node in which box it is.
-pub(super) fn keys(picture: &Picture, options: Options) -> Vec<Key<'_>> {
-    let kept = kept(picture, options.glyphs / 2);
+pub(super) fn box_keys(picture: &Picture, options: DrawOptions) -> Vec<BoxKey<'_>> {
+    let kept = kept_nodes(picture, options.glyphs / 2);
     if options.merges {
-        let copies = replicas(picture, &kept, Alike::Copies);
+        let copies = replica_boxes(picture, &kept, MergeRule::Copies);
         let is_first = |(place, first): (usize, &usize)| place == *first;
         if copies.0.iter().enumerate().filter(|one| is_first(*one)).count() <= options.glyphs {
-            return copies.0.into_iter().map(Key::Replicas).collect();
+            return copies.0.into_iter().map(BoxKey::Replicas).collect();
         }
     } else if picture.nodes.len() <= options.glyphs {
-        return (0..picture.nodes.len()).map(Key::Alone).collect();
+        return (0..picture.nodes.len()).map(BoxKey::Alone).collect();
     }
-    merged(picture, &kept, options.glyphs)
+    merge_boxes(picture, &kept, options.glyphs)
 }
 
-fn merged<'p>(picture: &'p Picture, kept: &Slots<bool>, limit: usize) -> Vec<Key<'p>> {
-    let replicas = replicas(picture, kept, Alike::Neighbours);
+fn merge_boxes<'p>(picture: &'p Picture, kept: &IndexedList<bool>, limit: usize) -> Vec<BoxKey<'p>> {
+    let replicas = replica_boxes(picture, kept, MergeRule::Neighbours);
     let mut census: BTreeMap<&str, Census<'_>> = BTreeMap::new();
     for (place, node) in picture.nodes.iter().enumerate() {
         let entry = census.entry(node.frame()).or_default();
@@ -47,16 +47,16 @@ fn merged<'p>(picture: &'p Picture, kept: &Slots<bool>, limit: usize) -> Vec<Key
             *entry.kinds.entry((node.kind.as_str(), node.class)).or_insert(0) += 1;
         }
     }
-    let depths = depths(&census, limit);
-    let key = |(place, node): (usize, &'p Node)| -> Key<'p> {
+    let depths = merge_depths(&census, limit);
+    let key = |(place, node): (usize, &'p PictureNode)| -> BoxKey<'p> {
         if kept.at(place) {
-            return Key::Alone(place);
+            return BoxKey::Alone(place);
         }
         match depths.get(node.frame()).copied().unwrap_or_default() {
-            Depth::Replicas => Key::Replicas(replicas.at(place)),
-            Depth::Kinds => Key::Kind(node.frame(), &node.kind, node.class),
-            Depth::Namespace => Key::Namespace(node.frame()),
-            Depth::Rest => Key::Rest,
+            MergeDepth::Replicas => BoxKey::Replicas(replicas.at(place)),
+            MergeDepth::Kinds => BoxKey::Kind(node.frame(), &node.kind, node.class),
+            MergeDepth::Namespace => BoxKey::Namespace(node.frame()),
+            MergeDepth::Rest => BoxKey::Rest,
         }
     };
     picture.nodes.iter().enumerate().map(key).collect()
@@ -71,7 +71,7 @@ struct Census<'p> {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Depth {
+enum MergeDepth {
     #[default]
     Replicas,
     Kinds,
@@ -80,8 +80,8 @@ enum Depth {
 }
 
 /// Merges the largest namespaces first, until all fits.
-fn depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, Depth> {
-    let mut depths: HashMap<&str, Depth> = HashMap::new();
+fn merge_depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, MergeDepth> {
+    let mut depths: HashMap<&str, MergeDepth> = HashMap::new();
     let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
     let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
     order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
@@ -90,7 +90,7 @@ fn depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&
             return depths;
         }
         total = total.saturating_sub(entry.replicas.saturating_sub(entry.kinds.len()));
-        depths.insert(name, Depth::Kinds);
+        depths.insert(name, MergeDepth::Kinds);
     }
     order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
     for &(name, entry) in &order {
@@ -98,35 +98,39 @@ fn depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&
             return depths;
         }
         total = total.saturating_sub(entry.kinds.len().saturating_sub(1));
-        depths.insert(name, Depth::Namespace);
+        depths.insert(name, MergeDepth::Namespace);
     }
     for &(name, _) in order.iter().rev() {
         if total < limit {
             break;
         }
         total = total.saturating_sub(1);
-        depths.insert(name, Depth::Rest);
+        depths.insert(name, MergeDepth::Rest);
     }
     depths
 }
 
 /// Which nodes must stay themselves; none, when they are too many.
-fn kept(picture: &Picture, limit: usize) -> Slots<bool> {
-    let has_role = |node: &Node| node.badges.iter().any(|badge| badge.tone == Tone::Role);
+fn kept_nodes(picture: &Picture, limit: usize) -> IndexedList<bool> {
+    let has_role = |node: &PictureNode| node.badges.iter().any(|badge| badge.tone == Tone::Role);
     let mut kept =
-        Slots(picture.nodes.iter().map(|node| has_role(node) || node.class == Class::Focus).collect());
+        IndexedList(picture.nodes.iter().map(|node| has_role(node) || node.class == Class::Focus).collect());
     for line in &picture.lines {
-        if line.style == Style::Missing || line.points.is_some() {
+        if line.style == LineStyle::Missing || line.points.is_some() {
             kept.set(line.from, true);
             kept.set(line.to, true);
         }
     }
-    if kept.0.iter().filter(|kept| **kept).count() > limit { Slots::new(picture.nodes.len()) } else { kept }
+    if kept.0.iter().filter(|kept| **kept).count() > limit {
+        IndexedList::new(picture.nodes.len())
+    } else {
+        kept
+    }
 }
 
 /// Which nodes are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alike {
+enum MergeRule {
     /// Those that one controller made from one template, and what each of them has of its own.
     Copies,
     /// All of one kind under the same neighbours.
@@ -134,7 +138,7 @@ enum Alike {
 }
 
 /// Kinds that are made in many copies, and whether only an owner makes copies of them.
-fn copies(kind: &str) -> Option<bool> {
+fn copied_kind(kind: &str) -> Option<bool> {
     match kind {
         "Pod" | "Job" | "ReplicaSet" | "ControllerRevision" | "EndpointSlice" | "CertificateRequest" => {
             Some(true)
@@ -148,30 +152,32 @@ fn copies(kind: &str) -> Option<bool> {
 ///
 /// Layers are done from the left, and neighbours count as what they were merged into.
 /// What has no neighbour on the left is compared by those on the right.
-fn replicas(picture: &Picture, kept: &Slots<bool>, alike: Alike) -> Slots<usize> {
+fn replica_boxes(picture: &Picture, kept: &IndexedList<bool>, alike: MergeRule) -> IndexedList<usize> {
     let count = picture.nodes.len();
-    let layers = Slots(picture.nodes.iter().map(|node| known(&node.kind).layer).collect::<Vec<usize>>());
+    let layers = IndexedList(
+        picture.nodes.iter().map(|node| kind_appearance(&node.kind).layer).collect::<Vec<usize>>(),
+    );
     let mut names: HashMap<(&str, &str), usize> = HashMap::new();
-    let mut left: Slots<Vec<(usize, usize)>> = Slots::new(count);
-    let mut right: Slots<Vec<(usize, usize)>> = Slots::new(count);
-    let mut owned: Slots<bool> = Slots::new(count);
+    let mut left: IndexedList<Vec<(usize, usize)>> = IndexedList::new(count);
+    let mut right: IndexedList<Vec<(usize, usize)>> = IndexedList::new(count);
+    let mut owned: IndexedList<bool> = IndexedList::new(count);
     for line in picture.lines.iter().filter(|line| line.from.max(line.to) < count) {
         let next = names.len();
         // Two claims of one Pod differ in the field that names them, those of its copies do not.
-        let via = if alike == Alike::Copies { line.via.as_str() } else { "" };
+        let via = if alike == MergeRule::Copies { line.via.as_str() } else { "" };
         let name = *names.entry((line.label.as_str(), via)).or_insert(next);
         for (one, other, way) in [(line.from, line.to, 0), (line.to, line.from, 1)] {
             let side = if layers.at(other) < layers.at(one) { &mut left } else { &mut right };
             side.change(one, |all| all.push((other, name * 2 + way)));
         }
-        if is_ownership(&line.label) && line.style != Style::Missing {
+        if is_ownership(&line.label) && line.style != LineStyle::Missing {
             owned.set(line.to, true);
         }
     }
-    let may_merge = |place: usize, node: &Node| match (alike, copies(&node.kind)) {
-        (Alike::Neighbours, _) => true,
-        (Alike::Copies, None) => false,
-        (Alike::Copies, Some(by_owner)) => {
+    let may_merge = |place: usize, node: &PictureNode| match (alike, copied_kind(&node.kind)) {
+        (MergeRule::Neighbours, _) => true,
+        (MergeRule::Copies, None) => false,
+        (MergeRule::Copies, Some(by_owner)) => {
             if by_owner {
                 owned.at(place)
             } else {
@@ -181,7 +187,7 @@ fn replicas(picture: &Picture, kept: &Slots<bool>, alike: Alike) -> Slots<usize>
     };
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|place| layers.at(*place));
-    let mut first = Slots((0..count).collect::<Vec<usize>>());
+    let mut first = IndexedList((0..count).collect::<Vec<usize>>());
     type Signature = (bool, Vec<(usize, usize)>);
     let mut seen: HashMap<(&str, &str, Class, Signature), usize> = HashMap::new();
     for place in order {

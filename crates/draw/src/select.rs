@@ -1,18 +1,18 @@
-//! Less of a picture: what is near, and no line that says what others say.
+//! Selecting a part of a picture, and removing redundant lines.
 
-use super::kinds::layer;
-use super::slots::Slots;
-use super::{Picture, Style};
+use super::kinds::kind_layer;
+use super::slots::IndexedList;
+use super::{LineStyle, Picture};
 use kubewright_graph::EdgeTypeSpec;
 use kubewright_value::Text;
 use std::collections::{HashMap, HashSet};
 
 /// Owners of one object that are looked at.
-const OWNERS: usize = 16;
+const MAX_OWNERS_PER_OBJECT: usize = 16;
 
 /// Which way lines are followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum FollowDirection {
     /// From where they end to where they begin: who refers to it.
     In,
     /// From where they begin to where they end: what it refers to.
@@ -27,18 +27,18 @@ impl Picture {
     ///
     /// What everything hangs on, such as a cluster node, is reached and not left again.
     #[must_use]
-    pub fn around(&self, places: &[usize], depth: usize, way: Way) -> Self {
+    pub fn around(&self, places: &[usize], depth: usize, way: FollowDirection) -> Self {
         let count = self.nodes.len();
-        let mut near: Slots<Vec<usize>> = Slots::new(count);
+        let mut near: IndexedList<Vec<usize>> = IndexedList::new(count);
         for line in self.lines.iter().filter(|line| line.from.max(line.to) < count) {
-            if way != Way::In {
+            if way != FollowDirection::In {
                 near.change(line.from, |all| all.push(line.to));
             }
-            if way != Way::Out {
+            if way != FollowDirection::Out {
                 near.change(line.to, |all| all.push(line.from));
             }
         }
-        let mut is_in: Slots<bool> = Slots::new(count);
+        let mut is_in: IndexedList<bool> = IndexedList::new(count);
         let mut edge: Vec<usize> = places.iter().copied().filter(|place| *place < count).collect();
         edge.iter().for_each(|place| is_in.set(*place, true));
         for _ in 0..depth {
@@ -68,7 +68,8 @@ impl Picture {
         let mut owners: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut owned: HashSet<(usize, usize)> = HashSet::new();
-        for line in self.lines.iter().filter(|line| is_ownership(&line.label) && line.style != Style::Missing)
+        for line in
+            self.lines.iter().filter(|line| is_ownership(&line.label) && line.style != LineStyle::Missing)
         {
             if line.from != line.to && owned.insert((line.from, line.to)) {
                 owners.entry(line.to).or_default().push(line.from);
@@ -77,15 +78,15 @@ impl Picture {
         }
         let first = |all: &HashMap<usize, Vec<usize>>, place: usize| -> Vec<usize> {
             let some = all.get(&place).map_or(&[][..], Vec::as_slice);
-            some.iter().take(OWNERS).copied().collect()
+            some.iter().take(MAX_OWNERS_PER_OBJECT).copied().collect()
         };
         // Of two that own each other, one line must stay.
         let owns = |one: usize, other: usize| owned.contains(&(one, other)) && !owned.contains(&(other, one));
-        let said: HashSet<(usize, usize, Text)> =
+        let known: HashSet<(usize, usize, Text)> =
             self.lines.iter().map(|line| (line.from, line.to, line.label.clone())).collect();
         let nodes = &self.nodes;
         self.lines.retain(|line| {
-            if line.style == Style::Missing || line.points.is_some() {
+            if line.style == LineStyle::Missing || line.points.is_some() {
                 return true;
             }
             let (Some(from), Some(to)) = (nodes.get(line.from), nodes.get(line.to)) else { return false };
@@ -93,30 +94,33 @@ impl Picture {
                 return false;
             }
             if is_ownership(&line.label) {
-                if line.label == "MANAGES" && said.contains(&(line.from, line.to, Text::from("OWNS"))) {
+                if line.label == "MANAGES" && known.contains(&(line.from, line.to, Text::from("OWNS"))) {
                     return false;
                 }
                 return !first(&owners, line.to).iter().any(|middle| owns(line.from, *middle));
             }
             // Of two that name each other, the left one says it.
             let reversed = (line.to, line.from, line.label.clone());
-            if line.from != line.to && said.contains(&reversed) && layer(&from.kind) > layer(&to.kind) {
+            if line.from != line.to
+                && known.contains(&reversed)
+                && kind_layer(&from.kind) > kind_layer(&to.kind)
+            {
                 return false;
             }
             let from_child = first(&children, line.from)
                 .into_iter()
-                .any(|child| owns(line.from, child) && said.contains(&(child, line.to, line.label.clone())));
+                .any(|child| owns(line.from, child) && known.contains(&(child, line.to, line.label.clone())));
             let to_child = first(&children, line.to)
                 .into_iter()
-                .any(|child| owns(line.to, child) && said.contains(&(line.from, child, line.label.clone())));
+                .any(|child| owns(line.to, child) && known.contains(&(line.from, child, line.label.clone())));
             !(from_child || to_child)
         });
         before - self.lines.len()
     }
 
     /// The nodes that are in, and the lines between them.
-    fn part(&self, is_in: &Slots<bool>) -> Self {
-        let mut moved: Slots<usize> = Slots::new(self.nodes.len());
+    fn part(&self, is_in: &IndexedList<bool>) -> Self {
+        let mut moved: IndexedList<usize> = IndexedList::new(self.nodes.len());
         let mut nodes = Vec::new();
         for (place, node) in self.nodes.iter().enumerate().filter(|(place, _)| is_in.at(*place)) {
             moved.set(place, nodes.len());

@@ -4,15 +4,15 @@
 //! here; it reads as the default, so that a mistake spoils a picture and not a program.
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Slots<T>(pub(super) Vec<T>);
+pub(super) struct IndexedList<T>(pub(super) Vec<T>);
 
-impl<T: Clone + Default> Slots<T> {
+impl<T: Clone + Default> IndexedList<T> {
     pub(super) fn new(length: usize) -> Self {
         Self(vec![T::default(); length])
     }
 }
 
-impl<T> Slots<T> {
+impl<T> IndexedList<T> {
     pub(super) fn set(&mut self, place: usize, value: T) {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = value;
@@ -26,13 +26,13 @@ impl<T> Slots<T> {
     }
 }
 
-impl<T: Copy + Default> Slots<T> {
+impl<T: Copy + Default> IndexedList<T> {
     pub(super) fn at(&self, place: usize) -> T {
         self.0.get(place).copied().unwrap_or_default()
     }
 }
 
-impl<T> Slots<Vec<T>> {
+impl<T> IndexedList<Vec<T>> {
     pub(super) fn of(&self, place: usize) -> &[T] {
         self.0.get(place).map_or(&[], Vec::as_slice)
     }

@@ -1,8 +1,8 @@
 mod cluster;
 
 use super::group::Rect;
-use super::layout::{Layout, layout};
-use super::scene::{Scene, scene};
+use super::layout::{PictureLayout, lay_out_picture};
+use super::scene::{Scene, build_scene};
 use super::*;
 use cluster::{cluster, finding};
 
@@ -26,21 +26,26 @@ const HOSTILE: [&str; 14] = [
 /// A picture whose every text is `text`.
 fn hostile(text: &str) -> Picture {
     let badge = Badge { tone: Tone::Role, text: text.into() };
-    let node = |id: usize| Node {
+    let node = |id: usize| PictureNode {
         id: id.to_string().into(),
         label: text.into(),
         kind: text.into(),
         namespace: text.into(),
         badges: vec![badge.clone()],
         notes: vec![text.into()],
-        ..Node::default()
+        ..PictureNode::default()
     };
-    let line = |style, points| Line { from: 0, to: 1, label: text.into(), via: text.into(), style, points };
+    let line =
+        |style, points| PictureLine { from: 0, to: 1, label: text.into(), via: text.into(), style, points };
     Picture {
         title: text.into(),
-        nodes: vec![node(0), node(1), Node { namespace: "".into(), kind: "Pod".into(), ..node(2) }],
-        lines: vec![line(Style::Solid, None), line(Style::Dashed, Some(1.5)), line(Style::Missing, None)],
-        groups: vec![Group { frame: text.into(), label: text.into() }],
+        nodes: vec![node(0), node(1), PictureNode { namespace: "".into(), kind: "Pod".into(), ..node(2) }],
+        lines: vec![
+            line(LineStyle::Solid, None),
+            line(LineStyle::Dashed, Some(1.5)),
+            line(LineStyle::Missing, None),
+        ],
+        groups: vec![FrameLabel { frame: text.into(), label: text.into() }],
         legend: vec![text.into()],
     }
 }
@@ -73,16 +78,16 @@ fn check_xml(text: &str) {
 #[test]
 fn hostile_text_stays_text_in_svg() {
     for text in HOSTILE {
-        check_xml(&svg(&hostile(text), &Options::default()));
+        check_xml(&render_svg(&hostile(text), &DrawOptions::default()));
     }
 }
 
 #[test]
 fn hostile_text_adds_no_element_to_the_page() {
     let tags = |page: &str| page.matches('<').count();
-    let tame = html(&hostile("tame"), &Options::default());
+    let tame = render_html(&hostile("tame"), &DrawOptions::default());
     for text in HOSTILE {
-        let page = html(&hostile(text), &Options::default());
+        let page = render_html(&hostile(text), &DrawOptions::default());
         assert_eq!(page.matches("<script").count(), 1, "{text}");
         assert_eq!(page.matches("<img").count() + page.matches("<!--").count(), 0, "{text}");
         assert!(tags(&page) <= tags(&tame) + 40, "{text}");
@@ -92,7 +97,7 @@ fn hostile_text_adds_no_element_to_the_page() {
 #[test]
 fn hostile_text_adds_no_statement_to_dot() {
     for text in HOSTILE {
-        let out = dot(&hostile(text), &Options::default());
+        let out = render_dot(&hostile(text), &DrawOptions::default());
         // Outside of quotes there is nothing but what we write.
         let mut bare = String::new();
         let (mut quoted, mut escaped) = (false, false);
@@ -113,9 +118,9 @@ fn hostile_text_adds_no_statement_to_dot() {
 
 #[test]
 fn hostile_text_adds_no_line_to_mermaid() {
-    let lines = mermaid(&hostile("tame"), &Options::default()).lines().count();
+    let lines = render_mermaid(&hostile("tame"), &DrawOptions::default()).lines().count();
     for text in HOSTILE {
-        let out = mermaid(&hostile(text), &Options::default());
+        let out = render_mermaid(&hostile(text), &DrawOptions::default());
         assert_eq!(out.lines().count(), lines, "{out}");
         assert!(!out.contains("<script") && !out.contains("%%{") && !out.contains('`'), "{out}");
         let quotes = out.lines().map(|line| line.matches('"').count());
@@ -127,7 +132,7 @@ fn hostile_text_adds_no_line_to_mermaid() {
 fn json_holds_every_text_as_it_is() {
     use kubewright_value::Value;
     for text in HOSTILE {
-        let value = kubewright_value::json::parse(&json(&hostile(text))).expect("JSON");
+        let value = kubewright_value::json::parse(&render_json(&hostile(text))).expect("JSON");
         let Value::Object(map) = value else { panic!("an object") };
         assert_eq!(map.get("title"), Some(&Value::String(text.into())));
     }
@@ -137,7 +142,7 @@ fn json_holds_every_text_as_it_is() {
 fn the_page_runs_one_script_by_its_digest_and_names_no_address() {
     use base64::Engine as _;
     use sha2::Digest as _;
-    let page = html(&cluster(40), &Options::default());
+    let page = render_html(&cluster(40), &DrawOptions::default());
     let begin = page.find("<script>").expect("a script") + "<script>".len();
     let end = page.find("</script>").expect("its end");
     let digest = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(&page[begin..end]));
@@ -147,7 +152,7 @@ fn the_page_runs_one_script_by_its_digest_and_names_no_address() {
 
 #[test]
 fn the_svg_names_no_address_but_its_own_namespace() {
-    let out = svg(&cluster(40), &Options::default());
+    let out = render_svg(&cluster(40), &DrawOptions::default());
     assert_eq!(
         (out.matches("http:").count() + out.matches("https:").count(), out.matches("href").count()),
         (1, 0)
@@ -157,8 +162,8 @@ fn the_svg_names_no_address_but_its_own_namespace() {
 /// Lays out `picture` and checks that nothing covers anything.
 #[track_caller]
 fn check_layout(picture: &Picture) {
-    let scene = scene(picture, Options::default());
-    let layout = layout(picture, &scene);
+    let scene = build_scene(picture, DrawOptions::default());
+    let layout = lay_out_picture(picture, &scene);
     let boxes = &layout.boxes.0;
     check_apart(boxes, "boxes");
     let frames: Vec<Rect> = layout.frames.iter().map(|frame| frame.rect).collect();
@@ -176,7 +181,7 @@ fn check_layout(picture: &Picture) {
 }
 
 fn words(caption: &labels::Caption) -> Rect {
-    let width = text::width(&caption.text, labels::SIZE);
+    let width = text::text_width(&caption.text, labels::CAPTION_FONT_SIZE);
     Rect { x: caption.x - width / 2.0, y: caption.y - 6.0, width, height: 12.0 }
 }
 
@@ -191,7 +196,7 @@ fn check_apart(all: &[Rect], what: &str) {
 
 /// No line goes through a box that is not its own.
 #[track_caller]
-fn check_routes(scene: &Scene<'_>, layout: &Layout) {
+fn check_routes(scene: &Scene<'_>, layout: &PictureLayout) {
     for (link, route) in scene.links.iter().zip(&layout.routes).filter(|(link, _)| link.from != link.to) {
         for (x, y) in points(&route.path) {
             for (place, one) in layout.boxes.0.iter().enumerate() {
@@ -288,18 +293,24 @@ fn nothing_covers_anything_in_random_graphs() {
         let mut picture = Picture::default();
         for id in 0..count {
             let name = format!("name-{}", "x".repeat(roll(40)));
-            picture.nodes.push(Node {
+            picture.nodes.push(PictureNode {
                 id: id.to_string().into(),
                 label: name.into(),
                 kind: KINDS[roll(9)].into(),
                 namespace: if roll(6) == 0 { "".into() } else { format!("ns-{}", roll(spaces)).into() },
-                ..Node::default()
+                ..PictureNode::default()
             });
         }
         for _ in 0..roll(120) {
-            let style = [Style::Solid, Style::Dashed, Style::Missing][roll(3)];
+            let style = [LineStyle::Solid, LineStyle::Dashed, LineStyle::Missing][roll(3)];
             let label = format!("TYPE_{}", roll(12)).into();
-            picture.lines.push(Line { from: roll(count), to: roll(count), label, style, ..Line::default() });
+            picture.lines.push(PictureLine {
+                from: roll(count),
+                to: roll(count),
+                label,
+                style,
+                ..PictureLine::default()
+            });
         }
         check_layout(&picture);
     }
@@ -324,19 +335,19 @@ fn the_order_of_the_input_does_not_show() {
         (line.from, line.to) = (to[line.from], to[line.to]);
     }
     mixed.lines.reverse();
-    let small = Options { glyphs: 80, lines: 100, ..Options::default() };
-    for options in [Options::default(), small] {
-        assert!(svg(&picture, &options) == svg(&mixed, &options), "{options:?}");
+    let small = DrawOptions { glyphs: 80, lines: 100, ..DrawOptions::default() };
+    for options in [DrawOptions::default(), small] {
+        assert!(render_svg(&picture, &options) == render_svg(&mixed, &options), "{options:?}");
     }
-    assert!(html(&picture, &small) == html(&mixed, &small));
-    assert!(mermaid(&picture, &small) == mermaid(&mixed, &small));
+    assert!(render_html(&picture, &small) == render_html(&mixed, &small));
+    assert!(render_mermaid(&picture, &small) == render_mermaid(&mixed, &small));
 }
 
 #[test]
 fn above_the_limit_boxes_are_merged_and_every_object_is_counted() {
     for (size, limit) in [(300, 200), (2_000, 1_500), (5_000, 60), (9_000, 8)] {
         let picture = cluster(size);
-        let scene = scene(&picture, Options { glyphs: limit, ..Options::default() });
+        let scene = build_scene(&picture, DrawOptions { glyphs: limit, ..DrawOptions::default() });
         assert!(scene.glyphs.len() <= limit, "{size} to {limit}: {}", scene.glyphs.len());
         assert_eq!(scene.glyphs.iter().map(|glyph| glyph.count).sum::<usize>(), picture.nodes.len());
     }
@@ -347,7 +358,7 @@ fn an_object_with_a_role_is_never_merged() {
     let mut picture = cluster(3_000);
     let at = picture.nodes.iter().position(|node| node.kind == "Pod").expect("a pod");
     picture.nodes[at].badges.push(Badge { tone: Tone::Role, text: "leader".into() });
-    let scene = scene(&picture, Options { glyphs: 50, ..Options::default() });
+    let scene = build_scene(&picture, DrawOptions { glyphs: 50, ..DrawOptions::default() });
     let glyph = scene.glyphs.iter().find(|glyph| !glyph.badges.is_empty()).expect("its box");
     assert_eq!((glyph.count, glyph.label.as_ref()), (1, picture.nodes[at].label.as_str()));
 }
@@ -355,21 +366,30 @@ fn an_object_with_a_role_is_never_merged() {
 #[test]
 fn replicas_of_one_workload_become_one_box_with_their_common_name() {
     let mut picture = Picture::default();
-    picture.nodes.push(Node { label: "web".into(), kind: "ReplicaSet".into(), ..Node::default() });
+    picture.nodes.push(PictureNode {
+        label: "web".into(),
+        kind: "ReplicaSet".into(),
+        ..PictureNode::default()
+    });
     for replica in 0..30 {
         let label = format!("web-{replica:02}").into();
-        picture.nodes.push(Node { label, kind: "Pod".into(), ..Node::default() });
-        picture.lines.push(Line { from: 0, to: replica + 1, label: "OWNS".into(), ..Line::default() });
+        picture.nodes.push(PictureNode { label, kind: "Pod".into(), ..PictureNode::default() });
+        picture.lines.push(PictureLine {
+            from: 0,
+            to: replica + 1,
+            label: "OWNS".into(),
+            ..PictureLine::default()
+        });
     }
-    let out = svg(&picture, &Options { glyphs: 10, ..Options::default() });
+    let out = render_svg(&picture, &DrawOptions { glyphs: 10, ..DrawOptions::default() });
     assert!(out.contains(">web-*<") && out.contains("×30"), "{out}");
 }
 
 #[test]
 fn what_is_missing_scored_or_a_role_can_be_seen_in_every_form() {
     let picture = finding();
-    let options = Options::default();
-    let out = svg(&picture, &options);
+    let options = DrawOptions::default();
+    let out = render_svg(&picture, &options);
     for sign in [
         "e m\"",
         "expected but absent",
@@ -380,15 +400,15 @@ fn what_is_missing_scored_or_a_role_can_be_seen_in_every_form() {
     ] {
         assert!(out.contains(sign), "{sign}");
     }
-    let out = dot(&picture, &options);
+    let out = render_dot(&picture, &options);
     for sign in ["style=dashed, color=\"#c4001d\"", "MOUNTS +0.6", "[sidecar]"] {
         assert!(out.contains(sign), "{sign} in {out}");
     }
-    let out = mermaid(&picture, &options);
+    let out = render_mermaid(&picture, &options);
     for sign in ["linkStyle 0,1 stroke:#c4001d", "MOUNTS +0.6", "(sidecar)", ":::absent"] {
         assert!(out.contains(sign), "{sign} in {out}");
     }
-    let out = json(&picture);
+    let out = render_json(&picture);
     for sign in ["\"style\": \"missing\"", "\"points\": 0.6", "\"text\": \"sidecar\", \"tone\": \"role\""] {
         assert!(out.contains(sign), "{sign} in {out}");
     }
@@ -398,64 +418,76 @@ fn what_is_missing_scored_or_a_role_can_be_seen_in_every_form() {
 fn lines_above_the_limit_are_left_out_and_the_picture_says_so() {
     let mut picture = Picture::default();
     for id in 0..150_usize {
-        picture.nodes.push(Node { label: format!("pod-{id}").into(), kind: "Pod".into(), ..Node::default() });
+        picture.nodes.push(PictureNode {
+            label: format!("pod-{id}").into(),
+            kind: "Pod".into(),
+            ..PictureNode::default()
+        });
         for to in 0..150 {
-            picture.lines.push(Line { from: id, to, label: "SEES".into(), ..Line::default() });
+            picture.lines.push(PictureLine { from: id, to, label: "SEES".into(), ..PictureLine::default() });
         }
     }
-    let out = svg(&picture, &Options { lines: 500, ..Options::default() });
+    let out = render_svg(&picture, &DrawOptions { lines: 500, ..DrawOptions::default() });
     assert!(out.contains("22000 lines are left out."));
 }
 
 #[test]
 fn an_empty_picture_and_impossible_lines_are_drawn_as_far_as_they_go() {
-    let options = Options::default();
-    check_xml(&svg(&Picture::default(), &options));
-    let line = |from, to| Line { from, to, points: Some(f64::NAN), ..Line::default() };
+    let options = DrawOptions::default();
+    check_xml(&render_svg(&Picture::default(), &options));
+    let line = |from, to| PictureLine { from, to, points: Some(f64::NAN), ..PictureLine::default() };
     let picture = Picture {
-        nodes: vec![Node::default()],
+        nodes: vec![PictureNode::default()],
         lines: vec![line(0, 9), line(9, 0), line(0, 0)],
         ..Picture::default()
     };
-    check_xml(&svg(&picture, &options));
-    assert!(!svg(&picture, &options).contains("NaN"));
-    assert!(kubewright_value::json::parse(&json(&picture)).is_ok());
-    assert!(dot(&Picture::default(), &options).ends_with("}\n"));
+    check_xml(&render_svg(&picture, &options));
+    assert!(!render_svg(&picture, &options).contains("NaN"));
+    assert!(kubewright_value::json::parse(&render_json(&picture)).is_ok());
+    assert!(render_dot(&Picture::default(), &options).ends_with("}\n"));
 }
 
 #[test]
 fn a_name_of_a_million_letters_is_cut() {
     let long = "x".repeat(1_000_000);
     let picture = hostile(&long);
-    assert!(svg(&picture, &Options::default()).len() < 40_000);
-    assert!(html(&picture, &Options::default()).len() < 60_000);
+    assert!(render_svg(&picture, &DrawOptions::default()).len() < 40_000);
+    assert!(render_html(&picture, &DrawOptions::default()).len() < 60_000);
 }
 
 #[test]
 fn a_chart_is_never_longer_than_mermaid_reads() {
     let mut picture = cluster(400);
-    assert!(mermaid(&picture, &Options::default()).len() < 50_000);
+    assert!(render_mermaid(&picture, &DrawOptions::default()).len() < 50_000);
     picture
         .nodes
         .iter_mut()
         .for_each(|node| node.label = format!("{}{}", "<&>".repeat(60), node.label).into());
-    assert!(mermaid(&picture, &Options::default()).len() < 50_000);
+    assert!(render_mermaid(&picture, &DrawOptions::default()).len() < 50_000);
 }
 
 #[test]
 fn crossings_that_can_be_avoided_are_avoided() {
     let mut picture = Picture::default();
     for name in ["a", "b", "c"] {
-        picture.nodes.push(Node { label: name.into(), kind: "Service".into(), ..Node::default() });
+        picture.nodes.push(PictureNode {
+            label: name.into(),
+            kind: "Service".into(),
+            ..PictureNode::default()
+        });
     }
     for name in ["1", "2", "3"] {
-        picture.nodes.push(Node { label: name.into(), kind: "Deployment".into(), ..Node::default() });
+        picture.nodes.push(PictureNode {
+            label: name.into(),
+            kind: "Deployment".into(),
+            ..PictureNode::default()
+        });
     }
     for (from, to) in [(0, 5), (1, 4), (2, 3), (2, 4), (1, 5)] {
-        picture.lines.push(Line { from, to, label: "TO".into(), ..Line::default() });
+        picture.lines.push(PictureLine { from, to, label: "TO".into(), ..PictureLine::default() });
     }
-    let scene = scene(&picture, Options::default());
-    let layout = layout(&picture, &scene);
+    let scene = build_scene(&picture, DrawOptions::default());
+    let layout = lay_out_picture(&picture, &scene);
     let y = |place: usize| layout.boxes.0[place].y;
     for one in &scene.links {
         for other in &scene.links {
@@ -478,7 +510,7 @@ fn small(lines: &str) -> Picture {
             };
             let namespace = if kind == "Namespace" { "" } else { "n1" };
             let (label, kind, namespace) = (name.into(), kind.into(), namespace.into());
-            picture.nodes.push(Node { label, kind, namespace, ..Node::default() });
+            picture.nodes.push(PictureNode { label, kind, namespace, ..PictureNode::default() });
             picture.nodes.len() - 1
         })
     };
@@ -486,9 +518,9 @@ fn small(lines: &str) -> Picture {
     for line in lines.split(' ') {
         let (from, rest) = line.split_once('-').expect("a dash");
         let (label, to) = rest.split_once('>').expect("an arrow");
-        let style = if label.starts_with('*') { Style::Missing } else { Style::Solid };
+        let style = if label.starts_with('*') { LineStyle::Missing } else { LineStyle::Solid };
         let label = label.trim_start_matches('*').into();
-        all.push(Line { from: place(from), to: place(to), label, style, ..Line::default() });
+        all.push(PictureLine { from: place(from), to: place(to), label, style, ..PictureLine::default() });
     }
     picture.lines = all;
     picture
@@ -496,7 +528,7 @@ fn small(lines: &str) -> Picture {
 
 fn lines(picture: &Picture) -> String {
     let name = |place: usize| picture.nodes[place].label.as_str();
-    let one = |line: &Line| format!("{}-{}>{}", name(line.from), line.label, name(line.to));
+    let one = |line: &PictureLine| format!("{}-{}>{}", name(line.from), line.label, name(line.to));
     picture.lines.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
@@ -532,7 +564,7 @@ fn a_missing_line_stays_whatever_says_the_same() {
 
 #[track_caller]
 fn check_around(all: &str, place: usize, depth: usize, want: &str) {
-    assert_eq!(lines(&small(all).around(&[place], depth, Way::Both)), want);
+    assert_eq!(lines(&small(all).around(&[place], depth, FollowDirection::Both)), want);
 }
 
 #[test]
@@ -548,8 +580,8 @@ fn around_goes_both_ways_as_far_as_it_is_told() {
 fn lines_of_different_types_do_not_share_their_way() {
     let mut picture = small("d1-OWNS>r1 r1-OWNS>p1 d1-SEES>p1 d1-HEARS>p2 r1-OWNS>p2");
     picture.nodes.iter_mut().for_each(|node| node.namespace = "".into());
-    let scene = scene(&picture, Options::default());
-    let layout = layout(&picture, &scene);
+    let scene = build_scene(&picture, DrawOptions::default());
+    let layout = lay_out_picture(&picture, &scene);
     let ways = scene.links.iter().zip(&layout.routes).filter(|(link, _)| link.labels() != ["OWNS"]);
     let ways: Vec<f64> = ways.filter_map(|(_, route)| points(&route.path).get(24).map(|at| at.1)).collect();
     assert_eq!(ways.len(), 2);

@@ -3,13 +3,13 @@
 use kubewright_value::display::is_hidden;
 
 /// Longer texts are cut before anything else is done with them.
-const LONGEST: usize = 400;
+const MAX_TEXT_CHARACTERS: usize = 400;
 
 /// Replaces what is not seen as itself, with which a name could pretend to be another.
-pub(super) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST));
+pub(super) fn clean_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(MAX_TEXT_CHARACTERS));
     for (count, character) in text.chars().enumerate() {
-        if count == LONGEST {
+        if count == MAX_TEXT_CHARACTERS {
             out.push('…');
             break;
         }
@@ -24,7 +24,7 @@ pub(super) fn clean(text: &str) -> String {
 
 /// Adds `text` so that it is only text in XML and HTML, in content and in quoted attributes.
 pub(super) fn push_xml(out: &mut String, text: &str) {
-    for character in clean(text).chars() {
+    for character in clean_text(text).chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -36,31 +36,31 @@ pub(super) fn push_xml(out: &mut String, text: &str) {
     }
 }
 
-pub(super) fn xml(text: &str) -> String {
+pub(super) fn xml_text(text: &str) -> String {
     let mut out = String::new();
     push_xml(&mut out, text);
     out
 }
 
 /// Returns about how wide `text` is at the font size `size`, rather too wide than too narrow.
-pub(super) fn width(text: &str, size: f64) -> f64 {
-    text.chars().map(|character| advance(character) * size).sum()
+pub(super) fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().map(|character| character_width(character) * size).sum()
 }
 
 /// Shortens `text` to `room` by a `…` in the middle, because names differ at both ends.
-pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
-    let text = clean(text);
-    if width(&text, size) <= room {
+pub(super) fn fit_text(text: &str, size: f64, room: f64) -> String {
+    let text = clean_text(text);
+    if text_width(&text, size) <= room {
         return text;
     }
     let characters: Vec<char> = text.chars().collect();
     let (mut head, mut tail) = (String::new(), Vec::new());
-    let mut used = advance('…') * size;
+    let mut used = character_width('…') * size;
     let (mut front, mut back) = (characters.iter(), characters.iter().rev());
     // Three from the front for two from the back.
     for turn in 0..characters.len() {
         let Some(&next) = (if turn % 5 < 3 { front.next() } else { back.next() }) else { break };
-        used += advance(next) * size;
+        used += character_width(next) * size;
         if used > room {
             break;
         }
@@ -76,7 +76,7 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
 }
 
 /// Widths in em of a common bold sans serif.
-fn advance(character: char) -> f64 {
+fn character_width(character: char) -> f64 {
     match character {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | '!' => 0.32,
         'f' | 't' | 'r' | ' ' | '-' | '/' | '(' | ')' | '[' | ']' => 0.40,

@@ -1,7 +1,7 @@
 //! The picture of a graph: the only module that knows [`kubewright_graph`].
 //!
-//! Much of what a graph knows says little in a picture: which image a container has, which node a Pod runs on, the
-//! ReplicaSets of last year. It is left out unless somebody asks for it, and the picture says what was.
+//! Details that clutter a picture (images, cluster nodes, old ReplicaSets) are left out unless they are asked for, and the
+//! result counts them.
 
 mod noise;
 #[cfg(test)]
@@ -10,57 +10,57 @@ mod tests;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::select::is_hub;
-use super::{Class, Line, Node, Picture, Style};
+use super::{Class, LineStyle, Picture, PictureLine, PictureNode};
 use kubewright_graph::{Edge, EdgeType, Graph, Id, Sort, Strength};
 use kubewright_value::Text;
 
 /// Which part of a graph is drawn.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
-    /// Only edges of these types, and what they join; empty for those that people mostly want.
+pub struct PictureScope {
+    /// Only edges of these types and their ends; empty for every type that is not noisy.
     pub types: Vec<EdgeType>,
-    /// Whether nothing is left out for saying little.
+    /// Whether noisy nodes and edges are drawn, too.
     pub everything: bool,
-    /// Only what is in these namespaces, and faded what that is linked to; empty for all.
+    /// Only objects in these namespaces, with their neighbours faded; empty for all.
     pub namespaces: Vec<Text>,
     /// Only these kinds, whatever their case; empty for all.
     pub kinds: Vec<Text>,
-    /// Nodes that are drawn whatever else is left out.
+    /// Nodes that are always drawn.
     pub keep: HashSet<Id>,
-    /// What it is about: where that says little in a picture of everything, its edges say much in one of its own.
+    /// The object in focus, whose edges are drawn even if they are noisy elsewhere.
     pub focus: Option<Id>,
 }
 
-/// A picture of a graph, and what it is of.
+/// A picture of a graph, with the positions of its nodes.
 #[derive(Debug, Clone, Default)]
-pub struct Drawn {
+pub struct GraphPicture {
     /// The picture.
     pub picture: Picture,
     /// Where nodes of the graph are in it.
     pub places: HashMap<Id, usize>,
-    /// How many nodes of each kind say too little to be drawn.
+    /// The number of noisy nodes left out, by kind.
     pub left_out: BTreeMap<Text, usize>,
-    /// How many edges of each type say too little to be drawn, though both ends are.
+    /// The number of noisy edges left out between drawn nodes, by type.
     pub edges_left_out: BTreeMap<Text, usize>,
-    /// Whether there are more edges than are looked at.
+    /// Whether the graph has more edges than were read.
     pub is_cut: bool,
 }
 
-/// How many edges are looked at, and how many are drawn or counted.
-const MOST_EDGES: usize = 4_000_000;
-const MOST_LINES: usize = 300_000;
+/// Limits of edges that are read, and of those that are drawn or counted.
+const MAX_EDGES_READ: usize = 4_000_000;
+const MAX_LINES_COUNTED: usize = 300_000;
 
 impl Picture {
     /// Returns the picture of what `choice` wants of a graph.
     #[must_use]
-    pub fn of(graph: &Graph, choice: &Choice) -> Drawn {
-        let mut drawn = Drawn::default();
+    pub fn of(graph: &Graph, choice: &PictureScope) -> GraphPicture {
+        let mut drawn = GraphPicture::default();
         let nodes = Nodes::new(graph, choice);
         let is_asked = choice.everything || !choice.types.is_empty();
         let (mut lines, mut others): (Vec<Edge<'_>>, Vec<Edge<'_>>) = (Vec::new(), Vec::new());
         let mut linked: HashSet<Id> = HashSet::new();
         for (at, edge) in graph.edges().enumerate() {
-            if at >= MOST_EDGES || lines.len() + others.len() >= MOST_LINES {
+            if at >= MAX_EDGES_READ || lines.len() + others.len() >= MAX_LINES_COUNTED {
                 drawn.is_cut = true;
                 break;
             }
@@ -68,7 +68,10 @@ impl Picture {
             if !is_of_type || !nodes.is_near(&edge) {
                 continue;
             }
-            if is_asked || nodes.is_about(&edge) || nodes.is_between(&edge) && !noise::is_edge(graph, &edge) {
+            if is_asked
+                || nodes.is_about(&edge)
+                || nodes.is_between(&edge) && !noise::is_noisy_edge(graph, &edge)
+            {
                 linked.extend([edge.from, edge.to]);
                 lines.push(edge);
             } else {
@@ -77,12 +80,12 @@ impl Picture {
         }
         for id in graph.ids() {
             let Some(node) = graph.node(id) else { continue };
-            let is_worth = choice.everything || node.sort == Sort::Object && !noise::is_alone(node);
+            let is_worth = choice.everything || node.sort == Sort::Object && !noise::is_noisy_alone(node);
             let is_alone = choice.types.is_empty() && nodes.is_drawn(id) && is_worth;
             if linked.contains(&id) || is_alone || choice.keep.contains(&id) {
                 drawn.places.insert(id, drawn.picture.nodes.len());
                 let is_context = !nodes.is_within(id) && !choice.keep.contains(&id);
-                let mut node_of = node_of(node, is_context);
+                let mut node_of = picture_node(node, is_context);
                 if !is_asked && noise::selects_all(node) {
                     node_of.notes.push("selects every Pod of its namespace".into());
                 }
@@ -95,7 +98,7 @@ impl Picture {
                 *drawn.left_out.entry(node.kind.clone()).or_default() += 1;
             }
         }
-        volumes(graph, &mut drawn, &lines);
+        move_volumes_to_claims(graph, &mut drawn, &lines);
         for edge in others {
             if drawn.places.contains_key(&edge.from) && drawn.places.contains_key(&edge.to) {
                 let name = graph.edge_type_name(edge.kind).into();
@@ -104,10 +107,11 @@ impl Picture {
         }
         let places = &drawn.places;
         let line = |edge: Edge<'_>| {
-            let style = if edge.strength == Strength::Required { Style::Solid } else { Style::Dashed };
+            let style =
+                if edge.strength == Strength::Required { LineStyle::Solid } else { LineStyle::Dashed };
             let label = graph.edge_type_name(edge.kind).into();
             let (from, to) = (*places.get(&edge.from)?, *places.get(&edge.to)?);
-            Some(Line { from, to, label, via: edge.via.into(), style, points: None })
+            Some(PictureLine { from, to, label, via: edge.via.into(), style, points: None })
         };
         drawn.picture.lines = lines.into_iter().filter_map(line).collect();
         drawn
@@ -115,7 +119,7 @@ impl Picture {
 }
 
 /// Draws volumes where their claims are.
-fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
+fn move_volumes_to_claims(graph: &Graph, drawn: &mut GraphPicture, lines: &[Edge<'_>]) {
     for edge in lines.iter().filter(|edge| edge.kind == EdgeType::BOUND_TO) {
         for (volume, claim) in [(edge.from, edge.to), (edge.to, edge.from)] {
             let (Some(place), Some(claim)) = (drawn.places.get(&volume), graph.node(claim)) else { continue };
@@ -131,7 +135,7 @@ fn volumes(graph: &Graph, drawn: &mut Drawn, lines: &[Edge<'_>]) {
 
 /// Returns how a node of a graph is drawn.
 #[must_use]
-pub fn node_of(node: &kubewright_graph::Node, is_context: bool) -> Node {
+pub fn picture_node(node: &kubewright_graph::GraphNode, is_context: bool) -> PictureNode {
     let class = match node.sort {
         Sort::Object if is_context => Class::Faded,
         Sort::Object => Class::Plain,
@@ -142,31 +146,31 @@ pub fn node_of(node: &kubewright_graph::Node, is_context: bool) -> Node {
     let group = if node.group().is_empty() { String::new() } else { format!(".{}", node.group()) };
     let id = format!("{}{group}/{place}{}", node.kind, node.name).into();
     let (label, kind, namespace) = (node.name.clone(), node.kind.clone(), node.namespace.clone());
-    Node { id, label, kind, namespace, class, ..Node::default() }
+    PictureNode { id, label, kind, namespace, class, ..PictureNode::default() }
 }
 
-/// What is said of each node before any edge is looked at.
+/// The nodes to draw, decided before any edge is read.
 struct Nodes<'g> {
-    choice: &'g Choice,
+    choice: &'g PictureScope,
     graph: &'g Graph,
-    /// Those that say little.
+    /// The noisy ones.
     noise: HashSet<Id>,
-    /// The focus, where it would say little otherwise.
+    /// The focus, if it would be noisy otherwise.
     about: Option<Id>,
 }
 
 impl<'g> Nodes<'g> {
-    fn new(graph: &'g Graph, choice: &'g Choice) -> Self {
+    fn new(graph: &'g Graph, choice: &'g PictureScope) -> Self {
         let mut noise = HashSet::new();
         if !choice.everything {
             let is_noise = |id: &Id| {
                 !choice.keep.contains(id)
-                    && graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node))
+                    && graph.node(*id).is_some_and(|node| noise::is_noisy_node(graph, *id, node))
             };
             noise.extend(graph.ids().filter(is_noise));
         }
         let is_about = |id: &Id| {
-            graph.node(*id).is_some_and(|node| noise::is_node(graph, *id, node) || is_hub(&node.kind))
+            graph.node(*id).is_some_and(|node| noise::is_noisy_node(graph, *id, node) || is_hub(&node.kind))
         };
         Self { choice, graph, noise, about: choice.focus.filter(is_about) }
     }
@@ -178,7 +182,7 @@ impl<'g> Nodes<'g> {
             || self.about == Some(edge.to) && is_telling(edge.from)
     }
 
-    /// Whether both ends of an edge say something.
+    /// Whether neither end of an edge is noisy.
     fn is_between(&self, edge: &Edge<'_>) -> bool {
         self.is_telling(edge.from) && self.is_telling(edge.to)
     }
@@ -191,8 +195,9 @@ impl<'g> Nodes<'g> {
 
     fn is_of_kind(&self, id: Id) -> bool {
         let kinds = &self.choice.kinds;
-        let is_of =
-            |node: &kubewright_graph::Node| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind));
+        let is_of = |node: &kubewright_graph::GraphNode| {
+            kinds.iter().any(|kind| kind.eq_ignore_ascii_case(&node.kind))
+        };
         kinds.is_empty() || self.graph.node(id).is_some_and(is_of)
     }
 
@@ -201,7 +206,7 @@ impl<'g> Nodes<'g> {
         self.is_within(id) && self.is_of_kind(id)
     }
 
-    /// Whether it says something. A kind that is asked for does.
+    /// Whether a node is not noisy. Kinds that are asked for never are.
     fn is_telling(&self, id: Id) -> bool {
         !self.choice.kinds.is_empty() || !self.noise.contains(&id)
     }

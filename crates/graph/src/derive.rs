@@ -1,6 +1,6 @@
-//! What one object contributes to the graph: one file for each family of kinds.
+//! The edges that one object contributes to the graph: one file for each family of kinds.
 //!
-//! Everything here is a function of the object and of the questions it asks the graph ([`Question`]).
+//! Everything here is a function of the object and of the questions it asks the graph ([`EdgeDependency`]).
 
 mod access;
 mod cluster;
@@ -17,25 +17,27 @@ mod widget;
 
 use kubewright_value::{Map, Text, Value};
 
-use crate::graph::{DerivedWire as Wire, Graph, KindNumber, Only, Question, REVERSED, Scope, Selection};
-use crate::names::{Field, Symbol};
-use crate::node::{Identity, group_of};
-use crate::selector::Selector;
+use crate::graph::{
+    DerivedWire as Wire, EdgeDependency, Graph, KindNumber, Only, REVERSED, Selection, SelectionScope,
+};
+use crate::names::{FieldPath, Symbol};
+use crate::node::{ObjectIdentity, api_group_of};
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Id, Strength};
-pub(crate) use draft::{Draft, Drafted};
+pub(crate) use draft::{Drafted, EdgeDraft};
 pub(crate) use guessed::is_foreign;
 
 /// What an object contributes.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) wires: Vec<Wire>,
-    pub(crate) links: Vec<Wanted>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) links: Vec<WantedSelection>,
+    pub(crate) questions: Vec<EdgeDependency>,
 }
 
 /// A selection that an object makes.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedSelection {
     pub(crate) selection: Selection,
     pub(crate) kind: EdgeType,
     pub(crate) strength: Strength,
@@ -43,7 +45,7 @@ pub(crate) struct Wanted {
 }
 
 /// Adds what the object of `id` contributes to `draft`.
-pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
+pub(crate) fn derive_edges(draft: &mut EdgeDraft<'_>, id: Id) {
     let Some((object, shape, identity, kind_number)) = draft.graph.deriving(id) else { return };
     let graph = draft.graph;
     let [group, kind, namespace, name] = [identity.group, identity.kind, identity.namespace, identity.name]
@@ -56,7 +58,7 @@ pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
 /// An object whose contribution is being found.
 struct Deriving<'d, 'g> {
     graph: &'g Graph,
-    draft: &'d mut Draft<'g>,
+    draft: &'d mut EdgeDraft<'g>,
     id: Id,
     group: Text,
     kind: Text,
@@ -69,7 +71,7 @@ struct Deriving<'d, 'g> {
 
 /// An object that is named.
 #[derive(Debug, Clone, Copy)]
-struct Target<'o> {
+struct ReferenceTarget<'o> {
     group: &'o str,
     kind: &'o str,
     namespace: &'o str,
@@ -77,7 +79,7 @@ struct Target<'o> {
 }
 
 /// What an object says about Pods.
-pub(crate) struct Template<'o> {
+pub(crate) struct PodTemplateView<'o> {
     /// The path of the Pod's `spec`.
     pub(crate) path: &'static str,
     pub(crate) spec: &'o Value,
@@ -86,7 +88,7 @@ pub(crate) struct Template<'o> {
 
 /// Where an object says what Pods are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum PodTemplateLocation {
     /// It is a Pod.
     Pod,
     /// In `spec.template`.
@@ -98,25 +100,28 @@ pub(crate) enum Shape {
 }
 
 /// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
-pub(crate) fn shape(object: &Value) -> Option<Shape> {
+pub(crate) fn pod_template_location(object: &Value) -> Option<PodTemplateLocation> {
     let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
         && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
     if is_pod {
-        return Some(Shape::Pod);
+        return Some(PodTemplateLocation::Pod);
     }
     let makes_pods = |holder: &Value| {
         holder.at(&["spec", "containers"]).is_some_and(|containers| containers.as_array().is_some())
     };
-    let mut shapes = [Shape::Template, Shape::JobTemplate, Shape::Bare].into_iter();
+    let mut shapes =
+        [PodTemplateLocation::Template, PodTemplateLocation::JobTemplate, PodTemplateLocation::Bare]
+            .into_iter();
     let found = shapes.clone().find(|shape| shape.holder(object).is_some_and(makes_pods));
-    let is_template = |shape: &Shape| shape.holder(object).is_some_and(|holder| holder.as_object().is_some());
-    found.or_else(|| shapes.find(is_template).filter(|_| is_workload(object)))
+    let is_template =
+        |shape: &PodTemplateLocation| shape.holder(object).is_some_and(|holder| holder.as_object().is_some());
+    found.or_else(|| shapes.find(is_template).filter(|_| is_built_in_workload(object)))
 }
 
 /// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
-fn is_workload(object: &Value) -> bool {
-    let group = group_of(text(object, &["apiVersion"]));
-    match text(object, &["kind"]) {
+fn is_built_in_workload(object: &Value) -> bool {
+    let group = api_group_of(text_at(object, &["apiVersion"]));
+    match text_at(object, &["kind"]) {
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => group == "apps",
         "Job" | "CronJob" => group == "batch",
         "ReplicationController" => group.is_empty(),
@@ -124,7 +129,7 @@ fn is_workload(object: &Value) -> bool {
     }
 }
 
-impl Shape {
+impl PodTemplateLocation {
     /// Returns the path of the Pod's `spec`.
     fn path(self) -> &'static str {
         match self {
@@ -156,9 +161,9 @@ impl Shape {
     }
 }
 
-impl<'o> Template<'o> {
+impl<'o> PodTemplateView<'o> {
     /// Returns what `object` says about Pods.
-    pub(crate) fn of(object: &'o Value, shape: Shape) -> Self {
+    pub(crate) fn of(object: &'o Value, shape: PodTemplateLocation) -> Self {
         let holder = shape.holder(object).unwrap_or(&Value::Null);
         let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
         Self { path: shape.path(), spec: holder.get("spec").unwrap_or(&Value::Null), labels }
@@ -166,11 +171,11 @@ impl<'o> Template<'o> {
 }
 
 impl Deriving<'_, '_> {
-    fn all(&mut self, object: &Value, shape: Option<Shape>) {
+    fn all(&mut self, object: &Value, shape: Option<PodTemplateLocation>) {
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         self.owners(metadata);
         if let Some(shape) = shape {
-            let template = Template::of(object, shape);
+            let template = PodTemplateView::of(object, shape);
             self.pod(&template);
         }
         match self.group.clone().as_str() {
@@ -189,7 +194,7 @@ impl Deriving<'_, '_> {
             "events.k8s.io" => self.event(object),
             _ => {}
         }
-        if shape != Some(Shape::Pod) {
+        if shape != Some(PodTemplateLocation::Pod) {
             self.fallbacks(object);
         }
         self.application(metadata);
@@ -205,7 +210,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// The kinds of the core group that are no Pods.
+    /// The kinds of the core group other than Pod.
     fn core(&mut self, object: &Value) {
         match self.kind.as_str() {
             "Service" | "Endpoints" => self.network(object),
@@ -221,8 +226,8 @@ impl Deriving<'_, '_> {
     fn refer<'f>(
         &mut self,
         kind: EdgeType,
-        target: Target<'_>,
-        via: impl Into<Field<'f>>,
+        target: ReferenceTarget<'_>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         if !target.name.is_empty() {
@@ -236,8 +241,8 @@ impl Deriving<'_, '_> {
     fn refer_if_present<'f>(
         &mut self,
         kind: EdgeType,
-        target: Target<'_>,
-        via: impl Into<Field<'f>>,
+        target: ReferenceTarget<'_>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         let identity = self.identity(target);
@@ -248,7 +253,7 @@ impl Deriving<'_, '_> {
     }
 
     /// Adds an edge from what is named to this object.
-    fn referred_by(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    fn referred_by(&mut self, kind: EdgeType, target: ReferenceTarget<'_>, via: &str, strength: Strength) {
         let identity = self.identity(target);
         let from = self.draft.node_of(identity);
         self.wire(from, self.id, kind, via, strength, REVERSED);
@@ -259,7 +264,7 @@ impl Deriving<'_, '_> {
         from: Id,
         to: Id,
         kind: EdgeType,
-        via: impl Into<Field<'f>>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
         flags: u8,
     ) {
@@ -268,8 +273,8 @@ impl Deriving<'_, '_> {
     }
 
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
-    fn select(&mut self, kind: EdgeType, selector: Selector, via: &str, strength: Strength) {
-        let scope = Scope::Namespace(self.here);
+    fn select(&mut self, kind: EdgeType, selector: GraphSelector, via: &str, strength: Strength) {
+        let scope = SelectionScope::Namespace(self.here);
         self.select_in(
             kind,
             Selection { class: Symbol::EMPTY, only: Only::All, scope, selector },
@@ -282,23 +287,23 @@ impl Deriving<'_, '_> {
         &mut self,
         kind: EdgeType,
         selection: Selection,
-        via: impl Into<Field<'f>>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         let via = self.draft.field(via.into());
-        self.draft.links.push(Wanted { selection, kind, strength, via });
+        self.draft.links.push(WantedSelection { selection, kind, strength, via });
     }
 
     /// Asks whether an object is in the set.
-    fn is_present(&mut self, identity: Identity) -> bool {
-        self.draft.questions.push(Question::Name(identity));
+    fn is_present(&mut self, identity: ObjectIdentity) -> bool {
+        self.draft.questions.push(EdgeDependency::Name(identity));
         let id = self.graph.node_with(&identity);
         id.is_some_and(|id| self.graph.is_object(id))
     }
 
-    fn identity(&mut self, target: Target<'_>) -> Identity {
+    fn identity(&mut self, target: ReferenceTarget<'_>) -> ObjectIdentity {
         let is_here = target.namespace == self.namespace;
-        Identity {
+        ObjectIdentity {
             group: self.draft.intern(target.group),
             kind: self.draft.intern(target.kind),
             namespace: if is_here { self.here } else { self.draft.intern(target.namespace) },
@@ -309,12 +314,12 @@ impl Deriving<'_, '_> {
 }
 
 /// Returns an object of the core group in `namespace`.
-fn core<'o>(kind: &'o str, namespace: &'o str, name: &'o str) -> Target<'o> {
-    Target { group: "", kind, namespace, name }
+fn core<'o>(kind: &'o str, namespace: &'o str, name: &'o str) -> ReferenceTarget<'o> {
+    ReferenceTarget { group: "", kind, namespace, name }
 }
 
 /// Returns the text at the end of `keys`; empty if there is none.
-fn text<'o>(value: &'o Value, keys: &[&str]) -> &'o str {
+fn text_at<'o>(value: &'o Value, keys: &[&str]) -> &'o str {
     value.at(keys).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -324,14 +329,14 @@ fn or<'o>(text: &'o str, otherwise: &'o str) -> &'o str {
 }
 
 /// Returns the items at the end of `keys`, each with its place.
-fn items<'o>(value: &'o Value, keys: &[&str]) -> impl Iterator<Item = (usize, &'o Value)> + use<'o> {
+fn items_at<'o>(value: &'o Value, keys: &[&str]) -> impl Iterator<Item = (usize, &'o Value)> + use<'o> {
     value.at(keys).and_then(Value::as_array).unwrap_or_default().iter().enumerate()
 }
 
 /// Returns the group that a reference names: in `group`, `apiGroup` or `apiVersion`.
 fn named_group(reference: &Value) -> Option<&str> {
     let group = reference.get("group").or_else(|| reference.get("apiGroup")).and_then(Value::as_str);
-    group.or_else(|| reference.get("apiVersion").and_then(Value::as_str).map(group_of))
+    group.or_else(|| reference.get("apiVersion").and_then(Value::as_str).map(api_group_of))
 }
 
 /// Returns how much a reference with a field `optional` is needed.

@@ -19,16 +19,16 @@ use std::sync::{Arc, LazyLock};
 use kubewright_value::{Source, Text, yaml};
 
 use crate::{EDGE_TYPES, EdgeType, EdgeTypeSpec, Strength};
-pub(crate) use path::Path;
+pub(crate) use path::ReferencePath;
 pub use read::codes;
 
 /// What is known about references beside what Kubernetes' own kinds have.
 #[derive(Debug, Clone)]
-pub struct References(Arc<Known>);
+pub struct References(Arc<ReferenceTable>);
 
 #[derive(Debug, Clone)]
-struct Known {
-    references: Vec<Reference>,
+struct ReferenceTable {
+    references: Vec<DeclaredReference>,
     // Positions in `references`, by the kind that refers; `*` for any.
     by_kind: HashMap<Text, Vec<usize>>,
     // The types that are not built in, sorted.
@@ -40,9 +40,9 @@ struct Known {
 
 /// One declared reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct DeclaredReference {
     pub(crate) from: KindName,
-    pub(crate) path: Path,
+    pub(crate) path: ReferencePath,
     /// Never empty; the first one is meant where a reference does not say its kind.
     pub(crate) to: Vec<KindName>,
     pub(crate) edge_type: Text,
@@ -84,11 +84,11 @@ pub(crate) enum Whereabouts {
 }
 
 /// What selectors of Kubernetes' own kinds select, beside Pods.
-const OWN_CLASSES: [&str; 4] =
+const BUILT_IN_CLASSES: [&str; 4] =
     ["ReplicaSet.apps", "Node.", "Service.", "ClusterRole.rbac.authorization.k8s.io"];
 
 /// The references of well-known kinds of other projects.
-static SHIPPED: LazyLock<References> = LazyLock::new(|| {
+static SHIPPED_REFERENCES: LazyLock<References> = LazyLock::new(|| {
     let reading = yaml::read(&Source::new("<built-in references>", include_str!("references/shipped.yaml")));
     let nothing = References::of(Vec::new(), true);
     reading.documents.iter().fold(nothing, |known, document| known.with(document).0)
@@ -96,7 +96,7 @@ static SHIPPED: LazyLock<References> = LazyLock::new(|| {
 
 impl Default for References {
     fn default() -> Self {
-        SHIPPED.clone()
+        SHIPPED_REFERENCES.clone()
     }
 }
 
@@ -126,7 +126,7 @@ impl References {
     }
 
     /// Returns the references that objects of a kind may have.
-    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = &Reference> {
+    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = &DeclaredReference> {
         let lists = [self.0.by_kind.get(kind), self.0.by_kind.get("*")];
         let found = lists.into_iter().flatten().flatten().filter_map(|at| self.0.references.get(*at));
         found.filter(move |reference| reference.from.is(group, kind))
@@ -143,9 +143,9 @@ impl References {
         self.0.volumes_match_by_name
     }
 
-    fn of(references: Vec<Reference>, volumes_match_by_name: bool) -> Self {
+    fn of(references: Vec<DeclaredReference>, volumes_match_by_name: bool) -> Self {
         let mut by_kind: HashMap<Text, Vec<usize>> = HashMap::new();
-        let mut classes: HashSet<Text> = OWN_CLASSES.iter().copied().map(Text::new).collect();
+        let mut classes: HashSet<Text> = BUILT_IN_CLASSES.iter().copied().map(Text::new).collect();
         let mut types = BTreeSet::new();
         for (at, reference) in references.iter().enumerate() {
             by_kind.entry(reference.from.kind.clone()).or_default().push(at);
@@ -157,7 +157,7 @@ impl References {
             }
         }
         let types = types.into_iter().collect();
-        Self(Arc::new(Known { references, by_kind, types, classes, volumes_match_by_name }))
+        Self(Arc::new(ReferenceTable { references, by_kind, types, classes, volumes_match_by_name }))
     }
 }
 

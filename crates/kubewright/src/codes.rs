@@ -26,8 +26,8 @@ codes! {
     UNUSUAL_LIST "KW-F006" Warning "kubectl takes an object for a list";
     NESTED_LISTS "KW-F007" Error "lists are nested too deep";
     LEFT_OUT "KW-F008" Warning "a manifest that kubectl would take is left out";
-    TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
-    TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
+    TOO_MUCH_SELECTED "KW-G006" Error "too many selectors over too many objects";
+    TOO_MUCH_DRAWN "KW-G007" Warning "too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";

@@ -4,27 +4,27 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::Id;
 use kubewright_value::{Location, Text};
 
-use super::pattern::{Level, List};
+use super::pattern::{Level, RelationshipList};
 use super::points::Points;
 
 /// What came of looking for one pattern.
 #[derive(Debug, Clone, Default)]
-pub struct Findings {
+pub struct PatternFindings {
     /// By leader, then by the other actors, in canonical order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PatternFinding>,
     /// Whether there are more than were allowed to be given.
     pub truncated: bool,
     /// How many objects were looked at as leaders.
     pub leaders: usize,
     /// What happened to each leader, where that was asked for.
-    pub trace: Vec<Trace>,
+    pub trace: Vec<LeaderTrace>,
     /// What is doubtful with these objects: kinds that none of them has, values that cannot be compared.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// One place where the pattern is.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct PatternFinding {
     /// The pattern's name.
     pub pattern: Text,
     /// How bad it is.
@@ -38,7 +38,7 @@ pub struct Finding {
     /// The most that could be reached.
     pub maximum: Points,
     /// Points and maximum of each list that scores.
-    pub scores: Vec<(List, Points, Points)>,
+    pub scores: Vec<(RelationshipList, Points, Points)>,
     /// The share of the points, in percent.
     pub confidence: f64,
     /// One for each relationship of the pattern, in its order.
@@ -55,7 +55,7 @@ pub struct Evidence {
     /// Its type.
     pub relationship: Text,
     /// The list that it is in.
-    pub list: List,
+    pub list: RelationshipList,
     /// What it does: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
     pub rule: &'static str,
     /// One end; the leader where nothing holds.
@@ -89,7 +89,7 @@ pub enum Confidence {
     High,
 }
 
-impl Finding {
+impl PatternFinding {
     /// Returns how sure the finding is.
     #[must_use]
     pub fn confidence_level(&self) -> Confidence {
@@ -123,11 +123,11 @@ impl Confidence {
 
 /// What happened to one leader.
 #[derive(Debug, Clone)]
-pub struct Trace {
+pub struct LeaderTrace {
     /// The leader.
     pub leader: Id,
     /// Where it ended.
-    pub phase: Phase,
+    pub phase: DetectionPhase,
     /// Why it ended there, or how many findings it led to.
     pub reason: String,
     /// The relationships that were looked at, in order; of several bindings those of the first that matched, or else
@@ -168,7 +168,7 @@ pub struct TraceStep {
 
 /// The three phases, and what comes after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum DetectionPhase {
     /// A required relationship is missing, or a forbidden one is there.
     Veto,
     /// Too few points.
@@ -177,7 +177,7 @@ pub enum Phase {
     Matched,
 }
 
-impl Phase {
+impl DetectionPhase {
     /// Returns the word for it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -13,14 +13,14 @@ pub struct Shipped {
 
 /// Returns the patterns that ship, sorted by name.
 #[must_use]
-pub fn shipped() -> &'static [Shipped] {
-    SHIPPED
+pub fn shipped_patterns() -> &'static [Shipped] {
+    SHIPPED_PATTERNS
 }
 
 /// Returns the pattern of that name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Shipped> {
-    SHIPPED.iter().find(|shipped| shipped.name == name)
+pub fn shipped_pattern(name: &str) -> Option<&'static Shipped> {
+    SHIPPED_PATTERNS.iter().find(|shipped| shipped.name == name)
 }
 
 /// One entry for each folder of `patterns/`.
@@ -34,7 +34,7 @@ macro_rules! folders {
     };
 }
 
-static SHIPPED: &[Shipped] = folders! {
+static SHIPPED_PATTERNS: &[Shipped] = folders! {
     "agent-as-deployment"
     "autoscaler-and-fixed-replicas"
     "autoscaler-cannot-scale"

@@ -1,6 +1,6 @@
 //! A made-up cluster of any size, with the shapes and degrees of a real one.
 
-use crate::{Class, Line, Node, Picture, Style};
+use crate::{Class, LineStyle, Picture, PictureLine, PictureNode};
 use std::collections::HashMap;
 
 /// About `size` objects: applications in namespaces, what they use, and what watches them.
@@ -76,18 +76,24 @@ impl Maker {
         }
         let at = self.picture.nodes.len();
         self.ids.insert(id.clone(), at);
-        self.picture.nodes.push(Node {
+        self.picture.nodes.push(PictureNode {
             id: id.into(),
             label: name.into(),
             kind: kind.into(),
             namespace: namespace.into(),
-            ..Node::default()
+            ..PictureNode::default()
         });
         at
     }
 
     fn line(&mut self, from: usize, to: usize, label: &str, via: &str) {
-        self.picture.lines.push(Line { from, to, label: label.into(), via: via.into(), ..Line::default() });
+        self.picture.lines.push(PictureLine {
+            from,
+            to,
+            label: label.into(),
+            via: via.into(),
+            ..PictureLine::default()
+        });
     }
 
     fn namespace(&mut self, name: &str, end: usize) {
@@ -183,7 +189,7 @@ impl Maker {
             self.picture.nodes[gone].class = Class::Absent;
             self.line(deployment, gone, "USES_CONFIG", "spec.template.spec.volumes[2].secret");
             if let Some(line) = self.picture.lines.last_mut() {
-                line.style = Style::Dashed;
+                line.style = LineStyle::Dashed;
             }
         }
     }
@@ -220,8 +226,8 @@ pub(crate) fn finding() -> Picture {
     let lines = &mut maker.picture.lines;
     lines[1].points = Some(0.6);
     lines[4].points = Some(0.25);
-    lines[5].style = Style::Missing;
-    lines[6].style = Style::Missing;
+    lines[5].style = LineStyle::Missing;
+    lines[6].style = LineStyle::Missing;
     maker.picture.nodes[main].badges = vec![Badge { tone: Tone::Role, text: "main-app".into() }];
     maker.picture.nodes[side].badges = vec![
         Badge { tone: Tone::Role, text: "sidecar".into() },

@@ -1,11 +1,11 @@
-//! What says little in a picture.
+//! Nodes and edges that clutter a picture.
 
 use kubewright_value::Value;
 
-use kubewright_graph::{Edge, EdgeType, Graph, Id, Node, Sort, Strength};
+use kubewright_graph::{Edge, EdgeType, Graph, GraphNode, Id, Sort, Strength};
 
-/// Kinds whose objects the cluster makes for itself, or that frames stand for.
-const KINDS: [&str; 11] = [
+/// Kinds that the cluster makes for itself, or that are drawn as frames.
+const NOISY_KINDS: [&str; 11] = [
     "Namespace",
     "Node",
     "Event",
@@ -19,20 +19,20 @@ const KINDS: [&str; 11] = [
     "CSIStorageCapacity",
 ];
 
-/// Returns whether an edge says little.
-pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
+/// Returns whether an edge clutters a picture.
+pub(super) fn is_noisy_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
     if edge.kind.spec().is_some_and(|spec| spec.is_noisy) {
         return true;
     }
     let Some(to) = graph.node(edge.to) else { return true };
     match (edge.kind, to.sort) {
-        // Everything has one, and one is for everything.
+        // Nearly every object has one, and few are distinct.
         (EdgeType::OF_CLASS, _)
             if matches!(to.kind.as_str(), "StorageClass" | "PriorityClass" | "RuntimeClass") =>
         {
             true
         }
-        // The account of whoever names none.
+        // The default account of workloads that name none.
         (EdgeType::USES_SA, Sort::Object) => edge.strength == Strength::Implicit,
         (EdgeType::ISOLATES, Sort::Object) => graph.node(edge.from).is_some_and(selects_all),
         (_, Sort::Object) => false,
@@ -43,16 +43,16 @@ pub(super) fn is_edge(graph: &Graph, edge: &Edge<'_>) -> bool {
     }
 }
 
-/// Returns whether a NetworkPolicy is about every Pod of its namespace, which lines to all of them say badly.
-pub(super) fn selects_all(node: &Node) -> bool {
+/// Returns whether a NetworkPolicy selects every Pod of its namespace; lines to all of them would clutter a picture.
+pub(super) fn selects_all(node: &GraphNode) -> bool {
     let selector = node.object.as_ref().and_then(|object| object.at(&["spec", "podSelector"]));
     let is_empty = selector.and_then(Value::as_object).is_none_or(kubewright_value::Map::is_empty);
     node.kind == "NetworkPolicy" && is_empty
 }
 
-/// Returns whether a node says little.
-pub(super) fn is_node(graph: &Graph, id: Id, node: &Node) -> bool {
-    if KINDS.contains(&node.kind.as_str()) || node.name == "kube-root-ca.crt" {
+/// Returns whether a node clutters a picture.
+pub(super) fn is_noisy_node(graph: &Graph, id: Id, node: &GraphNode) -> bool {
+    if NOISY_KINDS.contains(&node.kind.as_str()) || node.name == "kube-root-ca.crt" {
         return true;
     }
     match node.kind.as_str() {
@@ -66,14 +66,14 @@ pub(super) fn is_node(graph: &Graph, id: Id, node: &Node) -> bool {
     }
 }
 
-/// Returns whether a node that nothing is linked to says little.
-pub(super) fn is_alone(node: &Node) -> bool {
+/// Returns whether a node without edges clutters a picture.
+pub(super) fn is_noisy_alone(node: &GraphNode) -> bool {
     node.kind == "ServiceAccount" && node.name == "default"
 }
 
-/// A ReplicaSet that a Deployment keeps for going back to, or the only one that it has beside.
-fn is_in_between(graph: &Graph, id: Id, node: &Node) -> bool {
-    let is_active = |node: &Node| {
+/// Returns whether a ReplicaSet of a Deployment is inactive, or the only active one.
+fn is_in_between(graph: &Graph, id: Id, node: &GraphNode) -> bool {
+    let is_active = |node: &GraphNode| {
         let replicas = node.object.as_ref().and_then(|object| object.at(&["spec", "replicas"]));
         replicas.and_then(Value::as_i64) != Some(0)
     };

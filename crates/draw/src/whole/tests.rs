@@ -1,7 +1,7 @@
 use kubewright_value::{Value, json};
 
 use super::*;
-use crate::{Options, scene::scene};
+use crate::{DrawOptions, scene::build_scene};
 use kubewright_graph::References;
 
 /// Objects written as `Kind/namespace/name`, `Kind/namespace/name <Owner/name` or `Kind/namespace/name "field":value`.
@@ -32,7 +32,7 @@ fn object(text: &str) -> Value {
 }
 
 /// Returns `Kind/name` of all boxes and `from>to` of all lines.
-fn drawn(graph: &Graph, choice: &Choice) -> String {
+fn drawn(graph: &Graph, choice: &PictureScope) -> String {
     let mut drawn = Picture::of(graph, choice);
     drawn.picture.simplify();
     let picture = drawn.picture;
@@ -44,7 +44,7 @@ fn drawn(graph: &Graph, choice: &Choice) -> String {
 }
 
 #[track_caller]
-fn check(objects: &[&str], choice: &Choice, want: &str) {
+fn check(objects: &[&str], choice: &PictureScope, want: &str) {
     assert_eq!(drawn(&graph(objects), choice), want);
 }
 
@@ -53,8 +53,8 @@ const POD: &str = r#"Pod/shop/web "spec":{"nodeName":"n1","containers":[{"name":
 #[test]
 fn images_nodes_and_namespaces_are_left_out_and_counted() {
     let objects = [POD, "Namespace//shop", "ConfigMap/shop/settings"];
-    check(&objects, &Choice::default(), "ConfigMap/settings Pod/web web>settings");
-    let drawn = Picture::of(&graph(&objects), &Choice::default());
+    check(&objects, &PictureScope::default(), "ConfigMap/settings Pod/web web>settings");
+    let drawn = Picture::of(&graph(&objects), &PictureScope::default());
     let left_out: Vec<String> =
         drawn.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     assert_eq!(left_out.join(", "), "1 Image, 1 Namespace, 1 Node");
@@ -62,14 +62,14 @@ fn images_nodes_and_namespaces_are_left_out_and_counted() {
 
 #[test]
 fn everything_is_drawn_where_it_is_asked_for() {
-    let everything = Choice { everything: true, ..Choice::default() };
+    let everything = PictureScope { everything: true, ..PictureScope::default() };
     let want = "Image/web:1 Namespace/shop Node/n1 ConfigMap/settings Pod/web web>settings web>n1 web>web:1";
     check(&[POD, "Namespace//shop", "ConfigMap/shop/settings"], &everything, want);
 }
 
 #[test]
 fn what_is_named_and_not_there_is_drawn_as_absent() {
-    let drawn = Picture::of(&graph(&[POD]), &Choice::default());
+    let drawn = Picture::of(&graph(&[POD]), &PictureScope::default());
     let classes: Vec<(&str, Class)> =
         drawn.picture.nodes.iter().map(|node| (node.label.as_str(), node.class)).collect();
     assert_eq!(classes, [("settings", Class::Absent), ("web", Class::Plain)]);
@@ -79,7 +79,7 @@ fn what_is_named_and_not_there_is_drawn_as_absent() {
 fn only_the_wanted_types_and_what_they_join() {
     let graph = graph(&[POD, "ConfigMap/shop/settings", "ConfigMap/shop/other"]);
     let types = vec![graph.edge_type("USES_IMAGE").expect("a type")];
-    let choice = Choice { types, ..Choice::default() };
+    let choice = PictureScope { types, ..PictureScope::default() };
     assert_eq!(drawn(&graph, &choice), "Image/web:1 Pod/web web>web:1");
 }
 
@@ -87,7 +87,7 @@ fn only_the_wanted_types_and_what_they_join() {
 fn what_a_namespace_is_linked_to_is_faded() {
     let binding = r#"RoleBinding/shop/all "roleRef":{"kind":"Role","name":"edit"},"subjects":[{"kind":"ServiceAccount","name":"web","namespace":"other"}]"#;
     let objects = ["ServiceAccount/shop/web", "ServiceAccount/other/web", "Pod/other/web", binding];
-    let choice = Choice { namespaces: vec!["shop".into()], ..Choice::default() };
+    let choice = PictureScope { namespaces: vec!["shop".into()], ..PictureScope::default() };
     let drawn = Picture::of(&graph(&objects), &choice);
     let all = drawn.picture.nodes.iter().map(|node| format!("{}:{:?}", node.id, node.class));
     assert_eq!(
@@ -105,18 +105,22 @@ fn the_only_replica_set_of_a_deployment_is_passed_over() {
         "Pod/shop/web-1-a <ReplicaSet/web-1",
         "Pod/shop/web-1-b <ReplicaSet/web-1",
     ];
-    check(&objects, &Choice::default(), "Deployment/web Pod/web-1-a Pod/web-1-b web>web-1-a web>web-1-b");
+    check(
+        &objects,
+        &PictureScope::default(),
+        "Deployment/web Pod/web-1-a Pod/web-1-b web>web-1-a web>web-1-b",
+    );
     let mut two = objects.to_vec();
     two.push("ReplicaSet/shop/web-2 <Deployment/web");
     let want = "Deployment/web Pod/web-1-a Pod/web-1-b ReplicaSet/web-1 ReplicaSet/web-2 web>web-1 web>web-2 web-1>web-1-a web-1>web-1-b";
-    check(&two, &Choice::default(), want);
+    check(&two, &PictureScope::default(), want);
 }
 
 #[test]
 fn a_focus_that_is_left_out_elsewhere_has_its_lines() {
     let graph = graph(&[POD, "Node//n1", "ConfigMap/shop/settings"]);
     let node = graph.find("", "Node", "", "n1");
-    let choice = Choice { focus: node, keep: node.into_iter().collect(), ..Choice::default() };
+    let choice = PictureScope { focus: node, keep: node.into_iter().collect(), ..PictureScope::default() };
     assert_eq!(drawn(&graph, &choice), "Node/n1 ConfigMap/settings Pod/web web>settings web>n1");
 }
 
@@ -126,9 +130,9 @@ fn copies_of_one_controller_share_a_box_and_a_pod_alone_does_not() {
         vec!["StatefulSet/shop/db".to_owned(), "Pod/shop/naked".to_owned(), "Pod/shop/naked-2".to_owned()];
     objects.extend((0..50).map(|at| format!("Pod/shop/db-{at} <StatefulSet/db")));
     let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
-    let picture = Picture::of(&graph(&objects), &Choice::default()).picture;
+    let picture = Picture::of(&graph(&objects), &PictureScope::default()).picture;
     let boxes = |merges| {
-        let scene = scene(&picture, Options { merges, ..Options::default() });
+        let scene = build_scene(&picture, DrawOptions { merges, ..DrawOptions::default() });
         scene.glyphs.iter().map(|glyph| (glyph.label.to_string(), glyph.count)).collect::<Vec<_>>()
     };
     let want = [("db", 1), ("db-*", 50), ("naked", 1), ("naked-2", 1)];
@@ -145,7 +149,7 @@ fn the_order_of_objects_does_not_show() {
         "Namespace//shop",
         "Pod/shop/w <Deployment/web",
     ];
-    let first = Picture::of(&graph(&objects), &Choice::default()).picture;
+    let first = Picture::of(&graph(&objects), &PictureScope::default()).picture;
     objects.reverse();
-    assert_eq!(first, Picture::of(&graph(&objects), &Choice::default()).picture);
+    assert_eq!(first, Picture::of(&graph(&objects), &PictureScope::default()).picture);
 }

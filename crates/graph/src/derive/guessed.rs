@@ -1,37 +1,37 @@
-//! REFERS_TO of kinds that nobody has described: fields called `…Ref` or `…Refs` that name a kind and an object.
+//! REFERS_TO of kinds without declared references: fields called `…Ref` or `…Refs` that name a kind and an object.
 //!
 //! It is a guess, so it leads only to what is in the set: nothing is broken because of it.
 
 use kubewright_value::{Map, Value};
 
-use super::declared::CORE;
-use super::{Deriving, Target, named_group, or, text};
+use super::declared::CORE_KINDS;
+use super::{Deriving, ReferenceTarget, named_group, or, text_at};
 use crate::graph::has_no_namespace;
 use crate::{EdgeType, Strength};
 
-/// How deep fields are looked at.
-const MAX_DEPTH: usize = 12;
-/// How many fields of one object are looked at.
-const MAX_FIELDS: usize = 10_000;
+/// The depth to which fields are searched.
+const MAX_GUESS_DEPTH: usize = 12;
+/// The number of fields of one object that are searched.
+const MAX_GUESSED_FIELDS: usize = 10_000;
 
-/// Kinds that are meant without a group, and their groups.
-const USUAL: [(&str, &[&str]); 3] = [
-    ("", &CORE),
+/// Groups of kinds that references name without a group.
+const DEFAULT_GROUPS: [(&str, &[&str]); 3] = [
+    ("", &CORE_KINDS),
     ("apps", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
     ("batch", &["CronJob", "Job"]),
 ];
 
-/// Returns whether kinds of this group are described by whoever made them, and not by us.
+/// Returns whether kinds of this group belong to another project.
 pub(crate) fn is_foreign(group: &str) -> bool {
     group.contains('.') && !group.ends_with(".k8s.io")
 }
 
 impl Deriving<'_, '_> {
     pub(super) fn guessed(&mut self, object: &Value) {
-        let mut fields = MAX_FIELDS;
+        let mut fields = MAX_GUESSED_FIELDS;
         for part in ["spec", "data"] {
             if let Some(value) = object.get(part) {
-                self.guess(value, &mut part.to_owned(), MAX_DEPTH, &mut fields);
+                self.guess(value, &mut part.to_owned(), MAX_GUESS_DEPTH, &mut fields);
             }
         }
     }
@@ -45,7 +45,7 @@ impl Deriving<'_, '_> {
             Value::Object(map) => {
                 for (key, value) in map.iter().filter(|(_, value)| is_inner(value)) {
                     *fields = fields.saturating_sub(1);
-                    push(path, key);
+                    push_path_key(path, key);
                     match (key.ends_with("Ref"), key.ends_with("Refs"), value) {
                         (true, _, Value::Object(reference)) => self.guessed_one(reference, value, path),
                         (_, true, Value::Array(references)) => {
@@ -79,13 +79,13 @@ impl Deriving<'_, '_> {
         if kind.is_empty() || name.is_empty() {
             return;
         }
-        let usual = USUAL.iter().find(|(_, kinds)| kinds.contains(&kind)).map(|(group, _)| *group);
+        let usual = DEFAULT_GROUPS.iter().find(|(_, kinds)| kinds.contains(&kind)).map(|(group, _)| *group);
         let own_group = self.group.clone();
         let group = named_group(value).or(usual).unwrap_or(&own_group);
         let own = self.namespace.clone();
         let is_global = has_no_namespace(group, kind) || kind.starts_with("Cluster");
-        let namespace = if is_global { "" } else { or(text(value, &["namespace"]), &own) };
-        let target = Target { group, kind, namespace, name };
+        let namespace = if is_global { "" } else { or(text_at(value, &["namespace"]), &own) };
+        let target = ReferenceTarget { group, kind, namespace, name };
         self.refer_if_present(EdgeType::REFERS_TO, target, via, Strength::Implicit);
     }
 }
@@ -94,7 +94,7 @@ fn is_inner(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-fn push(path: &mut String, key: &str) {
+fn push_path_key(path: &mut String, key: &str) {
     match key.contains(['.', '[', '/', '\'']) {
         true => path.push_str(&format!("['{key}']")),
         false => {

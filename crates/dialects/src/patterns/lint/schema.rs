@@ -6,44 +6,44 @@
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_value::{Document, Text};
 
-use super::super::criteria::Origin;
+use super::super::criteria::CriterionOrigin;
 use super::super::diagnostics as code;
-use super::super::key::{Key, KeyStep};
+use super::super::key::{FieldKey, KeyStep};
 use super::super::pattern::Presence;
-use super::super::source::{self, Definition, Resource};
+use super::super::source::{self, Definition, WrittenResource};
 use super::super::types;
-use super::named_kinds;
+use super::all_named_kinds;
 use crate::fields::Placed;
 
 /// What an object may have.
 #[derive(Clone, Copy)]
-enum Shape {
+enum FieldShape {
     /// These fields.
-    Fields(&'static [(&'static str, Shape)]),
+    Fields(&'static [(&'static str, FieldShape)]),
     /// A list of these.
-    List(&'static Shape),
-    /// What stands elsewhere in this table.
-    See(&'static Shape),
+    List(&'static FieldShape),
+    /// A shape that is defined elsewhere in this table.
+    See(&'static FieldShape),
     /// Anything.
     Any,
 }
 
-use Shape::{Any, Fields, List, See};
+use FieldShape::{Any, Fields, List, See};
 
-pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_paths(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
         for condition in resource.all.iter().chain(&resource.any).chain(&resource.none) {
-            path(resource, &condition.key, document, diagnostics);
+            check_path(resource, &condition.key, document, diagnostics);
         }
     }
     for entry in &definition.entries {
         let [one, other] = entry.ids.as_slice() else { continue };
         let resource = |id: &Placed<Text>| definition.resources.iter().find(|found| found.id == id.value);
-        let source::Link::Typed { options, .. } = &entry.link else { continue };
+        let source::WrittenLink::Typed { options, .. } = &entry.link else { continue };
         for criterion in &options.criteria {
             for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
-                if let (Some(resource), Origin::Paths(keys)) = (resource(id), &side.origin) {
-                    keys.iter().for_each(|key| path(resource, key, document, diagnostics));
+                if let (Some(resource), CriterionOrigin::Paths(keys)) = (resource(id), &side.origin) {
+                    keys.iter().for_each(|key| check_path(resource, key, document, diagnostics));
                 }
             }
         }
@@ -51,8 +51,13 @@ pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &
 }
 
 /// Reports a path that no kind of the resource has.
-fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
-    let Ok(key) = Key::parse(&text.value) else { return };
+fn check_path(
+    resource: &WrittenResource,
+    text: &Placed<Text>,
+    document: &Document,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Ok(key) = FieldKey::parse(&text.value) else { return };
     let location = document.locate(&text.path);
     if resource.presence == Presence::Absent {
         if let Some((wrong, _)) = wrong_step(&ABSENT, &key) {
@@ -62,7 +67,7 @@ fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnosti
         }
         return;
     }
-    let Some(kinds) = named_kinds(&resource.kinds) else { return };
+    let Some(kinds) = all_named_kinds(&resource.kinds) else { return };
     // Wrong only if no kind of the list has it.
     let wrong: Option<Vec<_>> = kinds.iter().map(|kind| wrong_in(kind, &key)).collect();
     let Some((wrong, near)) = wrong.and_then(|wrong| wrong.into_iter().next()) else { return };
@@ -73,7 +78,7 @@ fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnosti
 }
 
 /// Returns the first name of `key` that no object of the kind has, and one that it has.
-fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
+fn wrong_in(kind: &str, key: &FieldKey) -> Option<(String, Option<&'static str>)> {
     let Some((KeyStep::PodTemplate, rest)) = key.steps.split_first() else {
         return wrong_step(shape_of(kind)?, key);
     };
@@ -81,11 +86,11 @@ fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
         return Some(("podTemplate".to_owned(), None));
     }
     let shape = if kind == "Pod" { &POD } else { &TEMPLATE };
-    wrong_step(shape, &Key { text: key.text.clone(), steps: rest.to_vec() })
+    wrong_step(shape, &FieldKey { text: key.text.clone(), steps: rest.to_vec() })
 }
 
 /// Returns the first name of `key` that `shape` does not have, and one that it has.
-fn wrong_step(shape: &'static Shape, key: &Key) -> Option<(String, Option<&'static str>)> {
+fn wrong_step(shape: &'static FieldShape, key: &FieldKey) -> Option<(String, Option<&'static str>)> {
     let mut shape = *shape;
     for step in &key.steps {
         if let See(elsewhere) = shape {
@@ -107,7 +112,7 @@ fn wrong_step(shape: &'static Shape, key: &Key) -> Option<(String, Option<&'stat
     None
 }
 
-fn shape_of(kind: &str) -> Option<&'static Shape> {
+fn shape_of(kind: &str) -> Option<&'static FieldShape> {
     Some(match kind {
         "Pod" => &POD,
         "Deployment" => &DEPLOYMENT,
@@ -136,22 +141,22 @@ macro_rules! object {
     };
 }
 
-static METADATA: Shape = Fields(
+static METADATA: FieldShape = Fields(
     &open!["name" "generateName" "namespace" "labels" "annotations" "uid" "resourceVersion"
     "generation" "creationTimestamp" "deletionTimestamp" "deletionGracePeriodSeconds" "ownerReferences" "finalizers" "managedFields" "selfLink"],
 );
-static ABSENT: Shape =
+static ABSENT: FieldShape =
     Fields(&[("apiVersion", Any), ("kind", Any), ("metadata", Fields(&open!["name" "namespace"]))]);
-static CONTAINER: Shape = Fields(
+static CONTAINER: FieldShape = Fields(
     &open!["name" "image" "command" "args" "workingDir" "ports" "envFrom" "env" "resources"
     "resizePolicy" "restartPolicy" "restartPolicyRules" "volumeMounts" "volumeDevices" "livenessProbe" "readinessProbe" "startupProbe" "lifecycle"
     "terminationMessagePath" "terminationMessagePolicy" "imagePullPolicy" "securityContext" "stdin" "stdinOnce" "tty" "targetContainerName"],
 );
-static CONTAINER_STATUS: Shape = Fields(
+static CONTAINER_STATUS: FieldShape = Fields(
     &open!["name" "state" "lastState" "ready" "restartCount" "image" "imageID" "containerID"
     "started" "allocatedResources" "allocatedResourcesStatus" "resources" "volumeMounts" "user" "stopSignal"],
 );
-static POD_SPEC: Shape = Fields(&[
+static POD_SPEC: FieldShape = Fields(&[
     ("containers", List(&CONTAINER)),
     ("initContainers", List(&CONTAINER)),
     ("ephemeralContainers", List(&CONTAINER)),
@@ -195,7 +200,7 @@ static POD_SPEC: Shape = Fields(&[
     ("resources", Any),
     ("workloadRef", Any),
 ]);
-static POD_STATUS: Shape = Fields(&[
+static POD_STATUS: FieldShape = Fields(&[
     ("phase", Any),
     ("conditions", Any),
     ("message", Any),
@@ -217,9 +222,9 @@ static POD_STATUS: Shape = Fields(&[
     ("allocatedResources", Any),
     ("resources", Any),
 ]);
-static POD: Shape = object!(See(&POD_SPEC), See(&POD_STATUS));
-static TEMPLATE: Shape = Fields(&[("metadata", See(&METADATA)), ("spec", See(&POD_SPEC))]);
-static DEPLOYMENT: Shape = object!(
+static POD: FieldShape = object!(See(&POD_SPEC), See(&POD_STATUS));
+static TEMPLATE: FieldShape = Fields(&[("metadata", See(&METADATA)), ("spec", See(&POD_SPEC))]);
+static DEPLOYMENT: FieldShape = object!(
     Fields(&[
         ("replicas", Any),
         ("selector", Any),
@@ -232,7 +237,7 @@ static DEPLOYMENT: Shape = object!(
     ]),
     Any
 );
-static STATEFUL_SET: Shape = object!(
+static STATEFUL_SET: FieldShape = object!(
     Fields(&[
         ("replicas", Any),
         ("selector", Any),
@@ -248,7 +253,7 @@ static STATEFUL_SET: Shape = object!(
     ]),
     Any
 );
-static CONTROLLER: Shape = object!(
+static CONTROLLER: FieldShape = object!(
     Fields(&[
         ("replicas", Any),
         ("selector", Any),
@@ -259,7 +264,7 @@ static CONTROLLER: Shape = object!(
     ]),
     Any
 );
-static SERVICE: Shape = object!(
+static SERVICE: FieldShape = object!(
     Fields(
         &open!["ports" "selector" "clusterIP" "clusterIPs" "type" "externalIPs" "sessionAffinity" "loadBalancerIP"
         "loadBalancerSourceRanges" "externalName" "externalTrafficPolicy" "healthCheckNodePort" "publishNotReadyAddresses"

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use kubewright_graph::{EdgeTypeSpec, Node};
+use kubewright_graph::{EdgeTypeSpec, GraphNode};
 use kubewright_value::{Map, Text, Value};
 
-use super::Difference;
+use super::LabelDifference;
 
 /// Returns the field below `spec` of `node` whose selector makes edges of the type called `relationship`.
-pub(super) fn selector_field(relationship: &str, node: &Node) -> Option<&'static str> {
+pub(super) fn selector_field(relationship: &str, node: &GraphNode) -> Option<&'static str> {
     EdgeTypeSpec::named(relationship)?.selector_field(&node.kind)
 }
 
 /// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.
-pub(super) fn labels(node: &Node) -> Option<&Map> {
+pub(super) fn pod_labels_of(node: &GraphNode) -> Option<&Map> {
     let object = node.object.as_ref()?;
     let of_template = object.at(&["spec", "template", "metadata", "labels"]);
     let of_job = || object.at(&["spec", "jobTemplate", "spec", "template", "metadata", "labels"]);
@@ -23,14 +23,14 @@ pub(super) fn labels(node: &Node) -> Option<&Map> {
 
 /// One condition of a selector.
 #[derive(Debug, Clone)]
-pub(super) struct Requirement {
+pub(super) struct NearRequirement {
     label: Text,
-    operator: Operator,
+    operator: NearOperator,
     values: Vec<Text>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum NearOperator {
     In,
     NotIn,
     Exists,
@@ -38,7 +38,7 @@ enum Operator {
 }
 
 /// Reads a selector, a plain map or `{matchLabels, matchExpressions}`; what makes no sense is left out.
-pub(super) fn requirements(selector: &Map) -> Vec<Requirement> {
+pub(super) fn read_near_requirements(selector: &Map) -> Vec<NearRequirement> {
     let is_structured = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
     let equal = match is_structured {
         true => selector.get("matchLabels").and_then(Value::as_object),
@@ -48,38 +48,38 @@ pub(super) fn requirements(selector: &Map) -> Vec<Requirement> {
     for (label, value) in equal.into_iter().flat_map(Map::iter) {
         if let Some(value) = value.as_str() {
             let values = vec![value.into()];
-            all.push(Requirement { label: label.clone(), operator: Operator::In, values });
+            all.push(NearRequirement { label: label.clone(), operator: NearOperator::In, values });
         }
     }
     let expressions = selector.get("matchExpressions").filter(|_| is_structured).and_then(Value::as_array);
     for expression in expressions.unwrap_or_default() {
         let text = |field: &str| expression.get(field).and_then(Value::as_str);
         let operator = match text("operator") {
-            Some("In") => Operator::In,
-            Some("NotIn") => Operator::NotIn,
-            Some("Exists") => Operator::Exists,
-            Some("DoesNotExist") => Operator::DoesNotExist,
+            Some("In") => NearOperator::In,
+            Some("NotIn") => NearOperator::NotIn,
+            Some("Exists") => NearOperator::Exists,
+            Some("DoesNotExist") => NearOperator::DoesNotExist,
             _ => continue,
         };
         let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
         let values = values.iter().filter_map(Value::as_str).map(Text::new).collect();
-        all.push(Requirement { label: text("key").unwrap_or_default().into(), operator, values });
+        all.push(NearRequirement { label: text("key").unwrap_or_default().into(), operator, values });
     }
     all
 }
 
-impl Requirement {
+impl NearRequirement {
     /// Returns in what `labels` do not meet it.
-    pub(super) fn differs(&self, labels: Option<&Map>) -> Option<Difference> {
+    pub(super) fn differs(&self, labels: Option<&Map>) -> Option<LabelDifference> {
         let found = labels.and_then(|labels| labels.get(&self.label)).and_then(Value::as_str);
         let is_listed = found.is_some_and(|found| self.values.iter().any(|value| value == found));
         let is_met = match self.operator {
-            Operator::In => is_listed,
-            Operator::NotIn => !is_listed,
-            Operator::Exists => found.is_some(),
-            Operator::DoesNotExist => found.is_none(),
+            NearOperator::In => is_listed,
+            NearOperator::NotIn => !is_listed,
+            NearOperator::Exists => found.is_some(),
+            NearOperator::DoesNotExist => found.is_none(),
         };
-        (!is_met).then(|| Difference {
+        (!is_met).then(|| LabelDifference {
             label: self.label.clone(),
             wanted: self.to_string(),
             found: found.map(Text::new),
@@ -88,16 +88,16 @@ impl Requirement {
 }
 
 /// As selectors are written on a command line.
-impl fmt::Display for Requirement {
+impl fmt::Display for NearRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = &self.label;
         match (self.operator, self.values.as_slice()) {
-            (Operator::In, [value]) => write!(f, "{label}={value}"),
-            (Operator::NotIn, [value]) => write!(f, "{label}!={value}"),
-            (Operator::In, values) => write!(f, "{label} in ({})", values.join(", ")),
-            (Operator::NotIn, values) => write!(f, "{label} notin ({})", values.join(", ")),
-            (Operator::Exists, _) => write!(f, "{label}"),
-            (Operator::DoesNotExist, _) => write!(f, "!{label}"),
+            (NearOperator::In, [value]) => write!(f, "{label}={value}"),
+            (NearOperator::NotIn, [value]) => write!(f, "{label}!={value}"),
+            (NearOperator::In, values) => write!(f, "{label} in ({})", values.join(", ")),
+            (NearOperator::NotIn, values) => write!(f, "{label} notin ({})", values.join(", ")),
+            (NearOperator::Exists, _) => write!(f, "{label}"),
+            (NearOperator::DoesNotExist, _) => write!(f, "!{label}"),
         }
     }
 }

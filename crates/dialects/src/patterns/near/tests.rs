@@ -1,7 +1,7 @@
 use kubewright_graph::References;
 use kubewright_value::{Source, yaml};
 
-use super::super::compile;
+use super::super::compile_pattern_document;
 use super::*;
 
 const POD: &str = "{resource: Pod, id: pod}";
@@ -17,7 +17,7 @@ fn hint(relationship: &str, leader: &str, other: &str, objects: &[String]) -> St
          relationships: [{{id: r, type: {relationship}, resourceIds: [l, pod], required: true, shared: true}}]\n"
     );
     let read = |text: &str| yaml::read(&Source::new("t.yaml", text)).documents;
-    let (pattern, wrong) = compile(read(&text).first().expect("a document"));
+    let (pattern, wrong) = compile_pattern_document(read(&text).first().expect("a document"));
     let pattern = pattern.unwrap_or_else(|| panic!("{wrong:?}"));
     let rest = leader.split_once(',').map_or("", |(_, rest)| rest);
     let mut all = vec![format!("{{kind: {kind}, metadata: {{name: legacy, namespace: shop}}, {rest}}}")];
@@ -26,7 +26,7 @@ fn hint(relationship: &str, leader: &str, other: &str, objects: &[String]) -> St
     let graph = Graph::build(values, &References::default());
     let leader =
         graph.ids().find(|id| graph.node(*id).is_some_and(|node| node.name == "legacy")).expect("it");
-    let found = nearest(&pattern, "r", leader, &graph, 2, &mut Budget::default()).expect("enough budget");
+    let found = near_misses(&pattern, "r", leader, &graph, 2, &mut Budget::default()).expect("enough budget");
     found.map_or_else(|| "nothing".to_owned(), |found| found.hint(&graph))
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{Evidence, List, Pattern};
+use kubewright_dialects::patterns::{Evidence, Pattern, RelationshipList};
 use kubewright_graph::{Id, Sort};
 use kubewright_value::{Map, Value, json};
 
@@ -178,10 +178,10 @@ pub(super) fn about(pattern: &Pattern) -> Map {
     ])
 }
 
-fn list_name(list: List) -> &'static str {
+fn list_name(list: RelationshipList) -> &'static str {
     match list {
-        List::Relationships => "relationships",
-        List::Common => "commonRelationships",
+        RelationshipList::Relationships => "relationships",
+        RelationshipList::Common => "commonRelationships",
     }
 }
 

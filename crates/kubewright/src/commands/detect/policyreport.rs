@@ -3,7 +3,7 @@
 use std::io;
 
 use kubewright_dialects::patterns::Level;
-use kubewright_graph::Node;
+use kubewright_graph::GraphNode;
 use kubewright_value::{Map, Text, Value};
 
 use super::report::{Report, Row};
@@ -28,7 +28,8 @@ pub(super) fn write(report: &Report<'_>, mut out: Target) -> io::Result<()> {
 
 fn result(report: &Report<'_>, row: &Row<'_>, word: &str) -> Value {
     let found = &row.finding;
-    let resource = |node: &Node| policy_resource(&node.api_version, &node.kind, &node.namespace, &node.name);
+    let resource =
+        |node: &GraphNode| policy_resource(&node.api_version, &node.kind, &node.namespace, &node.name);
     let resources: Vec<Map> =
         found.roles.iter().filter_map(|(_, id)| report.node(*id).map(resource)).collect();
     let mut properties = Map::from([

@@ -1,7 +1,7 @@
 //! Why something was found, in words: which relationship is there between which objects through which field, or what
 //! is missing.
 
-use kubewright_dialects::patterns::{Evidence, List};
+use kubewright_dialects::patterns::{Evidence, RelationshipList};
 use kubewright_graph::{Edge, Id};
 use kubewright_value::Text;
 
@@ -23,7 +23,7 @@ pub(super) fn reasons(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
 /// Returns the edge that a relationship is, if it is one.
 pub(super) fn edge<'s>(report: &Report<'s>, evidence: &Evidence) -> Option<Edge<'s>> {
     let graph = &report.survey.graph;
-    let end = if evidence.list == List::Common { evidence.through } else { evidence.to };
+    let end = if evidence.list == RelationshipList::Common { evidence.through } else { evidence.to };
     graph.between(evidence.from?, end?, graph.edge_type(&evidence.relationship)?)
 }
 
@@ -45,7 +45,7 @@ fn present(report: &Report<'_>, evidence: &Evidence) -> String {
         };
     }
     match (evidence.list, evidence.through, edge(report, evidence)) {
-        (List::Common, Some(through), _) => {
+        (RelationshipList::Common, Some(through), _) => {
             let details: Vec<&str> =
                 [name.as_str(), via].into_iter().filter(|part| !part.is_empty()).collect();
             format!("{from} and {to} share {} ({})", report.called(through), details.join(", "))

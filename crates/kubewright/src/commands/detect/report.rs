@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-use kubewright_dialects::patterns::{self, Finding, Findings, Level, Pattern, Settings, shipped};
+use kubewright_dialects::patterns::{
+    self, DetectionSettings, Level, Pattern, PatternFinding, PatternFindings, shipped,
+};
 use kubewright_engine::Diagnostic;
-use kubewright_graph::{Id, Node};
+use kubewright_graph::{GraphNode, Id};
 use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::arguments::{Compat, Detect, LEVELS};
@@ -53,7 +55,7 @@ pub(crate) struct Run<'s> {
 /// One finding.
 pub(crate) struct Row<'s> {
     pub(crate) pattern: &'s Pattern,
-    pub(crate) finding: Finding,
+    pub(crate) finding: PatternFinding,
     /// Why it is to be overlooked, if it is; may be empty.
     pub(crate) suppression: Option<Text>,
     /// For each relationship that is missing, by its id, what nearly is in it.
@@ -141,12 +143,12 @@ impl<'s> Report<'s> {
     }
 
     /// Returns a node of the graph.
-    pub(crate) fn node(&self, id: Id) -> Option<&'s Node> {
+    pub(crate) fn node(&self, id: Id) -> Option<&'s GraphNode> {
         self.survey.graph.node(id)
     }
 
     /// Returns the object that a finding is about first.
-    pub(crate) fn leader(&self, row: &Row<'_>) -> Option<&'s Node> {
+    pub(crate) fn leader(&self, row: &Row<'_>) -> Option<&'s GraphNode> {
         row.finding.roles.first().and_then(|(_, id)| self.node(*id))
     }
 
@@ -160,12 +162,12 @@ impl<'s> Report<'s> {
         self.node(id).map(called).unwrap_or_default()
     }
 
-    fn add(&mut self, pattern: &'s Pattern, found: Result<Findings, Exhausted>) {
+    fn add(&mut self, pattern: &'s Pattern, found: Result<PatternFindings, Exhausted>) {
         let found = match found {
             Ok(found) => found,
             Err(exhausted) => {
-                self.diagnostics.push(patterns::exhausted(pattern, exhausted));
-                Findings { truncated: true, ..Findings::default() }
+                self.diagnostics.push(patterns::exhausted_diagnostic(pattern, exhausted));
+                PatternFindings { truncated: true, ..PatternFindings::default() }
             }
         };
         // Whoever runs what ships cannot mend it, and need not have all kinds.
@@ -199,7 +201,7 @@ impl<'s> Report<'s> {
         for row in &mut self.rows {
             let Some((_, leader)) = row.finding.roles.first() else { continue };
             for missing in row.finding.evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted) {
-                match patterns::nearest(row.pattern, &missing.entry, *leader, graph, NEAR, &mut budget) {
+                match patterns::near_misses(row.pattern, &missing.entry, *leader, graph, NEAR, &mut budget) {
                     Ok(Some(near)) => row.near.push((missing.entry.clone(), near.hint(graph))),
                     Ok(None) => {}
                     Err(_) => return,
@@ -210,7 +212,7 @@ impl<'s> Report<'s> {
 }
 
 /// Returns `Kind namespace/name`.
-pub(crate) fn called(node: &Node) -> String {
+pub(crate) fn called(node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{} {}", node.kind, node.name),
         namespace => format!("{} {namespace}/{}", node.kind, node.name),
@@ -220,17 +222,17 @@ pub(crate) fn called(node: &Node) -> String {
 /// Returns the page of a pattern, if it is one that ships.
 pub(crate) fn page(pattern: &Pattern) -> Option<&'static str> {
     let is_shipped = crate::survey::is_shipped(pattern);
-    shipped::named(&pattern.name).filter(|_| is_shipped).map(|shipped| shipped.page)
+    shipped::shipped_pattern(&pattern.name).filter(|_| is_shipped).map(|shipped| shipped.page)
 }
 
-fn settings(arguments: &Detect) -> Settings {
+fn settings(arguments: &Detect) -> DetectionSettings {
     let namespaces: Vec<Text> = arguments.namespaces.iter().map(|name| name.as_str().into()).collect();
-    Settings {
+    DetectionSettings {
         per_leader: arguments.max_per_leader,
         per_pattern: arguments.max_per_pattern,
         witnesses: arguments.witnesses,
         namespaces: (!namespaces.is_empty()).then_some(namespaces),
         passes_unreachable: arguments.compat == Some(Compat::Registry),
-        ..Settings::default()
+        ..DetectionSettings::default()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::resources::{Keeping, k8s_pattern, smell};
-use kubewright_dialects::patterns::{Finding, Pattern};
+use kubewright_dialects::patterns::resources::{ResourcePlacement, k8s_pattern, smell};
+use kubewright_dialects::patterns::{Pattern, PatternFinding};
 use kubewright_graph::Graph;
 use kubewright_value::Value;
 
@@ -23,13 +23,13 @@ pub(super) fn smells(report: &Report<'_>, out: Target) -> io::Result<()> {
 fn write(
     report: &Report<'_>,
     mut out: Target,
-    resource: fn(&Pattern, &Finding, &Graph, Keeping<'_>) -> Value,
+    resource: fn(&Pattern, &PatternFinding, &Graph, ResourcePlacement<'_>) -> Value,
 ) -> io::Result<()> {
     for (place, row) in report.rows.iter().enumerate() {
         if place > 0 {
             writeln!(out, "---")?;
         }
-        let keeping = Keeping {
+        let keeping = ResourcePlacement {
             namespace: &report.arguments.target_namespace,
             beside_object: report.arguments.save_in_namespace,
             suppressed: row.suppression.is_some(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use kubewright_dialects::patterns::{self, Level, Settings};
+use kubewright_dialects::patterns::{self, DetectionSettings, Level};
 use kubewright_draw::{Badge, Picture, Tone};
 use kubewright_graph::Id;
 use kubewright_value::Text;
@@ -30,14 +30,14 @@ pub(super) struct Overlay {
 pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
     let namespaces = texts(&arguments.namespaces);
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
-    let settings = Settings { namespaces, witnesses: 0, ..Settings::default() };
+    let settings = DetectionSettings { namespaces, witnesses: 0, ..DetectionSettings::default() };
     let mut overlay = Overlay { patterns: survey.patterns.len(), ..Overlay::default() };
     let found = patterns::detect_all(&survey.patterns, &survey.graph, &settings, workers::count());
     for (pattern, found) in survey.patterns.iter().zip(found) {
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                survey.diagnostics.push(patterns::exhausted(pattern, error));
+                survey.diagnostics.push(patterns::exhausted_diagnostic(pattern, error));
                 overlay.is_truncated = true;
                 continue;
             }

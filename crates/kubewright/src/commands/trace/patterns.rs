@@ -5,9 +5,11 @@ mod story;
 
 use std::io::{self, Write as _};
 
-use kubewright_dialects::patterns::{self, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
+use kubewright_dialects::patterns::{
+    self, Candidacy, DetectionPhase, DetectionSettings, Level, NearMisses, Pattern, PatternFindings,
+};
 use kubewright_engine::nearest;
-use kubewright_graph::{Graph, Id, Node, References, Sort};
+use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
 use kubewright_value::{Budget, Document, Text, Value};
 
 use crate::arguments::{Trace, TraceFormat};
@@ -33,11 +35,12 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     }
     let documents = load::documents(&load::find(&files).inputs, &mut Vec::new());
     let documents = load::taken(documents, Wanted::Payloads, &mut Vec::new());
-    let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+    let is_one =
+        |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
-    let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern);
+    let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern_document);
     is_any && !others.iter().any(is_rule)
 }
 
@@ -55,7 +58,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         graph: &survey.graph,
         survey: &survey,
         named: (!arguments.named.is_empty()).then_some(named),
-        settings: Settings { traces: true, ..Settings::default() },
+        settings: DetectionSettings { traces: true, ..DetectionSettings::default() },
         out: standard_output(),
         paint: color.paint_output(),
         format: arguments.output,
@@ -66,11 +69,11 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let mut findings = 0;
     let mut doubts = Vec::new();
     for pattern in &survey.patterns {
-        let mut budget = patterns::budget(pattern, &survey.graph);
+        let mut budget = patterns::detection_budget(pattern, &survey.graph);
         let found = match patterns::detect(pattern, &survey.graph, &report.settings, &mut budget) {
             Ok(found) => found,
             Err(error) => {
-                doubts.push(patterns::exhausted(pattern, error));
+                doubts.push(patterns::exhausted_diagnostic(pattern, error));
                 continue;
             }
         };
@@ -91,7 +94,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
 
 /// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in whatever namespace.
 fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
-    let is_called = |node: &Node| {
+    let is_called = |node: &GraphNode| {
         let short = format!("{}/{}", node.kind, node.name);
         node.sort == Sort::Object && (called(node) == name || short == name)
     };
@@ -100,7 +103,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
         return Ok(found);
     }
     let has_namespace = name.split('/').count() > 2;
-    let spelt = |node: &Node| match has_namespace {
+    let spelt = |node: &GraphNode| match has_namespace {
         true => called(node),
         false => format!("{}/{}", node.kind, node.name),
     };
@@ -114,7 +117,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
 }
 
 /// `Kind/namespace/name`, as `--object` takes it.
-fn called(node: &Node) -> String {
+fn called(node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{}/{}", node.kind, node.name),
         namespace => format!("{}/{namespace}/{}", node.kind, node.name),
@@ -127,7 +130,7 @@ struct Report<'a> {
     survey: &'a Survey,
     /// The objects that are asked about; all leaders where there are none.
     named: Option<Vec<Id>>,
-    settings: Settings,
+    settings: DetectionSettings,
     out: Target,
     paint: Paint,
     format: TraceFormat,
@@ -137,22 +140,27 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn pattern(&mut self, pattern: &Pattern, found: &Findings) -> io::Result<()> {
+    fn pattern(&mut self, pattern: &Pattern, found: &PatternFindings) -> io::Result<()> {
         // Hints must not cost more than the search.
         let mut budget = Budget::default();
         for trace in &found.trace {
             if self.named.as_ref().is_some_and(|named| !named.contains(&trace.leader)) {
                 continue;
             }
-            let near: Vec<Option<Nearest>> = trace
+            let near: Vec<Option<NearMisses>> = trace
                 .steps
                 .iter()
                 .map(|step| match step.held {
                     true => None,
-                    false => {
-                        patterns::nearest(pattern, &step.entry, trace.leader, self.graph, NEAR, &mut budget)
-                            .unwrap_or_default()
-                    }
+                    false => patterns::near_misses(
+                        pattern,
+                        &step.entry,
+                        trace.leader,
+                        self.graph,
+                        NEAR,
+                        &mut budget,
+                    )
+                    .unwrap_or_default(),
                 })
                 .collect();
             let leads = story::Leader { pattern, trace, found, near: &near, graph: self.graph };
@@ -168,7 +176,7 @@ impl Report<'_> {
             if found.trace.iter().any(|trace| trace.leader == id) {
                 continue;
             }
-            let all = patterns::candidacies(pattern, id, self.graph, &self.settings, &mut budget);
+            let all = patterns::candidacies_of(pattern, id, self.graph, &self.settings, &mut budget);
             let all = all.unwrap_or_default();
             match self.format {
                 TraceFormat::Json => {
@@ -183,9 +191,9 @@ impl Report<'_> {
 
     fn leader(&mut self, leads: &story::Leader<'_>) -> io::Result<()> {
         let end = match leads.trace.phase {
-            Phase::Veto => self.paint.dim("discarded: veto"),
-            Phase::Threshold => self.paint.dim("discarded: threshold"),
-            Phase::Matched => self.paint.yellow(&leads.trace.reason),
+            DetectionPhase::Veto => self.paint.dim("discarded: veto"),
+            DetectionPhase::Threshold => self.paint.dim("discarded: threshold"),
+            DetectionPhase::Matched => self.paint.yellow(&leads.trace.reason),
         };
         self.head(&leads.pattern.name, leads.trace.leader, &end)?;
         self.out.write_all(tree(&leads.nodes(), 1, self.paint).as_bytes())?;
@@ -214,8 +222,9 @@ impl Report<'_> {
     }
 
     /// Says how many there were, and how many the filter left out.
-    fn summary(&mut self, pattern: &Pattern, found: &Findings, budget: &mut Budget) -> io::Result<()> {
-        let left_out = patterns::left_out(pattern, self.graph, &self.settings, budget).unwrap_or_default();
+    fn summary(&mut self, pattern: &Pattern, found: &PatternFindings, budget: &mut Budget) -> io::Result<()> {
+        let left_out =
+            patterns::count_filtered_leaders(pattern, self.graph, &self.settings, budget).unwrap_or_default();
         if self.format == TraceFormat::Json {
             self.patterns.push(json::pattern(pattern, found, &left_out));
             return Ok(());

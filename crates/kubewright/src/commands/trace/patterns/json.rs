@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use kubewright_dialects::patterns::{
-    Candidacy, Checked, Difference, Finding, Findings, Miss, Near, Nearest, Pattern, TraceStep,
+    Candidacy, ConditionCheck, LabelDifference, MissReason, NearMiss, NearMisses, Pattern, PatternFinding,
+    PatternFindings, TraceStep,
 };
 use kubewright_graph::{Graph, Id};
 use kubewright_value::{Map, Text, Value, json};
@@ -63,7 +64,7 @@ pub(super) fn left_out(
 }
 
 /// Returns how many there were of a pattern.
-pub(super) fn pattern(pattern: &Pattern, found: &Findings, left_out: &BTreeMap<Text, usize>) -> Value {
+pub(super) fn pattern(pattern: &Pattern, found: &PatternFindings, left_out: &BTreeMap<Text, usize>) -> Value {
     let left_out: Map = left_out.iter().map(|(kind, count)| (kind.clone(), Value::from(*count))).collect();
     Map::from([
         ("pattern", Value::from(pattern.name.clone())),
@@ -89,7 +90,7 @@ fn head(pattern: &Pattern, id: Id, graph: &Graph, place: Option<&Place>) -> Map 
     item
 }
 
-fn step(step: &TraceStep, near: Option<&Nearest>, graph: &Graph) -> Value {
+fn step(step: &TraceStep, near: Option<&NearMisses>, graph: &Graph) -> Value {
     let (file, line, column) = json_place(Some(&step.location));
     let mut item = Map::from([
         ("entry", Value::from(step.entry.clone())),
@@ -111,17 +112,17 @@ fn step(step: &TraceStep, near: Option<&Nearest>, graph: &Graph) -> Value {
     item.into()
 }
 
-fn nearest(nearest: &Nearest, graph: &Graph) -> Value {
-    let one = |near: &Near| -> Value {
+fn nearest(nearest: &NearMisses, graph: &Graph) -> Value {
+    let one = |near: &NearMiss| -> Value {
         let (miss, labels) = match &near.miss {
-            Miss::Labels(differences) => ("labels", differences.as_slice()),
-            Miss::LeftOut => ("filter", &[][..]),
-            Miss::Elsewhere => ("namespace", &[][..]),
-            Miss::Absent => ("absent", &[][..]),
-            Miss::Edge => ("edge", &[][..]),
-            Miss::Criteria => ("criteria", &[][..]),
+            MissReason::Labels(differences) => ("labels", differences.as_slice()),
+            MissReason::LeftOut => ("filter", &[][..]),
+            MissReason::Elsewhere => ("namespace", &[][..]),
+            MissReason::Absent => ("absent", &[][..]),
+            MissReason::Edge => ("edge", &[][..]),
+            MissReason::Criteria => ("criteria", &[][..]),
         };
-        let label = |difference: &Difference| -> Value {
+        let label = |difference: &LabelDifference| -> Value {
             Map::from([
                 ("label", Value::from(difference.label.clone())),
                 ("wanted", difference.wanted.as_str().into()),
@@ -145,7 +146,7 @@ fn nearest(nearest: &Nearest, graph: &Graph) -> Value {
     .into()
 }
 
-fn finding(finding: &Finding, graph: &Graph) -> Value {
+fn finding(finding: &PatternFinding, graph: &Graph) -> Value {
     Map::from([
         ("roles", roles(&finding.roles, graph)),
         ("points", number(&finding.points.to_string())),
@@ -155,7 +156,7 @@ fn finding(finding: &Finding, graph: &Graph) -> Value {
     .into()
 }
 
-fn condition(checked: &Checked) -> Value {
+fn condition(checked: &ConditionCheck) -> Value {
     let (file, line, column) = json_place(Some(&checked.location));
     Map::from([
         ("list", Value::from(checked.list)),

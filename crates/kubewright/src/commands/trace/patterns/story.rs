@@ -1,7 +1,8 @@
 //! What became of a leader, as a tree.
 
 use kubewright_dialects::patterns::{
-    Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep,
+    Candidacy, ConditionCheck, DetectionPhase, LeaderTrace, NearMisses, Pattern, PatternFinding,
+    PatternFindings, TraceStep,
 };
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_graph::{Graph, Id};
@@ -12,10 +13,10 @@ const TOLD: usize = 5;
 /// A leader, and all that is known of it.
 pub(super) struct Leader<'a> {
     pub(super) pattern: &'a Pattern,
-    pub(super) trace: &'a Trace,
-    pub(super) found: &'a Findings,
+    pub(super) trace: &'a LeaderTrace,
+    pub(super) found: &'a PatternFindings,
     /// For each step of the trace what is near, if it is not there.
-    pub(super) near: &'a [Option<Nearest>],
+    pub(super) near: &'a [Option<NearMisses>],
     pub(super) graph: &'a Graph,
 }
 
@@ -38,7 +39,11 @@ impl Leader<'_> {
                     what: "points".to_owned(),
                     found: format!("{points} of {}", self.pattern.maximum()),
                     wanted: format!("at least {least}"),
-                    verdict: if self.trace.phase == Phase::Threshold { Verdict::No } else { Verdict::Yes },
+                    verdict: if self.trace.phase == DetectionPhase::Threshold {
+                        Verdict::No
+                    } else {
+                        Verdict::Yes
+                    },
                     location: None,
                     children: Vec::new(),
                 });
@@ -47,7 +52,7 @@ impl Leader<'_> {
         nodes
     }
 
-    fn step(&self, step: &TraceStep, near: &Option<Nearest>) -> TraceNode {
+    fn step(&self, step: &TraceStep, near: &Option<NearMisses>) -> TraceNode {
         let found = match step.with {
             Some(with) => {
                 let mut text = name(self.graph, with);
@@ -85,10 +90,10 @@ impl Leader<'_> {
 
     /// Returns why the leader was discarded, or the messages of its findings.
     pub(super) fn ends(&self) -> Vec<String> {
-        if self.trace.phase != Phase::Matched {
+        if self.trace.phase != DetectionPhase::Matched {
             return vec![self.trace.reason.clone()];
         }
-        let own: Vec<&Finding> = self.findings().collect();
+        let own: Vec<&PatternFinding> = self.findings().collect();
         let mut lines: Vec<String> = own.iter().take(TOLD).map(|finding| self.finding(finding)).collect();
         if own.len() > TOLD {
             lines.push(format!("… and {} more", own.len() - TOLD));
@@ -96,7 +101,7 @@ impl Leader<'_> {
         lines
     }
 
-    fn finding(&self, finding: &Finding) -> String {
+    fn finding(&self, finding: &PatternFinding) -> String {
         let others: Vec<String> = super::roles(&finding.roles, self.graph)
             .skip(1)
             .map(|(role, name)| format!("{role} {name}"))
@@ -108,9 +113,9 @@ impl Leader<'_> {
     }
 
     /// Returns the findings that it leads.
-    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+    pub(super) fn findings(&self) -> impl Iterator<Item = &PatternFinding> {
         let leads =
-            |finding: &&Finding| finding.roles.first().is_some_and(|(_, id)| *id == self.trace.leader);
+            |finding: &&PatternFinding| finding.roles.first().is_some_and(|(_, id)| *id == self.trace.leader);
         self.found.findings.iter().filter(leads)
     }
 }
@@ -144,7 +149,7 @@ pub(super) fn candidacies(all: &[Candidacy]) -> Vec<TraceNode> {
     all.iter().map(one).collect()
 }
 
-fn condition(checked: &Checked) -> TraceNode {
+fn condition(checked: &ConditionCheck) -> TraceNode {
     TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
         found: found(checked),
@@ -156,7 +161,7 @@ fn condition(checked: &Checked) -> TraceNode {
 }
 
 /// Returns the values that a condition saw.
-pub(in crate::commands) fn found(checked: &Checked) -> String {
+pub(in crate::commands) fn found(checked: &ConditionCheck) -> String {
     match checked.found.as_slice() {
         [] => "nothing there".to_owned(),
         [one] => one.clone(),
