@@ -34,7 +34,7 @@ impl Rect {
 #[derive(Debug)]
 pub(super) struct GroupLayout<'p> {
     pub frame: &'p str,
-    /// What is written over it.
+    /// The heading.
     pub label: String,
     blocks: Vec<GroupBlock>,
     /// Boxes without a line inside this group.
@@ -282,7 +282,7 @@ pub(super) fn box_width(glyph: &Glyph<'_>) -> f64 {
     words.max(badges + 10.0)
 }
 
-/// What fits on a badge.
+/// The text of a badge, shortened.
 pub(super) fn badge_text(badge: &Badge) -> String {
     text::fit_text(&badge.text, 9.5, 110.0)
 }

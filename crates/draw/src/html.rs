@@ -93,7 +93,7 @@ fn write_line_types(out: &mut String, scene: &Scene<'_>, palette: &Palette<'_>) 
     out.push_str("</details>\n");
 }
 
-/// What is drawn, by namespace and kind; a button goes to its box.
+/// The list of drawn objects, by namespace and kind; a button goes to the box.
 fn write_object_list(out: &mut String, picture: &Picture, scene: &Scene<'_>) {
     out.push_str("<nav id=\"list\" aria-label=\"What is drawn\">\n");
     for namespace in scene

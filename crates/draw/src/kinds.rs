@@ -12,7 +12,7 @@ pub fn short_name(kind: &str) -> &'static str {
     kind_appearance(kind).short
 }
 
-/// What kinds have in common; decides the colour.
+/// A family of kinds, which share a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Family {
     Entry,
@@ -68,7 +68,7 @@ impl Family {
     }
 }
 
-/// What is known of a kind.
+/// How objects of a kind are drawn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KindAppearance {
     /// The column, from the left: entry, service, workload, pod, what pods use, what that uses.

@@ -82,7 +82,7 @@ fn is_telling(link: &SceneLine<'_>) -> bool {
     link.style == LineStyle::Missing || link.points.is_some()
 }
 
-/// What is taken, in squares, so that only near rectangles are compared.
+/// The occupied rectangles, by square of a grid, so that only near ones are compared.
 #[derive(Debug, Default)]
 struct LabelSpace(HashMap<(i64, i64), Vec<Rect>>);
 

@@ -36,7 +36,7 @@ pub(super) struct FramePlace {
     pub place: usize,
 }
 
-/// What routes are laid through.
+/// The frames and gutters through which lines are routed.
 #[derive(Debug)]
 pub(super) struct Ground {
     pub seats: IndexedList<Seat>,

@@ -1,4 +1,4 @@
-//! What colours, dashes and badges mean, and the sentences under a picture.
+//! The legend: the meaning of colours, dashes and badges, and the sentences under a picture.
 
 use super::kinds::Family;
 use super::palette::Palette;
@@ -62,7 +62,7 @@ pub(super) fn draw_legend(
     pen.y - y
 }
 
-/// What the picture leaves out, in words.
+/// Sentences about merged boxes and omitted lines.
 pub(super) fn legend_notes(picture: &Picture, scene: &Scene<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if scene.glyphs.len() < picture.nodes.len() {

@@ -104,13 +104,13 @@ pub enum Class {
 /// A few letters on the edge of a box.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Badge {
-    /// What it means, worst last.
+    /// The meaning.
     pub tone: Tone,
-    /// What it says.
+    /// The text.
     pub text: Text,
 }
 
-/// What a badge means, mildest first.
+/// The meaning of a badge, lowest severity first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     /// A role in a pattern.
@@ -136,7 +136,7 @@ pub struct PictureLine {
     pub via: Text,
     /// How it is drawn.
     pub style: LineStyle,
-    /// What it adds to a score.
+    /// The points it adds to a score.
     pub points: Option<f64>,
 }
 
@@ -157,7 +157,7 @@ pub enum LineStyle {
 pub struct FrameLabel {
     /// The frame, or the namespace whose frame it is; empty for what is in none.
     pub frame: Text,
-    /// What to call it.
+    /// The text.
     pub label: Text,
 }
 

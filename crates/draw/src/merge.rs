@@ -10,7 +10,7 @@ use super::slots::IndexedList;
 use super::{Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
 use std::collections::{BTreeMap, HashMap};
 
-/// What nodes of one box have in common.
+/// The key that nodes of one box share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum BoxKey<'p> {
     Alone(usize),
@@ -20,7 +20,7 @@ pub(super) enum BoxKey<'p> {
     Rest,
 }
 
-/// Says for every node in which box it is.
+/// Returns the key of the box of every node.
 pub(super) fn box_keys(picture: &Picture, options: DrawOptions) -> Vec<BoxKey<'_>> {
     let kept = kept_nodes(picture, options.glyphs / 2);
     if options.merges {
@@ -151,7 +151,7 @@ fn copied_kind(kind: &str) -> Option<bool> {
 /// Returns for every node the first of those that are alike.
 ///
 /// Layers are done from the left, and neighbours count as what they were merged into.
-/// What has no neighbour on the left is compared by those on the right.
+/// Nodes without neighbours on the left are compared by those on the right.
 fn replica_boxes(picture: &Picture, kept: &IndexedList<bool>, alike: MergeRule) -> IndexedList<usize> {
     let count = picture.nodes.len();
     let layers = IndexedList(

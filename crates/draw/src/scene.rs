@@ -62,7 +62,7 @@ impl SceneLine<'_> {
         labels
     }
 
-    /// What is written on the line.
+    /// The caption of the line.
     pub(super) fn caption(&self) -> String {
         let mut caption = self.labels().join(", ");
         if let Some(points) = self.points.filter(|points| points.is_finite()) {

@@ -10,12 +10,12 @@ use std::collections::{HashMap, HashSet};
 /// Owners of one object that are looked at.
 const MAX_OWNERS_PER_OBJECT: usize = 16;
 
-/// Which way lines are followed.
+/// The direction in which lines are followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FollowDirection {
-    /// From where they end to where they begin: who refers to it.
+    /// Against the lines: to the objects that refer to it.
     In,
-    /// From where they begin to where they end: what it refers to.
+    /// Along the lines: to the objects that it refers to.
     Out,
     /// Either.
     #[default]
@@ -25,7 +25,7 @@ pub enum FollowDirection {
 impl Picture {
     /// Returns the part of the picture that is at most `depth` lines away from `places`.
     ///
-    /// What everything hangs on, such as a cluster node, is reached and not left again.
+    /// Hubs, such as cluster nodes, are included but not followed.
     #[must_use]
     pub fn around(&self, places: &[usize], depth: usize, way: FollowDirection) -> Self {
         let count = self.nodes.len();

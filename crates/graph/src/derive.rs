@@ -27,7 +27,7 @@ use crate::{EdgeType, Id, Strength};
 pub(crate) use draft::{Drafted, EdgeDraft};
 pub(crate) use guessed::is_foreign;
 
-/// What an object contributes.
+/// The contributions of an object: edges, selections, and dependencies on other objects.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) wires: Vec<Wire>,
@@ -55,7 +55,7 @@ pub(crate) fn derive_edges(draft: &mut EdgeDraft<'_>, id: Id) {
     draft.end(id);
 }
 
-/// An object whose contribution is being found.
+/// The derivation of one object.
 struct Deriving<'d, 'g> {
     graph: &'g Graph,
     draft: &'d mut EdgeDraft<'g>,
@@ -69,7 +69,7 @@ struct Deriving<'d, 'g> {
     name: Text,
 }
 
-/// An object that is named.
+/// An object that a reference names.
 #[derive(Debug, Clone, Copy)]
 struct ReferenceTarget<'o> {
     group: &'o str,
@@ -78,7 +78,7 @@ struct ReferenceTarget<'o> {
     name: &'o str,
 }
 
-/// What an object says about Pods.
+/// The Pod template of an object.
 pub(crate) struct PodTemplateView<'o> {
     /// The path of the Pod's `spec`.
     pub(crate) path: &'static str,
@@ -86,7 +86,7 @@ pub(crate) struct PodTemplateView<'o> {
     pub(crate) labels: Option<&'o Map>,
 }
 
-/// Where an object says what Pods are like.
+/// Where an object has its Pod template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PodTemplateLocation {
     /// It is a Pod.
@@ -99,7 +99,7 @@ pub(crate) enum PodTemplateLocation {
     Bare,
 }
 
-/// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
+/// Returns where `object` has a Pod template; a Pod is its own.
 pub(crate) fn pod_template_location(object: &Value) -> Option<PodTemplateLocation> {
     let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
         && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
@@ -118,7 +118,7 @@ pub(crate) fn pod_template_location(object: &Value) -> Option<PodTemplateLocatio
     found.or_else(|| shapes.find(is_template).filter(|_| is_built_in_workload(object)))
 }
 
-/// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
+/// Returns whether `object` is of a built-in kind that makes Pods.
 fn is_built_in_workload(object: &Value) -> bool {
     let group = api_group_of(text_at(object, &["apiVersion"]));
     match text_at(object, &["kind"]) {
@@ -162,7 +162,7 @@ impl PodTemplateLocation {
 }
 
 impl<'o> PodTemplateView<'o> {
-    /// Returns what `object` says about Pods.
+    /// Returns the Pod template of `object`.
     pub(crate) fn of(object: &'o Value, shape: PodTemplateLocation) -> Self {
         let holder = shape.holder(object).unwrap_or(&Value::Null);
         let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
@@ -222,7 +222,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge to what is named; to nothing if the name is empty.
+    /// Adds an edge to the target, unless its name is empty.
     fn refer<'f>(
         &mut self,
         kind: EdgeType,
@@ -237,7 +237,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge to what is named, if it is in the set.
+    /// Adds an edge to the target, if that is in the input.
     fn refer_if_present<'f>(
         &mut self,
         kind: EdgeType,
@@ -252,7 +252,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge from what is named to this object.
+    /// Adds an edge from the target to this object.
     fn referred_by(&mut self, kind: EdgeType, target: ReferenceTarget<'_>, via: &str, strength: Strength) {
         let identity = self.identity(target);
         let from = self.draft.node_of(identity);
@@ -294,7 +294,7 @@ impl Deriving<'_, '_> {
         self.draft.links.push(WantedSelection { selection, kind, strength, via });
     }
 
-    /// Asks whether an object is in the set.
+    /// Returns whether an object is in the input, and records the dependency on it.
     fn is_present(&mut self, identity: ObjectIdentity) -> bool {
         self.draft.questions.push(EdgeDependency::Name(identity));
         let id = self.graph.node_with(&identity);

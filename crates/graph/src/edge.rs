@@ -55,7 +55,7 @@ pub struct Edge<'g> {
     pub through: Option<Id>,
 }
 
-/// What is known of a built-in edge type: one row of [`EDGE_TYPES`].
+/// The properties of a built-in edge type: one row of [`EDGE_TYPES`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EdgeTypeSpec {

@@ -1,6 +1,6 @@
 //! The graph itself: how it is built, and how one object more or less changes it.
 //!
-//! What an object contributes is derived from the object and from a few questions about others: is there an object of
+//! The edges of an object are derived from the object and from a few questions about others: is there an object of
 //! this name, of this uid. The object is recorded under each question (`watchers`) and derived again when the answer changes.
 //! References by name need no note: they lead to the node of that name, with or without an object.
 
@@ -63,18 +63,18 @@ pub struct Graph {
     is_settled: bool,
 }
 
-/// Something about other objects that an edge depends on.
+/// A fact about other objects that an edge depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum EdgeDependency {
-    /// Is there an object of this name?
+    /// Whether there is an object of this name.
     Name(ObjectIdentity),
-    /// Which objects have this uid?
+    /// The objects with this uid.
     Uid(Symbol),
-    /// Has any object a uid?
+    /// Whether any object has a uid.
     AnyUid,
-    /// Which widgets are called so?
+    /// The widgets of this name.
     Widget(Symbol),
-    /// What are the plurals of kinds?
+    /// The plurals of kinds.
     Definitions,
 }
 

@@ -80,7 +80,7 @@ impl Sort {
     }
 }
 
-/// What makes two objects the same one.
+/// The fields by which two objects are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ObjectIdentity {
     pub(crate) group: Symbol,

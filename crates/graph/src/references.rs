@@ -1,4 +1,4 @@
-//! References that are declared, not programmed: those of well-known kinds of other projects, and those that users teach.
+//! Declared references: those of well-known kinds of other projects, and those that users declare.
 //!
 //! ```yaml
 //! apiVersion: kubewright.dev/v1
@@ -22,7 +22,7 @@ use crate::{EDGE_TYPES, EdgeType, EdgeTypeSpec, Strength};
 pub(crate) use path::ReferencePath;
 pub use read::codes;
 
-/// What is known about references beside what Kubernetes' own kinds have.
+/// References of kinds that are not Kubernetes' own: built in and declared.
 #[derive(Debug, Clone)]
 pub struct References(Arc<ReferenceTable>);
 
@@ -83,7 +83,7 @@ pub(crate) enum Whereabouts {
     Any,
 }
 
-/// What selectors of Kubernetes' own kinds select, beside Pods.
+/// Kinds other than Pod that selectors of Kubernetes' own kinds select.
 const BUILT_IN_CLASSES: [&str; 4] =
     ["ReplicaSet.apps", "Node.", "Service.", "ClusterRole.rbac.authorization.k8s.io"];
 

@@ -102,7 +102,7 @@ struct InternedRequirement {
     operator: SelectorOperator,
     /// Sorted.
     values: Vec<Symbol>,
-    /// What numbers are compared with.
+    /// The operand of `Gt` and `Lt`.
     bound: Option<i64>,
 }
 

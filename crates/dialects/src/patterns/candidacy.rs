@@ -16,7 +16,7 @@ use super::pattern::{KindRef, Pattern, Role};
 pub struct Candidacy {
     /// The id of the resource.
     pub role: Text,
-    /// Whether it is the one that leads.
+    /// Whether it is the leader.
     pub is_leader: bool,
     /// Whether the object passes the filter.
     pub passes: bool,
@@ -24,18 +24,18 @@ pub struct Candidacy {
     pub conditions: Vec<ConditionCheck>,
 }
 
-/// A condition that was looked at.
+/// A condition that was evaluated.
 #[derive(Debug, Clone)]
 pub struct ConditionCheck {
     /// The list that it is in: `matchAll`, `matchAny`, `matchNone`.
     pub list: &'static str,
-    /// As the pattern has it: `spec.replicas GREATER_THAN 1`.
+    /// The condition as text: `spec.replicas GREATER_THAN 1`.
     pub condition: String,
-    /// The values that it saw, as JSON; nothing where nothing is there.
+    /// The values at its path, as JSON.
     pub found: Vec<String>,
     /// Whether it holds.
     pub held: bool,
-    /// Whether the object is left out because of it.
+    /// Whether it discards the object.
     pub discards: bool,
     /// The location in the pattern.
     pub location: Location,

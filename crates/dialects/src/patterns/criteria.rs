@@ -1,4 +1,4 @@
-//! Relationships that a pattern spells out itself: values of one object compared with values of another.
+//! Relationships by criteria: values of one object compared with values of another.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyStep, collect_anchors};
 use super::operator::{ConditionOperand, ConditionOperator, scalar_text};
 
-/// What must hold between a target and a dependency.
+/// The comparisons that must hold between a target and a dependency.
 #[derive(Debug, Clone)]
 pub(crate) struct Criteria {
     pub(crate) basis: Basis,
     pub(crate) all: Vec<ValueCriterion>,
 }
 
-/// What is asked besides the criteria.
+/// The relation that must hold besides the criteria.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Basis {
     Custom,
@@ -83,7 +83,7 @@ impl<P> CriterionOrigin<P> {
     }
 }
 
-/// What is done with each value before it is compared.
+/// A transformation of values before they are compared.
 #[derive(Debug, Clone)]
 pub(crate) enum Transform {
     /// `apps/v1` becomes `apps`, and `v1` nothing.

@@ -13,7 +13,7 @@ use super::points::Points;
 pub struct ResourceSummary {
     /// Its kinds, in words.
     pub kinds: Vec<Text>,
-    /// What its filter asks, one condition each.
+    /// The conditions of its filter.
     pub conditions: Vec<String>,
 }
 
@@ -26,18 +26,18 @@ pub struct RelationshipSummary {
     pub relationship: Text,
     /// The list that it is in.
     pub list: RelationshipList,
-    /// What it does: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
+    /// The effect: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
     pub rule: &'static str,
-    /// Whether the pattern wants it to be there.
+    /// Whether the pattern wants it to exist.
     pub wanted: bool,
     /// The ids of the resources that it is between.
     pub between: (Text, Text),
-    /// What it can add.
+    /// The points it can add.
     pub points: Points,
 }
 
 impl Pattern {
-    /// Returns what the resource `id` may be.
+    /// Returns a summary of the resource `id`.
     #[must_use]
     pub fn resource(&self, id: &str) -> Option<ResourceSummary> {
         let role = self.roles.iter().find(|role| role.id == id)?;

@@ -149,11 +149,11 @@ struct PatternSearch<'s> {
     found: PatternFindings,
     /// Placeholders without a value that were already reported.
     seen: HashSet<String>,
-    /// What is known of objects that are not in the set.
+    /// The known fields of objects that are not in the input.
     absent: Rc<HashMap<Id, Value>>,
-    /// The objects of findings, whatever their roles, where these do not count.
+    /// The sets of objects of findings, for patterns that ignore roles.
     reported: HashSet<Vec<Id>>,
-    /// What many objects have in common.
+    /// Results that are equal for many objects.
     alike: SelectionCache,
 }
 
@@ -229,12 +229,12 @@ impl PatternSearch<'_> {
                         entry.id
                     );
                     Diagnostic::new(&code::EMPTY_VETO, message, entry.location.clone())
-                        .help("check the kind, and pass its objects with `-r`")
+                        .help("check the kind, or add its objects to the input")
                 }
                 None => {
                     let message = format!("no object is of {kind}");
                     Diagnostic::new(&code::KIND_NOT_THERE, message, role.location.clone())
-                        .help("check the kind, and pass its objects with `-r`")
+                        .help("check the kind, or add its objects to the input")
                 }
             });
         }
@@ -258,5 +258,5 @@ fn edge_types_of(link: &RelationshipLink, graph: &Graph) -> Rc<[EdgeType]> {
     }
 }
 
-/// Objects for roles; none where a role is not bound.
+/// The object of each role; none for a role that is not bound.
 type ActorBinding = Vec<Option<Id>>;

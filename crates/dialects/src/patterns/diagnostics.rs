@@ -1,4 +1,4 @@
-//! What can be wrong with patterns. Each code has a page in `docs/diagnostics/`.
+//! The codes of diagnostics about patterns. Each has a page in `docs/diagnostics/`.
 
 codes! {
     UNKNOWN_FIELD "KW-P001" Warning "unknown field";

@@ -1,4 +1,4 @@
-//! Which objects a role is for: conditions that all, some or none must hold.
+//! Filters of roles: conditions of which all, some or none must hold.
 
 use kubewright_value::{Budget, Exhausted, Location, Text, Value};
 
@@ -19,7 +19,7 @@ pub(crate) struct FilterCondition {
     pub(crate) key: FieldKey,
     pub(crate) operator: ConditionOperator,
     pub(crate) operands: Operands,
-    /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
+    /// For a condition about each element of an array: the elements, and the path inside of each.
     pub(crate) each: Option<EachElement>,
     /// The location of its key.
     pub(crate) location: Location,
@@ -27,7 +27,7 @@ pub(crate) struct FilterCondition {
     pub(crate) signature: Option<Text>,
 }
 
-/// Of how many elements of an array a condition speaks.
+/// For how many elements of an array a condition must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     /// Some value fits; a negative operator says that none does.
@@ -49,7 +49,7 @@ pub(crate) struct EachElement {
     pub(crate) holds: bool,
 }
 
-/// What the values at a path are compared with.
+/// The operands of a condition.
 #[derive(Debug, Clone)]
 pub(crate) enum Operands {
     Written(Vec<ConditionOperand>),

@@ -31,11 +31,11 @@ pub(crate) enum Placeholder {
     Score,
     /// A field of the pattern itself.
     Pattern(Text),
-    /// What only later runs know.
+    /// A value that a single run does not have; always empty.
     Nothing,
 }
 
-/// What is wrong with a placeholder.
+/// A mistake in a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MessageTemplateError {
     /// `{{` without `}}`
@@ -44,7 +44,7 @@ pub(crate) enum MessageTemplateError {
     Path(KeyError),
 }
 
-/// What fills the placeholders.
+/// The source of the values of placeholders.
 pub(crate) trait PlaceholderValues {
     fn object(&self, role: usize) -> Option<&Value>;
     /// Returns which elements are meant in the object that fills the role.
@@ -231,13 +231,13 @@ fn parse_placeholder(text: &str, roles: &[Text]) -> Result<Placeholder, MessageT
     Ok(Placeholder::Role(role, key))
 }
 
-/// What `namespace/name` is called.
+/// The field that is `namespace/name`.
 const FULL_NAME_FIELD: &str = "fullName";
 
-/// What may follow an id without `metadata`.
+/// The fields of `metadata` that may follow an id directly.
 const METADATA_SHORTHANDS: [&str; 5] = ["name", "namespace", "uid", "labels", "annotations"];
 
-/// What may follow `pattern`.
+/// The fields that may follow `pattern`.
 const PATTERN_FIELDS: [&str; 7] =
     ["name", "displayName", "severity", "category", "description", "docUrl", "patternType"];
 

@@ -18,14 +18,14 @@ use super::pattern::{
 use super::relate::EdgeOptions;
 use selector::{NearRequirement, pod_labels_of, read_near_requirements, selector_field};
 
-/// What is near a relationship that is not there.
+/// The near misses of a relationship that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMisses {
     /// The id of the resource that is missing at the other end.
     pub role: Text,
     /// Its kinds in words: `Pod`, `Pod or Deployment`; `object` for more than two.
     pub kinds: String,
-    /// Where was looked; empty for everywhere.
+    /// The namespace that was searched; empty for all.
     pub namespace: Text,
     /// How many objects of these kinds are there.
     pub looked_at: usize,
@@ -35,16 +35,16 @@ pub struct NearMisses {
     pub near: Vec<NearMiss>,
 }
 
-/// An object that nearly fits.
+/// An object that nearly matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMiss {
     /// The object.
     pub id: Id,
-    /// Why it does not fit.
+    /// Why it does not match.
     pub miss: MissReason,
 }
 
-/// Why an object does not fit.
+/// Why an object does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissReason {
     /// Labels are not as the selector wants them.
@@ -66,9 +66,9 @@ pub enum MissReason {
 pub struct LabelDifference {
     /// The label.
     pub label: Text,
-    /// What the selector wants: `app=web`, `tier in (a, b)`, `!legacy`.
+    /// The requirement of the selector: `app=web`, `tier in (a, b)`, `!legacy`.
     pub wanted: String,
-    /// What the object has, if it has it.
+    /// The value of the label, if the object has it.
     pub found: Option<Text>,
 }
 

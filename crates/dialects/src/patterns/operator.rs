@@ -1,4 +1,4 @@
-//! The operators of conditions, and what each says about the values at a path.
+//! The operators of conditions on the values at a path.
 //!
 //! `[*]` asks whether *some* value fits, and every negative operator is the exact opposite of its positive one:
 //! `NOT_EQUALS` holds when no value equals any operand, and so for a path that gives nothing.
@@ -10,7 +10,7 @@ use kubewright_lang::goregex::Regex;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value, json};
 
-/// What a condition asks.
+/// The operator of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConditionOperator {
     Equals,
@@ -26,7 +26,7 @@ pub(crate) enum ConditionOperator {
     Size(NumericOrder),
 }
 
-/// How two numbers are to each other.
+/// The order of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumericOrder {
     Equal,

@@ -1,4 +1,4 @@
-//! A pattern as it runs, whichever of the two dialects it was written in.
+//! The compiled form of a pattern, the same for both dialects.
 
 use kubewright_value::{Location, Text};
 
@@ -20,15 +20,15 @@ pub struct Pattern {
     pub version: Text,
     /// `patternType`; empty where the dialect has none.
     pub pattern_type: Text,
-    /// How bad a finding is.
+    /// The severity of its findings.
     pub severity: Level,
-    /// What it is about.
+    /// The category.
     pub category: Text,
-    /// What it says about itself.
+    /// The description.
     pub description: Text,
-    /// Where more is to be read.
+    /// The URL of the documentation.
     pub doc_url: Text,
-    /// Where the pattern is kept.
+    /// The URL of the source.
     pub git_url: Text,
     /// How its actors are bound.
     pub topology: Topology,
@@ -53,25 +53,25 @@ pub struct Pattern {
     pub(crate) is_unordered: bool,
 }
 
-/// How bad a finding is; the two dialects have different words.
+/// The severity of a finding; the two dialects have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Good to know.
+    /// For information.
     Info,
-    /// The least of four.
+    /// The lowest of the four of the successor.
     Low,
-    /// The second of four.
+    /// The second of the four of the successor.
     Medium,
-    /// Should be looked at.
+    /// A warning of the contract.
     Warning,
-    /// The third of four.
+    /// The third of the four of the successor.
     High,
-    /// Must be looked at.
+    /// The highest severity of both dialects.
     Critical,
 }
 
 impl Level {
-    /// Returns the word for it in a pattern.
+    /// Returns the name of the level in a pattern.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ pub enum Topology {
     LeaderFollower,
 }
 
-/// A resource of a pattern: what objects it may be.
+/// A resource of a pattern, and the objects that can fill it.
 #[derive(Debug, Clone)]
 pub(crate) struct Role {
     pub(crate) id: Text,
@@ -103,7 +103,7 @@ pub(crate) struct Role {
     /// Kinds whose absence counts only if the input has other objects of the kind.
     pub(crate) if_listed: Vec<Text>,
     pub(crate) filter: RoleFilter,
-    /// What of the filter is about an object as a whole, with whether it must hold.
+    /// The conditions of the filter about the whole object, each with whether it must hold.
     pub(crate) quick: Vec<(FilterCondition, bool)>,
     /// The rest of the filter.
     pub(crate) rest: RoleFilter,
@@ -112,19 +112,19 @@ pub(crate) struct Role {
     pub(crate) location: Location,
 }
 
-/// Whether the objects of a role are in the set.
+/// Whether the objects of a role are in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Presence {
     #[default]
     Present,
-    /// Others name them, and they are not there.
+    /// Referred to, but not in the input.
     Absent,
 }
 
 /// Which kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KindRef {
-    /// What is left out fits all.
+    /// A part that is omitted matches all.
     Kind { kind: Option<Text>, group: Option<Text>, version: Option<Text> },
     /// Kinds whose definition names the category.
     Category(Text),
@@ -155,7 +155,7 @@ pub enum RelationshipList {
     Common,
 }
 
-/// What an entry does: a cell of the matrix.
+/// The effect of a relationship: a cell of the matrix of `required` and `shared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelationshipEffect {
     /// `required`, `shared`: must be there between the bound objects.
@@ -170,21 +170,21 @@ pub(crate) enum RelationshipEffect {
     Absent,
 }
 
-/// What links two objects.
+/// The condition under which two objects are related.
 #[derive(Debug, Clone)]
 pub(crate) enum RelationshipLink {
     /// An edge of the type.
     Edge { types: Types, options: EdgeOptions },
     /// A neighbour that both have through edges of the type.
     Common { types: Types, options: EdgeOptions },
-    /// What the pattern spells out.
+    /// Comparisons of values.
     Criteria(Box<Criteria>),
 }
 
 /// Types of edges of which one will do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Types {
-    /// What they are called together.
+    /// Their names, joined.
     pub(crate) name: Text,
     /// Each of them; none for any reference.
     pub(crate) names: Vec<Text>,

@@ -1,4 +1,4 @@
-//! What a relationship asks of an edge besides its type, and how many of them.
+//! Options of an edge besides its type.
 
 use kubewright_graph::{Edge, Graph, Id, Strength};
 use kubewright_value::Text;
@@ -6,7 +6,7 @@ use kubewright_value::Text;
 use super::criteria::Criteria;
 use super::pattern::EdgeDirection;
 
-/// What a typed relationship asks besides its type.
+/// The options of a typed relationship.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EdgeOptions {
     pub(crate) direction: EdgeDirection,
@@ -18,7 +18,7 @@ pub(crate) struct EdgeOptions {
     pub(crate) ignores_names: bool,
     /// Whether also what is owned through others counts.
     pub(crate) is_transitive: bool,
-    /// What must hold between the two objects as well.
+    /// Comparisons that must hold between the two objects as well.
     pub(crate) criteria: Option<Box<Criteria>>,
 }
 

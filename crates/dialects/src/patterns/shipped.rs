@@ -1,23 +1,23 @@
-//! The patterns that ship: each a folder `patterns/<name>` with `pattern.yaml` and its page `README.md`.
+//! The built-in patterns: each a folder `patterns/<name>` with `pattern.yaml` and its page `README.md`.
 
-/// A pattern that ships.
+/// A built-in pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Its name, which is that of its folder.
     pub name: &'static str,
     /// The pattern as it is written.
     pub source: &'static str,
-    /// What it finds, why that matters and what to do, in Markdown.
+    /// Its page in Markdown: what it finds, why that matters and what to do.
     pub page: &'static str,
 }
 
-/// Returns the patterns that ship, sorted by name.
+/// Returns the built-in patterns, sorted by name.
 #[must_use]
 pub fn shipped_patterns() -> &'static [Shipped] {
     SHIPPED_PATTERNS
 }
 
-/// Returns the pattern of that name.
+/// Returns the built-in pattern called `name`.
 #[must_use]
 pub fn shipped_pattern(name: &str) -> Option<&'static Shipped> {
     SHIPPED_PATTERNS.iter().find(|shipped| shipped.name == name)

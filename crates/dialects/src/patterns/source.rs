@@ -22,7 +22,7 @@ use crate::fields::{FieldCodes, Fields, Placed, Reader};
 
 /// The version of the contract.
 pub(crate) const CONTRACT_VERSION: &str = "kubepattern.it/v1";
-/// What the contract was called before.
+/// The former version of the contract.
 pub(crate) const OLD_CONTRACT_VERSION: &str = "kubepattern.sigemi.it/v1";
 /// The version of the dialect with a target and its dependencies.
 pub(crate) const SUCCESSOR_VERSION: &str = "kubepattern.dev/v1";
@@ -105,7 +105,7 @@ pub(crate) enum WrittenLink {
     SelectedBy(Placed<Text>, Vec<WrittenCriterion>),
 }
 
-/// What is asked of an edge besides its type.
+/// The options of an edge besides its type.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenEdgeOptions {
     /// Nothing where it is not written.
@@ -118,7 +118,7 @@ pub(crate) struct WrittenEdgeOptions {
     pub(crate) criteria: Vec<WrittenCriterion>,
 }
 
-/// What follows from a relationship.
+/// The effect of a relationship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WrittenEffect {
     Matrix {
@@ -135,7 +135,7 @@ pub(crate) type WrittenCriterion = ValueCriterion<Placed<Text>>;
 /// A side of a criterion whose paths are not compiled yet.
 type WrittenSide = CriterionSide<Placed<Text>>;
 
-/// Returns the version that `document` names, in either of two fields.
+/// Returns the version of `document`, from `apiVersion` or `version`.
 pub(crate) fn pattern_version(document: &Document) -> Option<&str> {
     let named = |key: &str| document.value.get(key).and_then(Value::as_str);
     named("apiVersion").or_else(|| named("version"))

@@ -45,7 +45,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Who is bound may do what the role says. The binding is at neither end.
+    /// CAN_ACCESS from each subject to the role. The binding is at neither end.
     fn grant(&mut self, subject: ReferenceTarget<'_>, role: ReferenceTarget<'_>, at: usize) {
         if subject.name.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What concerns the cluster: webhooks, events, limits of namespaces, applications, workloads' Services.
+//! Webhooks, events, limits of namespaces, applications, Services of workloads.
 
 use kubewright_value::{Map, Value};
 

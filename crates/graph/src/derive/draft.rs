@@ -1,4 +1,4 @@
-//! What many objects contribute, before it is in the graph.
+//! Contributions of many objects, before they are added to the graph.
 //!
 //! A draft reads the graph and changes nothing in it, so several can be made side by side. Names and nodes that the graph
 //! does not have yet get numbers behind those that it has, and others when the graph takes the draft over.
@@ -9,7 +9,7 @@ use crate::graph::{DerivedWire as Wire, EdgeDependency, Graph, SelectionScope};
 use crate::names::{FieldPath, NameTable, Symbol, SymbolMap};
 use crate::node::ObjectIdentity;
 
-/// What some objects contribute.
+/// The contributions of some objects.
 pub(crate) struct EdgeDraft<'g> {
     pub(super) graph: &'g Graph,
     names: NameTable,

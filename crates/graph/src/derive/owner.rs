@@ -27,7 +27,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// What owns and manages by labels, where objects do not name their owner.
+    /// OWNS and MANAGES by labels, for objects without owner references.
     pub(super) fn fallbacks(&mut self, object: &Value) {
         let Some(selector) = object.at(&["spec", "selector"]) else { return };
         if object.at(&["spec", "template", "spec"]).is_none() && !is_built_in_workload(object) {

@@ -1,4 +1,4 @@
-//! What Pods, and what makes them, use: configuration, accounts, images, classes, nodes.
+//! Edges of Pods and workloads: configuration, accounts, images, classes, nodes.
 //!
 //! There are more of them than of anything else, so every object is gone through once, not searched for each field.
 

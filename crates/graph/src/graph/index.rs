@@ -1,4 +1,4 @@
-//! What an object is called, and under which names it is found.
+//! The identity of objects, and the indexes by name, kind and uid.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::names::{NameTable, Symbol, SymbolMap};
 use crate::node::{ObjectIdentity, api_group_of, usual_version};
 use crate::{Id, Sort};
 
-/// What an object says about itself.
+/// The fields of an object that identify it.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectHeader {
     pub(super) identity: ObjectIdentity,
@@ -389,7 +389,7 @@ impl KindNumber {
     }
 }
 
-/// What all objects of a kind have in common.
+/// Facts that hold for all objects of a kind.
 #[derive(Debug, Clone)]
 pub(crate) struct KindFacts {
     pub(crate) has_no_namespace: bool,

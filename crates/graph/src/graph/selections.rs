@@ -19,7 +19,7 @@ use crate::{EdgeType, Id, Sort, Strength};
 /// A selector with the kinds and namespaces it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Selection {
-    /// What sort of objects: empty for Pods and what has a template of them, otherwise `Kind.group` or `Kind`.
+    /// The class of objects: empty for Pods and workloads, otherwise `Kind.group` or `Kind`.
     pub(crate) class: Symbol,
     pub(crate) only: Only,
     pub(crate) scope: SelectionScope,
@@ -86,7 +86,7 @@ pub(super) struct SelectionGroup {
     pub(super) sources: Vec<SelectionSource>,
 }
 
-/// Who selects.
+/// An object that selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SelectionSource {
     pub(super) id: Id,

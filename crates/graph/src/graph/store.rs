@@ -59,7 +59,7 @@ impl NodeSlot {
     }
 }
 
-/// What all objects of a graph that is built at once contribute.
+/// The contributions of all objects of a graph that is built at once.
 #[derive(Debug, Default)]
 pub(super) struct EdgeBatch {
     wires: Vec<Wire>,

@@ -18,7 +18,7 @@ const FIELD_SEPARATOR: char = '\u{1f}';
 /// Between taints and between tolerations.
 const TAINT_TERMINATOR: char = '\u{1e}';
 
-/// What an object has to do with taints.
+/// The taints of a Node, or the tolerations of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Taints {
     /// Nothing.

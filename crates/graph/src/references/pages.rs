@@ -1,4 +1,4 @@
-//! What the pages of the documentation say, tried out.
+//! The examples of the documentation pages, executed.
 
 use kubewright_value::{Source, Value, yaml};
 

@@ -1,4 +1,4 @@
-//! What is known of objects that others name and that are not in the set.
+//! Objects that are referred to and are not in the input: their known fields.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use kubewright_value::{Map, Value};
 use super::super::pattern::{Presence, Role};
 use super::candidates::Candidates;
 
-/// Returns the little that is known of an absent object, in the form of an object.
+/// Returns an object with the known fields of an absent one.
 pub(super) fn absent_object(node: &GraphNode) -> Value {
     let text = |text: &str| Value::String(text.into());
     let mut metadata = Map::new();

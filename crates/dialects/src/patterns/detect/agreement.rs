@@ -1,4 +1,4 @@
-//! Which objects meet the criteria with another one.
+//! Objects that meet criteria with another object.
 //!
 //! Not every object with every other: candidates are listed by a value, or by a label, that both must have.
 
@@ -23,7 +23,7 @@ pub(super) struct ValueIndex {
     lists: HashMap<Text, Rc<Vec<Id>>>,
 }
 
-/// What candidates are listed by.
+/// The key of an index of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IndexedBy {
     /// The values of a criterion.

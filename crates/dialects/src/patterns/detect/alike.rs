@@ -14,12 +14,12 @@ use super::super::pattern::{RelationshipEffect, RelationshipLink, Topology};
 use super::super::relate::EdgeOptions;
 use super::{ActorBinding, PatternSearch};
 
-/// What is kept during one search.
+/// Results that are reused within one search.
 #[derive(Debug, Default)]
 pub(super) struct SelectionCache {
-    /// With whom the other roles are filled, by the key of the leader; nothing where they cannot be.
+    /// The binding of the other roles, by the key of the leader; none if there is no binding.
     bindings: HashMap<LeaderKey, Option<ActorBinding>>,
-    /// Who can fill the other roles, by the key of the leader.
+    /// The objects that can fill the other roles, by the key of the leader.
     pub(super) witnesses: HashMap<LeaderKey, Rc<Witnesses>>,
     /// By entry: what an object may have in common with others.
     neighbours: HashMap<(usize, SelectionKey), Rc<Vec<Id>>>,
@@ -31,10 +31,10 @@ pub(super) struct SelectionCache {
     pub(super) profiles: HashMap<(usize, Id), Rc<str>>,
 }
 
-/// Who can fill each role, in canonical order.
+/// The objects that can fill each role, in canonical order.
 pub(super) type Witnesses = Vec<(usize, Vec<Id>)>;
 
-/// What the required relationships of a leader are made of.
+/// The selections that make the required relationships of a leader.
 pub(super) type LeaderKey = Vec<SelectionKey>;
 
 impl PatternSearch<'_> {

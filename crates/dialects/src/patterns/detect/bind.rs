@@ -14,7 +14,7 @@ use super::{ActorBinding, PatternSearch};
 /// An entry with criteria, and the role and object that it compares another one with.
 type ComparedRoles = (usize, usize, Id);
 
-/// What the search for bindings is after.
+/// The bindings that a search has found, and those it still needs.
 #[derive(Default)]
 pub(super) struct Goal<'g> {
     /// How many different bindings of the actors are wanted.

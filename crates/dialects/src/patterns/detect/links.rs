@@ -30,7 +30,7 @@ pub(super) struct Adjacent {
     lists: Vec<(Option<Id>, Rc<Vec<Id>>)>,
 }
 
-/// Whom a relationship holds with.
+/// The two ends between which a relationship holds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeldLink {
     pub(super) from: Id,

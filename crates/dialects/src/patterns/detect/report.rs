@@ -73,7 +73,7 @@ pub(in super::super) fn rule_name(rule: RelationshipEffect) -> &'static str {
     }
 }
 
-/// What fills the placeholders of a finding.
+/// The values of the placeholders of a finding.
 struct MessageValues<'s> {
     pattern: &'s Pattern,
     objects: Vec<Option<&'s Value>>,

@@ -1,4 +1,4 @@
-//! What several searches in one graph ask alike, found once: which objects of a kind meet a condition.
+//! Conditions that several patterns share: which objects of a kind meet them is computed once.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

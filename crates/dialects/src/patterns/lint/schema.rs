@@ -15,7 +15,7 @@ use super::super::types;
 use super::all_named_kinds;
 use crate::fields::Placed;
 
-/// What an object may have.
+/// The fields that an object can have.
 #[derive(Clone, Copy)]
 enum FieldShape {
     /// These fields.
@@ -128,7 +128,7 @@ macro_rules! open {
     ($($name:literal)*) => { [$(($name, Any)),*] };
 }
 
-/// What every object has, around its specification and its status.
+/// The fields of every object besides its specification and status.
 macro_rules! object {
     ($spec:expr, $status:expr) => {
         Fields(&[

@@ -1,4 +1,4 @@
-//! What selectors ask for, and in what labels do not meet it.
+//! Requirements of label selectors, and the labels that differ from them.
 
 use std::fmt;
 

@@ -88,7 +88,7 @@ fn a_suppressed_finding_says_so() {
 fn a_category_that_the_definition_does_not_list_stands_in_an_annotation() {
     let resource = first(&PAIR.replace("Security", "architecture"), PODS, KEEPING, k8s_pattern);
     assert_eq!(resource.at(&["spec", "category"]), None);
-    assert_eq!(resource.at(&["metadata", "annotations", CATEGORY]), Some(&"architecture".into()));
+    assert_eq!(resource.at(&["metadata", "annotations", CATEGORY_ANNOTATION]), Some(&"architecture".into()));
 }
 
 #[test]

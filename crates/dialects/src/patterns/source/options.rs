@@ -1,4 +1,4 @@
-//! What a relationship of the contract may say beyond it: `strength`, `via`, `matchByName`, `transitive`, `criteria`,
+//! Extensions of relationships of the contract: `strength`, `via`, `matchByName`, `transitive`, `criteria`,
 //! `atLeast`.
 
 use kubewright_engine::Diagnostic;

@@ -1,4 +1,4 @@
-//! Who is on one network with whom: a policy and what it selects; two that one policy selects; and one that a policy
+//! SAME_NETWORK: a policy and the workloads it selects; two workloads that one policy selects; and one that a policy
 //! selects with one that the policy lets in or out.
 //!
 //! Between Pods nothing is stored. The policies that select a Pod or admit it are few, and are compared.
