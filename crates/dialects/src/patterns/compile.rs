@@ -148,7 +148,7 @@ impl PatternCompiler<'_> {
         let Some((elements, inside)) = key.split_each() else {
             let message = format!("`quantifier` needs `[*]` in the path `{}`", key.text);
             let location = self.document.locate(&quantifier.path);
-            let help = "write `[*]` behind the array, or remove `quantifier`";
+            let help = "write `[*]` after the array, or remove `quantifier`";
             self.diagnostics.push(Diagnostic::new(&code::BAD_QUANTIFIER, message, location).help(help));
             return None;
         };
@@ -203,7 +203,7 @@ impl PatternCompiler<'_> {
                 Some(position) if positions.contains(&position) => {
                     let message = format!("`{}` is related to itself", id.value);
                     let location = self.document.locate(&id.path);
-                    let help = "the same object never fills two roles; write a second resource";
+                    let help = "the same object never fills two roles; define a second resource";
                     self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location).help(help));
                 }
                 Some(position) => positions.push(position),
@@ -257,9 +257,10 @@ impl PatternCompiler<'_> {
             if is_counted {
                 continue;
             }
-            let message = format!("`{}` is not between one actor and a resource that is none", entry.id);
+            let message =
+                format!("`atLeast` of `{}` needs one actor and one resource that is not an actor", entry.id);
             let location = self.document.locate(&count.path);
-            let help = "of an actor there is one in each finding; take one of the two out of `actors`";
+            let help = "a finding has one object for each actor; remove one of the two from `actors`";
             self.diagnostics.push(Diagnostic::new(&code::BAD_COUNT, message, location).help(help));
         }
     }
@@ -268,7 +269,7 @@ impl PatternCompiler<'_> {
         match &entry.weight {
             Some(weight) if rule.scores() => weight.value.clone(),
             Some(weight) => {
-                let message = "the weight of a required relationship is not counted";
+                let message = "the weight of a required relationship is ignored";
                 let location = self.document.locate(&weight.path);
                 let help = "remove `weight`, or write `required: false`";
                 self.diagnostics.push(Diagnostic::new(&code::WEIGHT_IGNORED, message, location).help(help));
@@ -290,7 +291,7 @@ impl PatternCompiler<'_> {
         match FieldKey::parse(&text.value) {
             Ok(key) => {
                 if key.has_unquoted_slash() {
-                    let message = format!("`{}` has a name with a slash", text.value);
+                    let message = format!("`{}` has an unquoted key with a slash", text.value);
                     let help = "put a key with dots or slashes in quotes: `metadata.labels['a.b/c']`";
                     self.diagnostics.push(Diagnostic::new(&code::UNQUOTED_KEY, message, location).help(help));
                 }

@@ -346,10 +346,10 @@ impl NearMisses {
                 format!("`{}` {does} {}", node.name, all.join(" and "))
             }
             MissReason::LeftOut => format!("`{}`, which the filter of `{}` leaves out", node.name, self.role),
-            MissReason::Elsewhere => format!("`{}` in `{}` would fit", node.name, node.namespace),
-            MissReason::Absent => format!("`{}` is named and not there", node.name),
+            MissReason::Elsewhere => format!("`{}` in `{}` would match", node.name, node.namespace),
+            MissReason::Absent => format!("`{}` is referred to and absent", node.name),
             MissReason::Edge => {
-                format!("`{}`, but not by the direction, strength or field that counts", node.name)
+                format!("`{}`, but with another direction, strength or field", node.name)
             }
             MissReason::Criteria => format!("`{}`, but the criteria do not hold", node.name),
         })

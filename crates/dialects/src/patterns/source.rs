@@ -199,7 +199,7 @@ fn read_pattern_name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Opti
     let name = reader.filled(metadata, "name")?;
     let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     if !name.value.chars().all(is_fine) {
-        let message = format!("the name `{}` has characters that a name cannot have", name.value);
+        let message = format!("the name `{}` has characters that are not allowed", name.value);
         let location = reader.place(&name.path);
         let help = "use letters, digits, `-` and `.`";
         reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
@@ -227,7 +227,7 @@ fn read_points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> O
     let found = reader.any(fields, key)?;
     let points = found.value.as_number().and_then(Points::of);
     if points.is_none() {
-        let message = format!("`{key}` is `{}`, expected a number from zero on", found.value);
+        let message = format!("`{key}` is `{}`, expected a number of zero or more", found.value);
         let location = reader.place(&found.path);
         reader.report(Diagnostic::new(&code::BAD_NUMBER, message, location).help("write for example `0.5`"));
     }

@@ -79,7 +79,7 @@ impl PatternSearch<'_> {
         self.found.truncated |= goal.is_more;
         if goal.found.is_empty() && goal.is_repeated {
             trace.phase = DetectionPhase::Matched;
-            trace.reason = "found before with the roles exchanged".to_owned();
+            trace.reason = "already found with the roles exchanged".to_owned();
             return Ok(trace);
         }
         if goal.found.is_empty() {
@@ -145,7 +145,7 @@ impl PatternSearch<'_> {
             let held = self.holds(entry, alone, budget)?;
             self.step(trace, entry, held, &Points::zero(), budget)?;
             if held.is_none() {
-                return Ok(format!("`{}` is required and not there", self.id(entry)));
+                return Ok(format!("`{}` is required and does not exist", self.id(entry)));
             }
         }
         Ok("no objects fill the other roles together".to_owned())

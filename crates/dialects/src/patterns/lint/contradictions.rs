@@ -13,7 +13,7 @@ pub(super) fn find_contradictions(pattern: &Pattern, diagnostics: &mut Vec<Diagn
             let location = role.location.clone();
             diagnostics.push(
                 Diagnostic::new(&code::FILTER_CONTRADICTION, why, location)
-                    .help("conditions that exclude each other belong into `matchAny`"),
+                    .help("put conditions that exclude each other into `matchAny`"),
             );
         }
     }
@@ -31,10 +31,10 @@ pub(super) fn find_contradictions(pattern: &Pattern, diagnostics: &mut Vec<Diagn
                 && same_roles
         });
         if let Some((_, wanted)) = wanted {
-            let message = format!("`{}` must not be there, and `{}` says that it must", veto.id, wanted.id);
+            let message = format!("`{}` forbids the relationship that `{}` requires", veto.id, wanted.id);
             diagnostics.push(
                 Diagnostic::new(&code::CONTRADICTION, message, veto.location.clone())
-                    .help("nothing can match; remove one of the two"),
+                    .help("the pattern can never match; remove one of the two"),
             );
         }
     }
@@ -59,7 +59,10 @@ fn in_filter(filter: &RoleFilter) -> Option<String> {
             return Some(format!("two conditions about `{}` exclude each other", second.key.text));
         }
         if filter.none.iter().any(|none| is_same_condition(first, none)) {
-            return Some(format!("`{}` must and must not hold", first.key.text));
+            return Some(format!(
+                "the condition on `{}` is both in `matchAll` and in `matchNone`",
+                first.key.text
+            ));
         }
     }
     let dead = |any: &FilterCondition| filter.none.iter().any(|none| is_same_condition(any, none));

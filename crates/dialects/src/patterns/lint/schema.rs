@@ -61,7 +61,7 @@ fn check_path(
     let location = document.locate(&text.path);
     if resource.presence == Presence::Absent {
         if let Some((wrong, _)) = wrong_step(&ABSENT, &key) {
-            let message = format!("of an absent object nothing is known at `{wrong}` in `{}`", key.text);
+            let message = format!("`{wrong}` in `{}` is not known of an absent object", key.text);
             let help = "only its name, namespace, kind and version are known";
             diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
         }

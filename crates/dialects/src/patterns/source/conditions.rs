@@ -68,11 +68,11 @@ fn read_condition<'d>(
     };
     let is_given = !values.is_empty() || values_from.is_some();
     if operator.takes_values() && !is_given {
-        let message = format!("`{}` has no values to compare with", key.value);
-        reader.report(Diagnostic::new(&code::BAD_VALUES, message, location).help("write them into `values`"));
+        let message = format!("the condition on `{}` needs `values`", key.value);
+        reader.report(Diagnostic::new(&code::BAD_VALUES, message, location).help("write `values: […]`"));
     } else if !operator.takes_values() && is_given {
         let code = if style == ConditionStyle::Successor { &code::BAD_VALUES } else { &code::UNREAD_VALUES };
-        let message = format!("`{}` asks whether something is there, and its values are not read", key.value);
+        let message = format!("the operator on `{}` takes no values; they are ignored", key.value);
         reader.report(Diagnostic::new(code, message, location).help("remove `values`, or use `EQUALS`"));
     } else if operator.takes_one() && values.len() > 1 {
         let message = format!("`{}` is compared with the first value only", key.value);

@@ -97,7 +97,7 @@ fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topolo
     let words = [("UNORDERED", true), ("ORDERED", false)];
     let is_unordered = read_word(reader, &found, "dedupe", &words).unwrap_or(false);
     if is_unordered && topology == Topology::Single {
-        let message = "`dedupe` is about actors that change places, and there is one actor";
+        let message = "`dedupe` needs several actors";
         let location = reader.place(&found.path);
         let help = "remove it, or use the topology `LEADER_FOLLOWER`";
         reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
@@ -177,8 +177,8 @@ fn warn_unlisted(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &s
     if words.iter().any(|word| word.eq_ignore_ascii_case(&found.value)) {
         return;
     }
-    let message = format!("`{}` is no {what} that the contract lists", found.value);
-    let help = format!("it lists {}", words.join(", "));
+    let message = format!("`{}` is not a {what} of the contract", found.value);
+    let help = format!("the contract has {}", words.join(", "));
     let location = reader.place(&found.path);
     reader.report(Diagnostic::new(&code::OPEN_VALUE, message, location).help(help));
 }
@@ -207,14 +207,14 @@ fn read_contract_resources<'d>(
             continue;
         };
         if !known.insert(resource.id.clone()) {
-            let message = format!("two resources have the id `{}`", resource.id);
+            let message = format!("duplicate resource id `{}`", resource.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         if leads && resource.presence == Presence::Absent {
-            let message = format!("`{}` is not there and cannot lead", resource.id);
+            let message = format!("the absent resource `{}` cannot be the leader", resource.id);
             let location = reader.place(&child(&item.path, "presence"));
-            let help = "let the one lead that names it";
+            let help = "make the resource that refers to it the leader";
             reader.report(Diagnostic::new(&code::BAD_PRESENCE, message, location).help(help));
         }
         if leads {
@@ -240,7 +240,7 @@ fn read_contract_resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Opt
         presence.and_then(|found| read_word(reader, &found, "presence", &words)).unwrap_or_default();
     let if_listed = options::read_texts(reader, item, "ifListed");
     if let Some(listed) = if_listed.first().filter(|_| presence == Presence::Present) {
-        let message = "`ifListed` is about objects that are not there";
+        let message = "`ifListed` applies to absent objects only";
         let location = reader.place(&listed.path);
         reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help("add `presence: ABSENT`"));
     }
@@ -280,7 +280,7 @@ fn read_contract_kinds<'d>(
     for kind in &kinds {
         let one = kind_ref(&kind.value, api_version);
         if read.contains(&one) {
-            let message = format!("the kind `{}` is listed twice", kind.value);
+            let message = format!("duplicate kind `{}`", kind.value);
             let location = reader.place(&kind.path);
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
@@ -304,7 +304,7 @@ fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
 
 pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
     if id.value.contains(['.', '{', '}', '[', '(', ')']) {
-        let message = format!("the id `{}` cannot be named in a message", id.value);
+        let message = format!("the id `{}` cannot be used in a message", id.value);
         let location = reader.place(&id.path);
         let help = "leave out `.`, `{`, `}`, brackets and parentheses";
         reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
@@ -358,12 +358,12 @@ fn read_contract_relationship<'d>(
     }
     let location = reader.place(&child(&item.path, "resourceIds"));
     if ids.len() < 2 {
-        let message = "a relationship is between two resources";
+        let message = "a relationship needs two resources";
         reader
             .report(Diagnostic::new(&code::BAD_ACTORS, message, location).help("name both in `resourceIds`"));
     } else if ids.len() > 2 {
         let message = format!("every two of the {} resources must be related for this to hold", ids.len());
-        let help = "write a relationship for each two that are meant";
+        let help = "write one relationship for each pair";
         reader.report(Diagnostic::new(&code::MANY_IDS, message, location).help(help));
     }
     Some(WrittenRelationship {
@@ -383,7 +383,7 @@ fn duplicates(reader: &mut Reader<'_>, entries: &[WrittenRelationship]) {
     let mut known = HashSet::new();
     for entry in entries {
         if !known.insert(&entry.id) {
-            let message = format!("two relationships have the id `{}`", entry.id);
+            let message = format!("duplicate relationship id `{}`", entry.id);
             let location = reader.place(&child(&entry.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
@@ -408,7 +408,7 @@ fn find_leader<'d>(
             let leader = first.map_or(Some(0), position)?;
             let id = resources.get(leader).map(|found| found.id.as_str()).unwrap_or_default();
             let what = if first.is_some() { "first actor" } else { "first resource" };
-            let message = format!("no resource is marked as the leader, so the {what} `{id}` leads");
+            let message = format!("no resource is marked as the leader; the {what} `{id}` is used");
             reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location).help(help));
             Some(leader)
         }
@@ -449,7 +449,7 @@ fn assumed_actors<'d>(
     let names: Vec<String> = actors.iter().map(|actor| format!("`{}`", actor.value)).collect();
     let verb = if names.len() == 1 { "is taken" } else { "are taken" };
     let message = format!("field `actors` is missing, so {} {verb}", names.join(" and "));
-    let help = "name the resources that take part, as in `actors: [app]`";
+    let help = "list the actors, as in `actors: [app]`";
     let location = reader.document.locate_key(&spec.path);
     reader.report(Diagnostic::new(&code::ASSUMED_ACTORS, message, location).help(help));
     actors
@@ -469,7 +469,7 @@ fn check_actors<'d>(
             let message = format!("unknown resource id `{}` in `actors`", actor.value);
             reader.report(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(ids(resources)));
         } else if !known.insert(&actor.value) {
-            let message = format!("the actor `{}` is named twice", actor.value);
+            let message = format!("duplicate actor `{}`", actor.value);
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
     }

@@ -96,9 +96,9 @@ pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
     match usize::try_from(found.value) {
         Ok(value) if value > 0 => Some(Placed { value, path: found.path }),
         _ => {
-            let message = format!("`atLeast` is `{}`, expected a number from one on", found.value);
+            let message = format!("`atLeast` is `{}`, expected a number of one or more", found.value);
             let location = reader.place(&found.path);
-            let help = "to ask that there is none, write `shared: false`";
+            let help = "to require that there is none, write `shared: false`";
             reader.report(Diagnostic::new(&code::BAD_COUNT, message, location).help(help));
             None
         }
@@ -130,16 +130,16 @@ fn check_options_fit<'d>(
     if list == RelationshipList::Common
         && options.direction.is_some_and(|direction| direction != EdgeDirection::Any)
     {
-        let message = "does not matter for what two objects have in common";
+        let message = "has no effect in `commonRelationships`";
         wrong("direction", message, "remove it, or write the relationship into `relationships`");
     }
     let is_mounted_by_both = is("MOUNTS") && list == RelationshipList::Common;
     if !options.by_name && !is_mounted_by_both {
-        let message = "is about volumes that two objects have in common";
+        let message = "applies to shared volumes only";
         wrong("matchByName", message, "use it with `MOUNTS` in `commonRelationships`");
     }
     if options.is_transitive {
-        let help = "use it with `OWNS` in `relationships`; `MANAGES` is through others anyway";
+        let help = "use it with `OWNS` in `relationships`; `MANAGES` is always transitive";
         if !is("OWNS") || list == RelationshipList::Common {
             wrong("transitive", "is about owners of owners", help);
         }
@@ -150,11 +150,12 @@ fn check_options_fit<'d>(
     let location = reader.place(&child(&item.path, "type"));
     if is_custom && options.criteria.is_empty() {
         let message = "a custom relationship has no criteria";
-        let help = "say in `criteria` which values must agree";
+        let help = "add `criteria`: which values must agree";
         reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
     } else if is_custom && !options.criteria.iter().any(|one| one.operator == ConditionOperator::Equals) {
         let message = "a custom relationship has no criterion with `EQUALS`";
-        let help = "without one every object would be compared with every other; say which values are equal";
+        let help =
+            "without one every object would be compared with every other; add a criterion with `EQUALS`";
         reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
     }
 }
@@ -183,7 +184,7 @@ fn read_edge_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
         side.as_ref().is_some_and(|side| matches!(side.origin, CriterionOrigin::Value(_)))
     };
     if is_fixed(&target) && is_fixed(&dependency) {
-        let message = "`value` is compared with `otherValue`, and with nothing of the objects";
+        let message = "both sides of the criterion are constants";
         let location = reader.place(&child(&item.path, "value"));
         let help = "write `path` or `otherPath`";
         reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));

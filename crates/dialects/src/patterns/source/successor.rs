@@ -62,7 +62,8 @@ pub(super) fn read_successor<'d>(
             continue;
         };
         if !known.insert(dependency.id.clone()) {
-            let message = format!("two dependencies have the id `{}`, or it is `{TARGET_ID}`", dependency.id);
+            let message =
+                format!("duplicate dependency id `{}`, or the reserved id `{TARGET_ID}`", dependency.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
@@ -249,11 +250,11 @@ fn read_successor_link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
     match kind {
         SuccessorLinkType::Custom if count == 0 => {
             let message = "a custom relationship has no criteria";
-            let help = "say in `criteria` which values must agree";
+            let help = "add `criteria`: which values must agree";
             reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
         }
         SuccessorLinkType::Owns | SuccessorLinkType::OwnedBy if count > 0 => {
-            let message = format!("`{}` is known from owner references and takes no criteria", found.value);
+            let message = format!("`{}` follows from owner references and takes no criteria", found.value);
             let help = "use `custom` to compare values";
             reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
         }
