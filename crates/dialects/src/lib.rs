@@ -67,6 +67,6 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
-        Box::new(Patterns),
+        Box::new(PatternDialect),
     ]
 }

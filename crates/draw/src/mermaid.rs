@@ -24,7 +24,7 @@ pub fn render_mermaid(picture: &Picture, options: &DrawOptions) -> String {
     charts
         .into_iter()
         .find(|chart| chart.len() <= MAX_MERMAID_BYTES)
-        .unwrap_or_else(|| chart(picture, of(16)))
+        .unwrap_or_else(|| write_chart(picture, of(16)))
 }
 
 fn write_chart(picture: &Picture, options: DrawOptions) -> String {

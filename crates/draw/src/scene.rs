@@ -189,7 +189,7 @@ fn new_glyph<'p>(node: &'p PictureNode, key: BoxKey<'p>) -> Glyph<'p> {
         BoxKey::Namespace(name) => {
             let mut glyph = of("Namespace".into(), name.into(), "", Class::Plain);
             // The box replaces workloads, and is drawn in their column.
-            glyph.known.layer = known("Deployment").layer;
+            glyph.known.layer = kind_appearance("Deployment").layer;
             glyph
         }
         BoxKey::Rest => of("Objects".into(), Cow::Owned("everything else".into()), "", Class::Plain),

@@ -181,7 +181,7 @@ fn check_layout(picture: &Picture) {
 }
 
 fn words(caption: &labels::Caption) -> Rect {
-    let width = text::width(&caption.text, labels::CAPTION_FONT_SIZE);
+    let width = text::text_width(&caption.text, labels::CAPTION_FONT_SIZE);
     Rect { x: caption.x - width / 2.0, y: caption.y - 6.0, width, height: 12.0 }
 }
 

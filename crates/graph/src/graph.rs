@@ -12,6 +12,7 @@ mod walk;
 
 pub use walk::SelectionKey;
 
+use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Text, Value};
 
 use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges};
@@ -282,18 +283,8 @@ impl Graph {
 
     /// Derives what many objects contribute, on `count` threads. The result does not depend on the count.
     fn draft_all(&self, ids: &[Id], count: usize) -> Vec<Drafted> {
-        if count < 2 {
-            return vec![self.draft(ids)];
-        }
-        std::thread::scope(|scope| {
-            let chunks = ids.chunks(ids.len().div_ceil(count));
-            let threads: Vec<_> = chunks.map(|chunk| (chunk, scope.spawn(|| self.draft(chunk)))).collect();
-            let drafted = threads.into_iter().map(|(chunk, thread)| {
-                // No derivation panics; if one did, it would do so here.
-                thread.join().unwrap_or_else(|_| self.draft(chunk))
-            });
-            drafted.collect()
-        })
+        let chunks: Vec<&[Id]> = ids.chunks(ids.len().div_ceil(count.max(1)).max(1)).collect();
+        map_in_parallel(&chunks, count, |chunk| self.draft(chunk))
     }
 
     fn draft(&self, ids: &[Id]) -> Drafted {
@@ -323,9 +314,6 @@ const MAX_DERIVE_THREADS: usize = 4;
 
 /// Returns on how many threads `count` objects are gone through.
 fn threads(count: usize) -> usize {
-    if cfg!(target_family = "wasm") {
-        return 1;
-    }
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     processors.min(MAX_DERIVE_THREADS).min(count / MIN_OBJECTS_PER_THREAD)
 }

@@ -227,7 +227,7 @@ impl NameTable {
             while table.get(place).is_some_and(|entry| *entry != 0) {
                 place = (place + 1) & mask;
             }
-            put_table_entry(&mut table, place, entry(hash, Symbol(symbol)));
+            put_table_entry(&mut table, place, table_entry(hash, Symbol(symbol)));
         }
         self.table = table;
     }

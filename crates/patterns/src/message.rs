@@ -110,7 +110,7 @@ impl MessageTemplate {
             match piece {
                 MessagePiece::Text(literal) => text.push_str(literal),
                 MessagePiece::Place(Placeholder::Count(role)) => {
-                    text.push_str(&values.count(*role).to_string())
+                    text.push_str(&values.count(*role).to_string());
                 }
                 MessagePiece::Place(Placeholder::Score) => text.push_str(&values.score()),
                 MessagePiece::Place(Placeholder::Pattern(field)) => text.push_str(&values.pattern(field)),

@@ -131,7 +131,7 @@ impl NearMissSearch<'_> {
             let is_here = node.namespace == self.leader.namespace;
             looked_at += usize::from(is_here);
             let (requirements, labels) = match &own {
-                Some(own) => (own.clone(), labels(node)),
+                Some(own) => (own.clone(), pod_labels_of(node)),
                 None => match self.selector(node, false, budget)? {
                     Some(theirs) => (theirs, own_labels),
                     None => continue,

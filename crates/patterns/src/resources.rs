@@ -108,7 +108,7 @@ pub fn smell(
         }
     };
     let target = match leader {
-        Some(node) => target(node),
+        Some(node) => smell_target(node),
         None => Map::from([
             ("apiVersion", Value::from("")),
             ("kind", leader_kind(pattern).into()),

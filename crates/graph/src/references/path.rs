@@ -105,7 +105,7 @@ fn walk_reference_path<'v>(
 fn push_path_step(text: &mut String, step: &ReferencePathStep) {
     match step {
         ReferencePathStep::Key(key) if key.contains(['.', '[', '/', '\'']) => {
-            text.push_str(&format!("['{key}']"))
+            text.push_str(&format!("['{key}']"));
         }
         ReferencePathStep::Key(key) => {
             if !text.is_empty() {

@@ -1,10 +1,8 @@
 //! Many patterns in one graph, shared among threads.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use kubewright_engine::Diagnostic;
 use kubewright_graph::Graph;
+use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Budget, Exhausted, Limits};
 
 use super::super::diagnostics as code;
@@ -14,8 +12,8 @@ use super::candidates::Asking;
 use super::shared::SharedAnswers;
 use super::{DetectionSettings, detect_sharing};
 
-/// Looks for each of `patterns` in `graph` with at most `threads` threads, and gives what came of each in their order.
-/// Each has a budget of its own, so that one that needs too much takes nothing from the others.
+/// Searches `graph` for each of `patterns` with at most `threads` threads, and returns the results in their order.
+/// Each pattern has its own budget, so that an expensive one does not affect the others.
 #[must_use]
 pub fn detect_all(
     patterns: &[Pattern],
@@ -26,30 +24,10 @@ pub fn detect_all(
     let shared = SharedAnswers::among(patterns.iter());
     let asking = Asking { graph, settings, shared: &shared };
     let one = |pattern: &Pattern| detect_sharing(pattern, &asking, &mut detection_budget(pattern, graph));
-    let threads = if cfg!(target_family = "wasm") { 1 } else { threads.min(patterns.len()) };
-    if threads <= 1 {
-        return patterns.iter().map(one).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(patterns.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(pattern) = patterns.get(at) else { return };
-                    let found = one(pattern);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, found));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, found)| found).collect()
+    map_in_parallel(patterns, threads, one)
 }
 
-/// Returns the budget of one search: so many steps for each object, more for a pattern that asks more.
+/// Returns the budget of one search, which grows with the number of objects and the size of the pattern.
 #[must_use]
 pub fn detection_budget(pattern: &Pattern, graph: &Graph) -> Budget {
     let conditions: usize = pattern.roles.iter().map(|role| role.filter.len()).sum();
@@ -61,7 +39,7 @@ pub fn detection_budget(pattern: &Pattern, graph: &Graph) -> Budget {
     Budget::new(Limits { steps, bytes, ..Limits::default() })
 }
 
-/// Returns what to say about a pattern that needed more than its budget.
+/// Returns the diagnostic of a pattern that exceeded its budget.
 #[must_use]
 pub fn exhausted_diagnostic(pattern: &Pattern, error: Exhausted) -> Diagnostic {
     let message = format!("the search for `{}` was stopped: {error}", pattern.name);
@@ -69,8 +47,10 @@ pub fn exhausted_diagnostic(pattern: &Pattern, error: Exhausted) -> Diagnostic {
         .help("connect every actor with the leader by a required relationship, or pass fewer objects")
 }
 
+/// The budget of any search, and what each object adds.
 const BASE_STEPS: u64 = 5_000_000;
 const STEPS_PER_OBJECT: u64 = 100;
+/// The roles, relationships and conditions of a pattern that enlarge its budget.
 const MAX_COUNTED_PARTS: usize = 16;
 const BASE_BYTES: u64 = 32 << 20;
 const BYTES_PER_OBJECT: u64 = 1 << 10;

@@ -122,7 +122,7 @@ fn read_successor_resource<'d>(
         None => from_target(reader, item),
         Some(_) => None,
     };
-    let kinds = if from_target.is_some() { Some(any_kind()) } else { kinds(reader, item) };
+    let kinds = if from_target.is_some() { Some(any_kind()) } else { read_successor_kinds(reader, item) };
     let mut resource = WrittenResource {
         path: item.path.clone(),
         id: Text::default(),
