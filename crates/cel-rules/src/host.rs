@@ -5,7 +5,7 @@
 mod path;
 
 use kubewright_cel::Host;
-use kubewright_cel::library::kubernetes::CHECK;
+use kubewright_cel::library::kubernetes::AUTHORIZER_CHECK;
 use kubewright_cel::library::policy::{
     GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
     RESOURCE_POST,
@@ -24,7 +24,7 @@ const NO_RESOURCE: &str = "the server could not find the requested resource";
 impl Host for Scope<'_> {
     fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
         match (question, arguments) {
-            (CHECK, [Value::Object(check)]) => self.is_allowed(check),
+            (AUTHORIZER_CHECK, [Value::Object(check)]) => self.is_allowed(check),
             (RESOURCE_GET, [version, resource, namespace, name]) => {
                 let url = path::of_object([version, resource, namespace, name].map(text))?;
                 Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())

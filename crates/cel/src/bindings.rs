@@ -3,29 +3,29 @@
 use kubewright_golib::inputs::Inputs;
 use kubewright_value::Value;
 
-use super::error::Failure;
+use super::error::CelFailure;
 use super::function::Host;
 use super::val::Val;
 
 /// The values of variables.
 #[derive(Default, Clone)]
-pub struct Bindings<'a> {
+pub struct CelBindings<'a> {
     values: Vec<(&'a str, Val<'a>)>,
-    variables: Option<&'a dyn Variables<'a>>,
+    variables: Option<&'a dyn LazyVariables<'a>>,
     host: Option<&'a dyn Host>,
     inputs: Inputs,
 }
 
 /// Variables that are only computed when an expression reads them.
-pub trait Variables<'a> {
+pub trait LazyVariables<'a> {
     /// Returns the value of `name`; nothing when there is no such variable.
     ///
     /// # Errors
     /// When it has no value.
-    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure>;
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure>;
 }
 
-impl<'a> Bindings<'a> {
+impl<'a> CelBindings<'a> {
     /// Returns bindings of no variable.
     #[must_use]
     pub fn new() -> Self {
@@ -55,7 +55,7 @@ impl<'a> Bindings<'a> {
 
     /// Adds variables that are asked for when they are read and not bound otherwise.
     #[must_use]
-    pub fn with_variables(self, variables: &'a dyn Variables<'a>) -> Self {
+    pub fn with_variables(self, variables: &'a dyn LazyVariables<'a>) -> Self {
         Self { variables: Some(variables), ..self }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Bindings<'a> {
     }
 
     #[inline]
-    pub(super) fn find(&self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+    pub(super) fn find(&self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         if let Some((_, value)) = self.values.iter().find(|(known, _)| *known == name) {
             return Ok(Some(value.clone()));
         }

@@ -12,17 +12,17 @@ use super::val::Val;
 const UNITS_PER_CLOCK_CHECK: u64 = 4096;
 
 /// How much work besides costs is allowed.
-const MOST_WORK: u64 = 10_000_000;
+const MAX_WORK: u64 = 10_000_000;
 
 /// How much work is a step of a [`kubewright_value::Budget`].
 pub const WORK_PER_STEP: u64 = 6;
 
 /// How many bytes of text and values an evaluation may make.
-const MAX_BYTES: u64 = 32 << 20;
+const MAX_MADE_BYTES: u64 = 32 << 20;
 
 /// What an evaluation has cost so far, and what it may cost.
 #[derive(Debug, Clone)]
-pub struct Cost {
+pub struct CelCost {
     used: u64,
     limit: u64,
     /// What is left of `limit` where others have used some of it.
@@ -40,7 +40,7 @@ pub struct Cost {
 
 /// A limit of an expression was reached. Always an error of the rule, never a "no".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Exceeded {
+pub enum CostExceeded {
     /// It costs too much.
     #[error("the expression costs more than {0}")]
     Cost(u64),
@@ -49,7 +49,7 @@ pub enum Exceeded {
     Bytes(u64),
 }
 
-impl Cost {
+impl CelCost {
     /// What an expression may cost where nobody says otherwise.
     pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
@@ -60,10 +60,10 @@ impl Cost {
             used: 0,
             limit,
             available: limit,
-            work: MOST_WORK,
+            work: MAX_WORK,
             is_out_of_work: false,
-            bytes: MAX_BYTES,
-            max_bytes: MAX_BYTES,
+            bytes: MAX_MADE_BYTES,
+            max_bytes: MAX_MADE_BYTES,
             deadline: None,
             next_cost_check: limit,
             next_work_check: 0,
@@ -130,12 +130,12 @@ impl Cost {
         self.bytes
     }
 
-    pub(super) fn too_many_bytes(&self) -> Exceeded {
-        Exceeded::Bytes(self.max_bytes)
+    pub(super) fn too_many_bytes(&self) -> CostExceeded {
+        CostExceeded::Bytes(self.max_bytes)
     }
 
-    pub(super) fn too_much_work(&self) -> Exceeded {
-        Exceeded::Cost(self.limit)
+    pub(super) fn too_much_work(&self) -> CostExceeded {
+        CostExceeded::Cost(self.limit)
     }
 
     /// Returns the limit.
@@ -149,7 +149,7 @@ impl Cost {
     /// # Errors
     /// When that is more than the limit.
     #[inline]
-    pub fn charge(&mut self, count: u64) -> Result<(), Exceeded> {
+    pub fn charge(&mut self, count: u64) -> Result<(), CostExceeded> {
         self.used = self.used.saturating_add(count);
         if self.used > self.next_cost_check { self.check() } else { Ok(()) }
     }
@@ -159,7 +159,7 @@ impl Cost {
     /// # Errors
     /// When it is too much.
     #[inline]
-    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn make(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.work(count.saturating_mul(4))?;
         self.produce(count.saturating_mul(size_of::<Val<'_>>()))
     }
@@ -169,8 +169,8 @@ impl Cost {
     /// # Errors
     /// When fewer are left.
     #[inline]
-    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
-        self.bytes = self.bytes.checked_sub(count as u64).ok_or(Exceeded::Bytes(self.max_bytes))?;
+    pub fn produce(&mut self, count: usize) -> Result<(), CostExceeded> {
+        self.bytes = self.bytes.checked_sub(count as u64).ok_or(CostExceeded::Bytes(self.max_bytes))?;
         Ok(())
     }
 
@@ -179,29 +179,29 @@ impl Cost {
     /// # Errors
     /// When it is too much.
     #[inline]
-    pub fn work(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn work(&mut self, count: usize) -> Result<(), CostExceeded> {
         match self.work.checked_sub(count as u64) {
             Some(left) => self.work = left,
             None => {
                 self.is_out_of_work = true;
-                return Err(Exceeded::Cost(self.limit));
+                return Err(CostExceeded::Cost(self.limit));
             }
         }
         if self.work < self.next_work_check { self.check() } else { Ok(()) }
     }
 
     #[cold]
-    fn check(&mut self) -> Result<(), Exceeded> {
+    fn check(&mut self) -> Result<(), CostExceeded> {
         self.is_interrupted |= self.deadline.is_some_and(|deadline| deadline.has_passed());
         if self.is_interrupted {
             // Whoever goes on after this error is stopped by the next charge.
             (self.next_cost_check, self.next_work_check) = (0, u64::MAX);
-            return Err(Exceeded::Cost(self.limit));
+            return Err(CostExceeded::Cost(self.limit));
         }
         if self.deadline.is_some() {
             self.plan_clock_check();
         }
-        if self.used > self.available { Err(Exceeded::Cost(self.limit)) } else { Ok(()) }
+        if self.used > self.available { Err(CostExceeded::Cost(self.limit)) } else { Ok(()) }
     }
 
     fn plan_clock_check(&mut self) {
@@ -210,15 +210,15 @@ impl Cost {
     }
 }
 
-impl StepMeter for Cost {
-    type Stopped = Exceeded;
+impl StepMeter for CelCost {
+    type Stopped = CostExceeded;
 
-    fn take(&mut self, steps: u64) -> Result<(), Exceeded> {
+    fn take(&mut self, steps: u64) -> Result<(), CostExceeded> {
         self.work(usize::try_from(steps.saturating_mul(WORK_PER_STEP)).unwrap_or(usize::MAX))
     }
 }
 
-impl Default for Cost {
+impl Default for CelCost {
     fn default() -> Self {
         Self::new(Self::DEFAULT_LIMIT)
     }
@@ -226,7 +226,7 @@ impl Default for Cost {
 
 /// Returns what going through `size` characters or bytes once costs: a tenth, rounded up.
 #[must_use]
-pub fn traversal(size: u64) -> u64 {
+pub fn traversal_cost(size: u64) -> u64 {
     size.div_ceil(10)
 }
 
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_deadline_interrupts_what_costs_and_what_is_free() {
-        let interrupted = |step: fn(&mut Cost) -> Result<(), Exceeded>| {
-            let mut cost = Cost::default().with_deadline(Some(Deadline { at: 0, now: || 0 }));
+        let interrupted = |step: fn(&mut CelCost) -> Result<(), CostExceeded>| {
+            let mut cost = CelCost::default().with_deadline(Some(Deadline { at: 0, now: || 0 }));
             let stopped = (0..2 * UNITS_PER_CLOCK_CHECK).any(|_| step(&mut cost).is_err());
             stopped && cost.is_interrupted() && step(&mut cost).is_err()
         };
@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn a_deadline_far_away_leaves_the_limit_where_it_is() {
         let far = Deadline { at: 1, now: || 0 };
-        let mut cost = Cost::new(10_000).with_deadline(Some(far));
+        let mut cost = CelCost::new(10_000).with_deadline(Some(far));
         assert!((0..10_000).all(|_| cost.charge(1).is_ok()));
-        assert_eq!(cost.charge(1), Err(Exceeded::Cost(10_000)));
+        assert_eq!(cost.charge(1), Err(CostExceeded::Cost(10_000)));
         assert!(!cost.is_interrupted());
     }
 }

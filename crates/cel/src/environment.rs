@@ -5,61 +5,61 @@ use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use super::function::Functions;
-use super::library::Library;
+use super::function::CelFunctions;
+use super::library::CelLibrary;
 use super::standard;
-use super::val::{Kind, Val};
+use super::val::{CelKind, Val};
 
 /// What is known about the type of an expression before it is evaluated.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Type {
+pub struct CelType {
     /// What it is.
-    pub kind: Kind,
+    pub kind: CelKind,
     /// What its items, values or the value in it are.
-    pub element: Option<Arc<Type>>,
+    pub element: Option<Arc<CelType>>,
     /// What its fields are, where they are known one by one.
-    pub fields: Option<Arc<[(Text, Type)]>>,
+    pub fields: Option<Arc<[(Text, CelType)]>>,
 }
 
-impl Type {
+impl CelType {
     /// Of any type, or of a type that is not known.
-    pub const ANY: Self = Self::of(Kind::Any);
+    pub const ANY: Self = Self::of(CelKind::Any);
 
     /// Returns a type whose elements are not known.
     #[must_use]
-    pub const fn of(kind: Kind) -> Self {
+    pub const fn of(kind: CelKind) -> Self {
         Self { kind, element: None, fields: None }
     }
 
     /// Returns a list, a map or an optional with elements of a type.
     #[must_use]
-    pub fn with(kind: Kind, element: Type) -> Self {
-        let is_known = element.kind != Kind::Any || element.fields.is_some();
+    pub fn with(kind: CelKind, element: CelType) -> Self {
+        let is_known = element.kind != CelKind::Any || element.fields.is_some();
         Self { kind, element: is_known.then(|| Arc::new(element)), fields: None }
     }
 
     /// Returns this type, of which some fields are known; it may have others.
     #[must_use]
-    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, Type)>) -> Self {
+    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, CelType)>) -> Self {
         let fields = fields.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
         Self { fields: Some(fields), ..self }
     }
 
     /// Returns the type of a field.
     #[must_use]
-    pub fn field(&self, name: &str) -> Type {
+    pub fn field(&self, name: &str) -> CelType {
         let known = self.fields.iter().flat_map(|fields| fields.iter()).find(|(field, _)| *field == name);
         known.map_or_else(|| self.elements(), |(_, kind)| kind.clone())
     }
 
     /// Returns the type of the elements.
     #[must_use]
-    pub fn elements(&self) -> Type {
+    pub fn elements(&self) -> CelType {
         self.element.as_deref().cloned().unwrap_or(Self::ANY)
     }
 }
 
-impl std::fmt::Display for Type {
+impl std::fmt::Display for CelType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.element {
             Some(element) => write!(f, "{}({element})", self.kind),
@@ -70,17 +70,17 @@ impl std::fmt::Display for Type {
 
 /// What an expression may use. Cheap to clone.
 #[derive(Clone)]
-pub struct Environment {
-    parts: Arc<Parts>,
+pub struct CelEnvironment {
+    parts: Arc<EnvironmentParts>,
 }
 
 #[derive(Clone)]
-struct Parts {
-    functions: Functions,
-    macros: Macros,
-    variables: HashMap<Text, Type>,
+struct EnvironmentParts {
+    functions: CelFunctions,
+    macros: MacroSet,
+    variables: HashMap<Text, CelType>,
     constants: HashMap<Text, Val<'static>>,
-    objects: HashMap<&'static str, Fields>,
+    objects: HashMap<&'static str, FieldTypes>,
     types: HashMap<Text, Text>,
     structures: Vec<Text>,
     container: Text,
@@ -115,11 +115,11 @@ pub enum Takes {
 }
 
 /// The fields of a type, and of which type they are.
-pub type Fields = &'static [(&'static str, Kind)];
+pub type FieldTypes = &'static [(&'static str, CelKind)];
 
 /// Which macros exist, besides those of the standard.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Macros {
+pub struct MacroSet {
     /// `cel.bind(x, 1, x + x)`
     pub bindings: bool,
     /// `list.all(index, value, ...)` and the like
@@ -130,36 +130,36 @@ pub struct Macros {
     pub sorting: bool,
 }
 
-impl Macros {
+impl MacroSet {
     /// None besides those of the standard.
     pub const NONE: Self = Self { bindings: false, two_variables: false, optionals: false, sorting: false };
 }
 
-impl Environment {
+impl CelEnvironment {
     /// Returns the environment of the language itself, without libraries and variables.
     #[must_use]
     pub fn standard() -> Self {
-        let mut functions = Functions::default();
-        standard::add(&mut functions);
+        let mut functions = CelFunctions::default();
+        standard::add_standard_functions(&mut functions);
         let kinds = [
-            Kind::Null,
-            Kind::Bool,
-            Kind::Int,
-            Kind::UInt,
-            Kind::Double,
-            Kind::String,
-            Kind::Bytes,
-            Kind::List,
-            Kind::Map,
-            Kind::Timestamp,
-            Kind::Duration,
-            Kind::Type,
-            Kind::Optional,
+            CelKind::Null,
+            CelKind::Bool,
+            CelKind::Int,
+            CelKind::UInt,
+            CelKind::Double,
+            CelKind::String,
+            CelKind::Bytes,
+            CelKind::List,
+            CelKind::Map,
+            CelKind::Timestamp,
+            CelKind::Duration,
+            CelKind::Type,
+            CelKind::Optional,
         ];
         let types = kinds.iter().map(|kind| (Text::new(kind.name()), Text::new(kind.name())));
-        let parts = Parts {
+        let parts = EnvironmentParts {
             functions,
-            macros: Macros::default(),
+            macros: MacroSet::default(),
             variables: HashMap::new(),
             constants: HashMap::new(),
             objects: HashMap::new(),
@@ -178,7 +178,7 @@ impl Environment {
 
     /// Adds what `library` has.
     #[must_use]
-    pub fn with(mut self, library: &Library) -> Self {
+    pub fn with(mut self, library: &CelLibrary) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
         (library.functions)(&mut parts.functions);
         parts.macros.bindings |= library.macros.bindings;
@@ -194,18 +194,18 @@ impl Environment {
     /// Adds a variable of any type. A name may have dots: `variables.image` is found before `variables`.
     #[must_use]
     pub fn variable(self, name: impl Into<Text>) -> Self {
-        self.variable_of(name, Type::ANY)
+        self.variable_of(name, CelType::ANY)
     }
 
     /// Adds a variable of a type.
     #[must_use]
-    pub fn variable_of(mut self, name: impl Into<Text>, kind: Type) -> Self {
+    pub fn variable_of(mut self, name: impl Into<Text>, kind: CelType) -> Self {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
         self
     }
 
     /// Adds a variable of a type to this environment, which is not copied unless somebody else has it too.
-    pub fn add_variable(&mut self, name: impl Into<Text>, kind: Type) {
+    pub fn add_variable(&mut self, name: impl Into<Text>, kind: CelType) {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
     }
 
@@ -225,7 +225,7 @@ impl Environment {
 
     /// Says which fields values of a library's type have; other types of libraries have none.
     #[must_use]
-    pub fn object(mut self, name: &'static str, fields: Fields) -> Self {
+    pub fn object(mut self, name: &'static str, fields: FieldTypes) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
         parts.objects.insert(name, fields);
         parts.types.insert(Text::new_static(name), Text::new_static(name));
@@ -283,7 +283,7 @@ impl Environment {
 
     /// Returns the functions that may be called.
     #[must_use]
-    pub fn functions(&self) -> &Functions {
+    pub fn functions(&self) -> &CelFunctions {
         &self.parts.functions
     }
 
@@ -295,11 +295,11 @@ impl Environment {
         names
     }
 
-    pub(super) fn macros(&self) -> Macros {
+    pub(super) fn macros(&self) -> MacroSet {
         self.parts.macros
     }
 
-    pub(super) fn variable_type(&self, name: &str) -> Option<&Type> {
+    pub(super) fn variable_type(&self, name: &str) -> Option<&CelType> {
         self.parts.variables.get(name)
     }
 
@@ -312,12 +312,12 @@ impl Environment {
     }
 
     /// Returns of which type a field is.
-    pub(super) fn field_type(&self, object: &str, field: &str) -> Type {
+    pub(super) fn field_type(&self, object: &str, field: &str) -> CelType {
         let found = self.fields(object).find(|(name, _)| *name == field);
-        found.map_or(Type::ANY, |(_, kind)| Type::of(*kind))
+        found.map_or(CelType::ANY, |(_, kind)| CelType::of(*kind))
     }
 
-    fn fields(&self, object: &str) -> impl Iterator<Item = &'static (&'static str, Kind)> {
+    fn fields(&self, object: &str) -> impl Iterator<Item = &'static (&'static str, CelKind)> {
         self.parts.objects.get(object).copied().unwrap_or_default().iter()
     }
 

@@ -3,13 +3,13 @@
 use kubewright_value::Position;
 use thiserror::Error;
 
-use super::ast::Span;
-use super::cost::Exceeded;
+use super::ast::CelSpan;
+use super::cost::CostExceeded;
 
 /// Why a text is no expression of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct CompileError {
+pub struct CelCompileError {
     /// What was found and what was expected.
     pub message: String,
     /// Where in the expression.
@@ -17,12 +17,12 @@ pub struct CompileError {
     /// How many characters it is about; at least 1.
     pub length: u32,
     /// What kind of error it is.
-    pub kind: CompileErrorKind,
+    pub kind: CelCompileErrorKind,
 }
 
 /// The kinds of [`CompileError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompileErrorKind {
+pub enum CelCompileErrorKind {
     /// The text does not follow the grammar, nests too deep or is too long.
     Syntax,
     /// A variable or a type that does not exist.
@@ -37,8 +37,8 @@ pub enum CompileErrorKind {
     Value,
 }
 
-impl CompileError {
-    pub(super) fn new(message: String, span: Span, kind: CompileErrorKind, text: &str) -> Self {
+impl CelCompileError {
+    pub(super) fn new(message: String, span: CelSpan, kind: CelCompileErrorKind, text: &str) -> Self {
         let (start, end) = (span.start as usize, span.end as usize);
         let covered = text.get(start..end).unwrap_or_default().chars().count();
         Self {
@@ -53,18 +53,18 @@ impl CompileError {
 /// Why an expression has no result for these values.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct EvalError {
+pub struct CelError {
     /// What went wrong.
     pub message: String,
     /// Where in the expression.
     pub position: Position,
     /// What kind of error it is.
-    pub kind: EvalErrorKind,
+    pub kind: CelErrorKind,
 }
 
 /// The kinds of [`EvalError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalErrorKind {
+pub enum CelErrorKind {
     /// No operator or function takes values of these types.
     Type,
     /// A value of the right type that cannot be used, such as a divisor of 0.
@@ -79,32 +79,32 @@ pub enum EvalErrorKind {
 
 /// An error of a function, which does not know where it was called.
 #[derive(Debug, Clone)]
-pub struct Failure(Box<Parts>);
+pub struct CelFailure(Box<FailureParts>);
 
 #[derive(Debug, Clone)]
-struct Parts {
+struct FailureParts {
     message: String,
-    kind: EvalErrorKind,
+    kind: CelErrorKind,
     at: Option<u32>,
 }
 
-impl Failure {
+impl CelFailure {
     /// Returns an error of this kind.
     #[must_use]
-    pub fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Parts { message: message.into(), kind, at: None }))
+    pub fn new(kind: CelErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(FailureParts { message: message.into(), kind, at: None }))
     }
 
     /// Returns an error about a value that cannot be used.
     #[must_use]
     pub fn value(message: impl Into<String>) -> Self {
-        Self::new(EvalErrorKind::Value, message)
+        Self::new(CelErrorKind::Value, message)
     }
 
     /// Returns an error about a type that cannot be used.
     #[must_use]
     pub fn type_error(message: impl Into<String>) -> Self {
-        Self::new(EvalErrorKind::Type, message)
+        Self::new(CelErrorKind::Type, message)
     }
 
     /// Returns the error of a function that got other arguments than its overload has.
@@ -115,7 +115,7 @@ impl Failure {
 
     /// Returns what kind of error it is.
     #[must_use]
-    pub fn kind(&self) -> EvalErrorKind {
+    pub fn kind(&self) -> CelErrorKind {
         self.0.kind
     }
 
@@ -131,18 +131,18 @@ impl Failure {
         self
     }
 
-    pub(super) fn located(self, text: &str) -> EvalError {
+    pub(super) fn located(self, text: &str) -> CelError {
         let position = Position::of(text, self.0.at.unwrap_or(0) as usize);
-        EvalError { message: self.0.message, position, kind: self.0.kind }
+        CelError { message: self.0.message, position, kind: self.0.kind }
     }
 
     pub(super) fn is_limit(&self) -> bool {
-        self.0.kind == EvalErrorKind::Limit
+        self.0.kind == CelErrorKind::Limit
     }
 }
 
-impl From<Exceeded> for Failure {
-    fn from(exceeded: Exceeded) -> Self {
-        Self::new(EvalErrorKind::Limit, exceeded.to_string())
+impl From<CostExceeded> for CelFailure {
+    fn from(exceeded: CostExceeded) -> Self {
+        Self::new(CelErrorKind::Limit, exceeded.to_string())
     }
 }

@@ -12,46 +12,51 @@ use kubewright_golib::inputs::Inputs;
 use kubewright_golib::regex::{self, Regex};
 use kubewright_value::{Budget, Exhausted, Limits};
 
-use super::cost::{Cost, Exceeded};
-use super::error::{EvalErrorKind, Failure};
-use super::val::{Kind, Val};
+use super::cost::{CelCost, CostExceeded};
+use super::error::{CelErrorKind, CelFailure};
+use super::val::{CelKind, Val};
 
 /// How large a pattern that is made while a rule runs may become.
-const PATTERN_SIZE: usize = 256 << 10;
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
 /// The work of compiling a pattern that turns out to be none.
-const FAILED_PATTERN: usize = 300_000;
+const FAILED_PATTERN_WORK: usize = 300_000;
 
 /// How many patterns that are made while a rule runs are kept.
-const KEPT_PATTERNS: usize = 16;
+const MAX_CACHED_PATTERNS: usize = 16;
 
 /// What a function does: the arguments, a receiver first, have the types of the overload.
-pub type Body = for<'a> fn(&[Val<'a>], &mut Call<'_, 'a>) -> Result<Val<'a>, Failure>;
+pub type CelFunctionBody = for<'a> fn(&[Val<'a>], &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure>;
 
 /// What a call costs, by its arguments and its result.
 pub type CallCost = fn(&[Val<'_>], &Val<'_>) -> u64;
 
 /// One way to call a function.
 #[derive(Clone)]
-pub struct Overload {
+pub struct CelOverload {
     name: &'static str,
     is_method: bool,
     is_variadic: bool,
-    parameters: &'static [Kind],
-    result: Kind,
-    body: Body,
+    parameters: &'static [CelKind],
+    result: CelKind,
+    body: CelFunctionBody,
     cost: Option<CallCost>,
     is_cost_certain: bool,
     pattern: Option<usize>,
-    items: Option<&'static [Kind]>,
-    values: Option<Kind>,
+    items: Option<&'static [CelKind]>,
+    values: Option<CelKind>,
     help: &'static str,
 }
 
-impl Overload {
+impl CelOverload {
     /// Returns a function that is called as `name(a, b)`; a name with dots is called as it is written.
     #[must_use]
-    pub fn function(name: &'static str, parameters: &'static [Kind], result: Kind, body: Body) -> Self {
+    pub fn function(
+        name: &'static str,
+        parameters: &'static [CelKind],
+        result: CelKind,
+        body: CelFunctionBody,
+    ) -> Self {
         Self {
             name,
             is_method: false,
@@ -70,7 +75,12 @@ impl Overload {
 
     /// Returns a function that is called as `a.name(b)`; the receiver is the first parameter.
     #[must_use]
-    pub fn method(name: &'static str, parameters: &'static [Kind], result: Kind, body: Body) -> Self {
+    pub fn method(
+        name: &'static str,
+        parameters: &'static [CelKind],
+        result: CelKind,
+        body: CelFunctionBody,
+    ) -> Self {
         Self { is_method: true, ..Self::function(name, parameters, result, body) }
     }
 
@@ -94,13 +104,13 @@ impl Overload {
 
     /// Says of which types the items of the list may be that comes first. A result of any type is one of them.
     #[must_use]
-    pub fn items(self, items: &'static [Kind]) -> Self {
+    pub fn items(self, items: &'static [CelKind]) -> Self {
         Self { items: Some(items), ..self }
     }
 
     /// Says of which type the values of the map are that comes last.
     #[must_use]
-    pub fn values(self, values: Kind) -> Self {
+    pub fn values(self, values: CelKind) -> Self {
         Self { values: Some(values), ..self }
     }
 
@@ -132,7 +142,7 @@ impl Overload {
         self.is_method
     }
 
-    pub(super) fn result(&self) -> Kind {
+    pub(super) fn result(&self) -> CelKind {
         self.result
     }
 
@@ -148,28 +158,28 @@ impl Overload {
     }
 
     /// Returns whether arguments of these types can be given.
-    pub(super) fn accepts(&self, mut kinds: impl Iterator<Item = Kind>) -> bool {
-        let last = self.parameters.last().copied().unwrap_or(Kind::Any);
+    pub(super) fn accepts(&self, mut kinds: impl Iterator<Item = CelKind>) -> bool {
+        let last = self.parameters.last().copied().unwrap_or(CelKind::Any);
         let mut parameters = self.parameters.iter().copied().chain(std::iter::repeat(last));
         kinds.all(|kind| {
-            let wanted = parameters.next().unwrap_or(Kind::Any);
-            wanted == Kind::Any || kind == Kind::Any || wanted == kind
+            let wanted = parameters.next().unwrap_or(CelKind::Any);
+            wanted == CelKind::Any || kind == CelKind::Any || wanted == kind
         })
     }
 
     /// Returns whether a list of such items can be given first.
-    pub(super) fn accepts_items(&self, item: Kind) -> bool {
-        item == Kind::Any || self.items.is_none_or(|items| items.contains(&item))
+    pub(super) fn accepts_items(&self, item: CelKind) -> bool {
+        item == CelKind::Any || self.items.is_none_or(|items| items.contains(&item))
     }
 
     /// Returns whether a map of such values can be given last.
-    pub(super) fn accepts_values(&self, value: Kind) -> bool {
-        value == Kind::Any || self.values.is_none_or(|values| values == value)
+    pub(super) fn accepts_values(&self, value: CelKind) -> bool {
+        value == CelKind::Any || self.values.is_none_or(|values| values == value)
     }
 
     /// Returns whether the result is of the type of the items of the list that comes first.
     pub(super) fn gives_item(&self) -> bool {
-        self.items.is_some() && self.result == Kind::Any
+        self.items.is_some() && self.result == CelKind::Any
     }
 
     /// Calls it and charges for that.
@@ -177,9 +187,9 @@ impl Overload {
     pub(super) fn call<'a>(
         &self,
         arguments: &[Val<'a>],
-        call: &mut Call<'_, 'a>,
+        call: &mut CelCallContext<'_, 'a>,
         is_known: bool,
-    ) -> Result<Val<'a>, Failure> {
+    ) -> Result<Val<'a>, CelFailure> {
         // The API server charges many functions by their receiver alone, or after the call.
         let looked_at = arguments.iter().map(Val::long_text).fold(0, usize::saturating_add);
         call.work(looked_at.saturating_mul(2))?;
@@ -193,7 +203,7 @@ impl Overload {
     /// Returns `string.charAt(int) -> string`.
     #[must_use]
     pub fn signature(&self) -> String {
-        let names: Vec<String> = self.parameters.iter().map(Kind::to_string).collect();
+        let names: Vec<String> = self.parameters.iter().map(CelKind::to_string).collect();
         let more = if self.is_variadic { ", ..." } else { "" };
         match (self.is_method, names.split_first()) {
             (true, Some((receiver, rest))) => {
@@ -205,21 +215,21 @@ impl Overload {
 }
 
 /// What a function may use besides its arguments.
-pub struct Call<'r, 'a> {
+pub struct CelCallContext<'r, 'a> {
     /// What the evaluation costs; a function that does more than its cost says charges work here.
-    pub cost: &'r mut Cost,
+    pub cost: &'r mut CelCost,
     pub(super) regex: Option<&'r Regex>,
-    pub(super) patterns: &'r Patterns,
+    pub(super) patterns: &'r PatternCache,
     pub(super) host: Option<&'a dyn Host>,
     pub(super) inputs: Inputs,
 }
 
-impl<'r, 'a> Call<'r, 'a> {
+impl<'r, 'a> CelCallContext<'r, 'a> {
     /// Returns the regular expression of the parameter that [`Overload::pattern`] names.
     ///
     /// # Errors
     /// When `pattern` is none.
-    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, Failure> {
+    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, CelFailure> {
         match self.regex {
             Some(regex) => Ok(Cow::Borrowed(regex)),
             None => self.patterns.compiled(pattern, self.cost).map(Cow::Owned),
@@ -242,7 +252,7 @@ impl<'r, 'a> Call<'r, 'a> {
     ///
     /// # Errors
     /// When it is too much.
-    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn make(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.make(count)
     }
 
@@ -250,7 +260,7 @@ impl<'r, 'a> Call<'r, 'a> {
     ///
     /// # Errors
     /// When it is too much.
-    pub fn work(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn work(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.work(count)
     }
 
@@ -258,7 +268,7 @@ impl<'r, 'a> Call<'r, 'a> {
     ///
     /// # Errors
     /// When fewer are left.
-    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn produce(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.produce(count)
     }
 
@@ -269,7 +279,7 @@ impl<'r, 'a> Call<'r, 'a> {
     pub fn within<T>(
         &mut self,
         make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
-    ) -> Result<T, Exceeded> {
+    ) -> Result<T, CostExceeded> {
         let (bytes, steps) = (self.cost.bytes_left(), self.cost.work_left());
         let mut budget = Budget::new(Limits { bytes, steps, ..Limits::default() });
         let made = make(&mut budget);
@@ -298,26 +308,26 @@ pub trait Host {
 
 /// Patterns that were compiled during this evaluation.
 #[derive(Default)]
-pub(super) struct Patterns(RefCell<Vec<(Box<str>, Regex)>>);
+pub(super) struct PatternCache(RefCell<Vec<(Box<str>, Regex)>>);
 
-impl Patterns {
-    fn compiled(&self, pattern: &str, cost: &mut Cost) -> Result<Regex, Failure> {
+impl PatternCache {
+    fn compiled(&self, pattern: &str, cost: &mut CelCost) -> Result<Regex, CelFailure> {
         let mut kept = self.0.borrow_mut();
         if let Some((_, regex)) = kept.iter().find(|(known, _)| **known == *pattern) {
             return Ok(regex.clone());
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = match regex::compile_within(pattern, PATTERN_SIZE) {
+        let regex = match regex::compile_within(pattern, MAX_PATTERN_BYTES) {
             Ok(regex) => regex,
             Err(error) => {
                 // One that is too large was compiled up to the limit, and nothing remembers it.
-                cost.work(FAILED_PATTERN)?;
-                return Err(Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")));
+                cost.work(FAILED_PATTERN_WORK)?;
+                return Err(CelFailure::new(CelErrorKind::Value, format!("invalid regex: {error}")));
             }
         };
         cost.work(usize::try_from(regex.compiling_cost()).unwrap_or(usize::MAX))?;
-        if kept.len() == KEPT_PATTERNS {
+        if kept.len() == MAX_CACHED_PATTERNS {
             kept.remove(0);
         }
         kept.push((pattern.into(), regex.clone()));
@@ -327,18 +337,18 @@ impl Patterns {
 
 /// The functions by name.
 #[derive(Clone, Default)]
-pub struct Functions {
-    by_name: HashMap<&'static str, Vec<Arc<Overload>>>,
+pub struct CelFunctions {
+    by_name: HashMap<&'static str, Vec<Arc<CelOverload>>>,
 }
 
-impl Functions {
+impl CelFunctions {
     /// Adds an overload; calls that several take go to the one added first.
-    pub fn add(&mut self, overload: Overload) {
+    pub fn add(&mut self, overload: CelOverload) {
         self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
     }
 
     /// Takes the overloads of `name` with these parameters away.
-    pub fn remove(&mut self, name: &str, parameters: &[Kind]) {
+    pub fn remove(&mut self, name: &str, parameters: &[CelKind]) {
         if let Some(overloads) = self.by_name.get_mut(name) {
             overloads.retain(|overload| overload.parameters != parameters);
         }
@@ -352,13 +362,13 @@ impl Functions {
     }
 
     /// Returns all overloads, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Overload> {
+    pub fn iter(&self) -> impl Iterator<Item = &CelOverload> {
         let mut names: Vec<_> = self.by_name.keys().collect();
         names.sort_unstable();
         names.into_iter().filter_map(|name| self.by_name.get(name)).flatten().map(AsRef::as_ref)
     }
 
-    pub(super) fn named(&self, name: &str) -> &[Arc<Overload>] {
+    pub(super) fn named(&self, name: &str) -> &[Arc<CelOverload>] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use kubewright_golib::time::{Civil, Time};
 use kubewright_value::duration::Duration;
 
-const SECOND: i128 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A point in time, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -24,20 +24,24 @@ impl Timestamp {
     pub const EPOCH: Self = Self { seconds: 0, nanoseconds: 0, offset: 0 };
 
     /// The start of year 1.
-    pub const ZERO: Self = Self { seconds: FIRST, nanoseconds: 0, offset: 0 };
+    pub const ZERO: Self = Self { seconds: MIN_UNIX_SECONDS, nanoseconds: 0, offset: 0 };
 
     /// Returns the time that many nanoseconds after 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn new(nanoseconds: i128) -> Option<Self> {
-        let seconds = i64::try_from(nanoseconds.div_euclid(SECOND)).ok()?;
-        let rest = u32::try_from(nanoseconds.rem_euclid(SECOND)).ok()?;
-        (FIRST..=LAST).contains(&seconds).then_some(Self { seconds, nanoseconds: rest, offset: 0 })
+        let seconds = i64::try_from(nanoseconds.div_euclid(NANOSECONDS_PER_SECOND)).ok()?;
+        let rest = u32::try_from(nanoseconds.rem_euclid(NANOSECONDS_PER_SECOND)).ok()?;
+        (MIN_UNIX_SECONDS..=MAX_UNIX_SECONDS).contains(&seconds).then_some(Self {
+            seconds,
+            nanoseconds: rest,
+            offset: 0,
+        })
     }
 
     /// Returns the time that many seconds after 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn from_unix(seconds: i64) -> Option<Self> {
-        Self::new(i128::from(seconds) * SECOND)
+        Self::new(i128::from(seconds) * NANOSECONDS_PER_SECOND)
     }
 
     /// Reads a time as RFC 3339 writes it.
@@ -56,7 +60,7 @@ impl Timestamp {
     /// Returns the nanoseconds since 1970.
     #[must_use]
     pub fn nanoseconds(self) -> i128 {
-        i128::from(self.seconds) * SECOND + i128::from(self.nanoseconds)
+        i128::from(self.seconds) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds)
     }
 
     /// Returns the time `duration` later, if it can be held.
@@ -94,13 +98,13 @@ impl Timestamp {
 
     /// Returns what calendar and clock show in `zone`: UTC, an offset such as `-08:00`, or a name.
     pub(super) fn civil(self, zone: &str) -> Result<Civil, String> {
-        let offset = zone::offset(zone, self.seconds)?;
+        let offset = zone::zone_offset(zone, self.seconds)?;
         Ok(Time { nanoseconds: self.nanoseconds(), offset, ..Time::utc(0) }.civil())
     }
 }
 
-const FIRST: i64 = -62_135_596_800;
-const LAST: i64 = 253_402_300_799;
+const MIN_UNIX_SECONDS: i64 = -62_135_596_800;
+const MAX_UNIX_SECONDS: i64 = 253_402_300_799;
 
 /// Times are equal when they are the same moment, in whatever zone.
 impl PartialEq for Timestamp {
@@ -131,7 +135,7 @@ impl fmt::Display for Timestamp {
 }
 
 /// Returns a duration as `string()` writes it: seconds with as many decimals as are needed.
-pub(super) fn seconds_text(duration: Duration) -> String {
+pub(super) fn format_seconds(duration: Duration) -> String {
     let size = duration.nanoseconds().unsigned_abs();
     let sign = if duration.nanoseconds() < 0 { "-" } else { "" };
     let (whole, rest) = (size / 1_000_000_000, size % 1_000_000_000);

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-pub use collection::{Entries, List, MapVal};
+pub use collection::{ListVal, MapEntries, MapVal};
 pub(super) use convert::exact_integer;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Text, Value};
@@ -38,7 +38,7 @@ pub enum Val<'a> {
     /// `b'a'`
     Bytes(Arc<[u8]>),
     /// `[1, 2]`
-    List(List<'a>),
+    List(ListVal<'a>),
     /// `{'a': 1}`
     Map(MapVal<'a>),
     /// `timestamp('2020-01-01T00:00:00Z')`
@@ -92,7 +92,7 @@ pub trait Opaque: fmt::Debug + Send + Sync {
 
 /// The types of values, as far as functions choose by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CelKind {
     /// Of any type, or of a type that is not known.
     Any,
     /// `null_type`
@@ -125,7 +125,7 @@ pub enum Kind {
     Opaque(&'static str),
 }
 
-impl Kind {
+impl CelKind {
     /// Returns the name that `type()` shows.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -150,7 +150,7 @@ impl Kind {
 }
 
 /// As people call it.
-impl fmt::Display for Kind {
+impl fmt::Display for CelKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Timestamp => "timestamp",
@@ -172,7 +172,7 @@ impl<'a> Val<'a> {
     /// Returns a list made by the expression.
     #[must_use]
     pub fn list(items: Vec<Val<'a>>) -> Self {
-        Self::List(List::Made(Arc::new(items)))
+        Self::List(ListVal::Made(Arc::new(items)))
     }
 
     /// Returns an optional that holds `value`.
@@ -189,22 +189,22 @@ impl<'a> Val<'a> {
 
     /// Returns what type this is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CelKind {
         match self {
-            Self::Null => Kind::Null,
-            Self::Bool(_) => Kind::Bool,
-            Self::Int(_) => Kind::Int,
-            Self::UInt(_) => Kind::UInt,
-            Self::Double(_) => Kind::Double,
-            Self::String(_) => Kind::String,
-            Self::Bytes(_) => Kind::Bytes,
-            Self::List(_) => Kind::List,
-            Self::Map(_) => Kind::Map,
-            Self::Timestamp(_) => Kind::Timestamp,
-            Self::Duration(_) => Kind::Duration,
-            Self::Type(_) => Kind::Type,
-            Self::Optional(_) => Kind::Optional,
-            Self::Opaque(value) => Kind::Opaque(value.type_name()),
+            Self::Null => CelKind::Null,
+            Self::Bool(_) => CelKind::Bool,
+            Self::Int(_) => CelKind::Int,
+            Self::UInt(_) => CelKind::UInt,
+            Self::Double(_) => CelKind::Double,
+            Self::String(_) => CelKind::String,
+            Self::Bytes(_) => CelKind::Bytes,
+            Self::List(_) => CelKind::List,
+            Self::Map(_) => CelKind::Map,
+            Self::Timestamp(_) => CelKind::Timestamp,
+            Self::Duration(_) => CelKind::Duration,
+            Self::Type(_) => CelKind::Type,
+            Self::Optional(_) => CelKind::Optional,
+            Self::Opaque(value) => CelKind::Opaque(value.type_name()),
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Val<'a> {
     #[must_use]
     pub fn size(&self) -> u64 {
         match self {
-            Self::String(text) => text_size(text),
+            Self::String(text) => count_characters(text),
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::List(list) => list.len() as u64,
             Self::Map(map) => map.len() as u64,
@@ -304,7 +304,7 @@ impl<'a> Val<'a> {
 }
 
 /// Returns how many characters `text` has.
-pub(super) fn text_size(text: &str) -> u64 {
+pub(super) fn count_characters(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.chars().count() as u64 }
 }
 

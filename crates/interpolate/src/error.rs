@@ -3,12 +3,12 @@
 use kubewright_value::{Position, Step, Text};
 use thiserror::Error;
 
-use kubewright_cel::EvalErrorKind;
+use kubewright_cel::CelErrorKind;
 
 /// Something in a template that can never be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Problem {
+pub struct InterpolationProblem {
     /// The text that it is about, from the root of the template.
     pub path: Vec<Step>,
     /// Whether it is about the key that ends the path, not about its value.
@@ -36,12 +36,12 @@ pub struct RenderError {
     /// The expression that failed, without its braces; empty when it was none.
     pub expression: Text,
     /// What kind of error it is.
-    pub kind: EvalErrorKind,
+    pub kind: CelErrorKind,
 }
 
 impl RenderError {
     /// Returns the error of the root of a template.
-    pub(super) fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: CelErrorKind, message: impl Into<String>) -> Self {
         Self {
             path: Vec::new(),
             is_key: false,
@@ -54,7 +54,7 @@ impl RenderError {
 
     pub(super) fn too_deep() -> Self {
         let most = kubewright_value::json::MAX_DEPTH;
-        Self::new(EvalErrorKind::Limit, format!("nested deeper than {most} levels"))
+        Self::new(CelErrorKind::Limit, format!("nested deeper than {most} levels"))
     }
 
     /// Says that it is about what is under `step`. Steps are added from the inside out and turned around at
@@ -71,7 +71,7 @@ impl RenderError {
 }
 
 /// Returns where something is that stands at `inner` of a part which starts at `start`.
-pub(super) fn moved(start: Position, inner: Position) -> Position {
+pub(super) fn offset_position(start: Position, inner: Position) -> Position {
     match inner.line {
         0 | 1 => {
             Position { line: start.line, column: start.column.saturating_add(inner.column).saturating_sub(1) }

@@ -2,26 +2,26 @@
 
 use kubewright_value::{Position, Text};
 
-use super::error::{Problem, RenderError, moved};
-use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
+use super::error::{InterpolationProblem, RenderError, offset_position};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
 
 #[derive(Debug, Clone)]
-pub(super) struct Expression {
-    pub(super) program: Program,
+pub(super) struct EmbeddedExpression {
+    pub(super) program: CelProgram,
     /// Where the text between the braces starts.
     start: Position,
 }
 
-impl Expression {
+impl EmbeddedExpression {
     /// Compiles what is between the braces, which starts at `start` of the text; problems have no path yet.
     pub(super) fn compile(
         inner: &str,
         start: Position,
-        environment: &Environment,
-    ) -> Result<Self, Vec<Problem>> {
+        environment: &CelEnvironment,
+    ) -> Result<Self, Vec<InterpolationProblem>> {
         if inner.trim().is_empty() {
             let message = "there is no expression between the braces".to_owned();
-            return Err(vec![Problem {
+            return Err(vec![InterpolationProblem {
                 path: Vec::new(),
                 is_key: false,
                 message,
@@ -29,12 +29,12 @@ impl Expression {
                 length: 1,
             }]);
         }
-        Program::compile(inner, environment).map(|program| Self { program, start }).map_err(|errors| {
-            let located = errors.into_iter().map(|error| Problem {
+        CelProgram::compile(inner, environment).map(|program| Self { program, start }).map_err(|errors| {
+            let located = errors.into_iter().map(|error| InterpolationProblem {
                 path: Vec::new(),
                 is_key: false,
                 message: error.message,
-                position: moved(start, error.position),
+                position: offset_position(start, error.position),
                 length: error.length,
             });
             located.collect()
@@ -48,11 +48,11 @@ impl Expression {
 
     pub(super) fn evaluate<'a>(
         &'a self,
-        bindings: &Bindings<'a>,
-        cost: &mut Cost,
+        bindings: &CelBindings<'a>,
+        cost: &mut CelCost,
     ) -> Result<Val<'a>, Box<RenderError>> {
         self.program.evaluate(bindings, cost).map_err(|error| {
-            let position = moved(self.start, error.position);
+            let position = offset_position(self.start, error.position);
             self.named(Box::new(RenderError { position, ..RenderError::new(error.kind, error.message) }))
         })
     }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use kubewright_cel::{Unclosed, closing_brace};
+use kubewright_cel::{UnclosedExpression, closing_brace};
 
 /// An expression in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ExpressionSpan {
     /// The bytes of `${…}`.
     pub whole: Range<usize>,
     /// The bytes between the braces.
@@ -19,7 +19,7 @@ pub struct Found {
 /// An expression that starts and is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Unfinished {
+pub struct UnfinishedExpression {
     /// What is wrong.
     pub message: String,
     /// Where in the text.
@@ -36,13 +36,13 @@ pub struct Unfinished {
 ///
 /// # Errors
 /// When an expression has no end, or another one starts in it.
-pub fn expressions(text: &str) -> Result<Vec<Found>, Unfinished> {
+pub fn find_expressions(text: &str) -> Result<Vec<ExpressionSpan>, UnfinishedExpression> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(start) = text.get(from..).and_then(|rest| rest.find("${")).map(|at| from + at) {
         let inner = start + 2;
-        let end = closing_brace(text, inner).map_err(|why| unfinished(text, start, why))?;
-        found.push(Found { whole: start..end + 1, inner: inner..end });
+        let end = closing_brace(text, inner).map_err(|why| report_unclosed(text, start, why))?;
+        found.push(ExpressionSpan { whole: start..end + 1, inner: inner..end });
         from = end + 1;
     }
     Ok(found)
@@ -50,7 +50,7 @@ pub fn expressions(text: &str) -> Result<Vec<Found>, Unfinished> {
 
 /// A part of a text as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written<'t> {
+pub enum TextSegment<'t> {
     /// Text.
     Literal(&'t str),
     /// `${…}`
@@ -62,30 +62,30 @@ pub enum Written<'t> {
 ///
 /// # Errors
 /// As [`expressions`].
-pub fn written(text: &str) -> Result<Vec<Written<'_>>, Unfinished> {
+pub fn split_segments(text: &str) -> Result<Vec<TextSegment<'_>>, UnfinishedExpression> {
     let mut parts = Vec::new();
     let mut from = 0;
-    for found in expressions(text)? {
+    for found in find_expressions(text)? {
         let literal = text.get(from..found.whole.start).unwrap_or_default();
         from = found.whole.end;
-        parts.push(Written::Literal(literal));
-        parts.push(Written::Expression(text.get(found.whole).unwrap_or_default()));
+        parts.push(TextSegment::Literal(literal));
+        parts.push(TextSegment::Expression(text.get(found.whole).unwrap_or_default()));
     }
-    parts.push(Written::Literal(text.get(from..).unwrap_or_default()));
-    parts.retain(|part| *part != Written::Literal(""));
+    parts.push(TextSegment::Literal(text.get(from..).unwrap_or_default()));
+    parts.retain(|part| *part != TextSegment::Literal(""));
     Ok(parts)
 }
 
-fn unfinished(text: &str, start: usize, why: Unclosed) -> Unfinished {
+fn report_unclosed(text: &str, start: usize, why: UnclosedExpression) -> UnfinishedExpression {
     let (message, at, length) = match why {
-        Unclosed::End => ("`${` has no closing `}`", start, 2),
-        Unclosed::String(at) => ("a string in `${…}` has no end", at, 1),
-        Unclosed::Nested(at) => ("`${` inside of an expression is only allowed in a string", at, 2),
+        UnclosedExpression::End => ("`${` has no closing `}`", start, 2),
+        UnclosedExpression::String(at) => ("a string in `${…}` has no end", at, 1),
+        UnclosedExpression::Nested(at) => ("`${` inside of an expression is only allowed in a string", at, 2),
     };
-    Unfinished {
+    UnfinishedExpression {
         message: message.to_owned(),
         position: Position::of(text, at),
         length,
-        is_nested: matches!(why, Unclosed::Nested(_)),
+        is_nested: matches!(why, UnclosedExpression::Nested(_)),
     }
 }

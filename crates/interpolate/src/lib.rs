@@ -14,18 +14,18 @@ mod output;
 mod structure;
 mod text;
 
-pub use error::{Problem, RenderError};
-pub use find::{Found, Unfinished, Written, expressions, written};
+pub use error::{InterpolationProblem, RenderError};
+pub use find::{ExpressionSpan, TextSegment, UnfinishedExpression, find_expressions, split_segments};
 pub use mark::{OMITTED, is_omitted, omitted};
-pub use output::rendered;
-pub use structure::Template;
-pub use text::{Piece, TextTemplate};
+pub use output::render_val;
+pub use structure::ValueTemplate;
+pub use text::{RenderedPiece, TextTemplate};
 
 use kubewright_value::Value;
 
 /// What a template gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rendered {
+pub enum RenderedValue {
     /// A value.
     Value(Value),
     /// Nothing: it is to be left out.

@@ -10,19 +10,19 @@ pub const OMITTED: &str = "omitted";
 /// Returns the mark: what an expression gives for an entry or item that is to be left out.
 #[must_use]
 pub fn omitted<'a>() -> Val<'a> {
-    Val::opaque(Omitted)
+    Val::opaque(OmittedMark)
 }
 
 /// Returns whether `value` is the mark.
 #[must_use]
 pub fn is_omitted(value: &Val<'_>) -> bool {
-    value.as_opaque::<Omitted>().is_some()
+    value.as_opaque::<OmittedMark>().is_some()
 }
 
 #[derive(Debug)]
-struct Omitted;
+struct OmittedMark;
 
-impl Opaque for Omitted {
+impl Opaque for OmittedMark {
     fn type_name(&self) -> &'static str {
         OMITTED
     }

@@ -2,23 +2,24 @@ use kubewright_value::{Step, Value, json};
 
 use super::*;
 use kubewright_cel::{
-    Bindings, Cost, Environment, EvalErrorKind, Functions, Kind, Library, Macros, Overload, Program, library,
+    CelBindings, CelCost, CelEnvironment, CelErrorKind, CelFunctions, CelKind, CelLibrary, CelOverload,
+    CelProgram, MacroSet, library,
 };
 
 /// A function that gives the mark.
-const OMIT: Library = Library {
+const OMIT: CelLibrary = CelLibrary {
     name: "omit",
-    functions: |functions: &mut Functions| {
-        functions.add(Overload::function("omit", &[], Kind::Any, |_, _| Ok(omitted())));
+    functions: |functions: &mut CelFunctions| {
+        functions.add(CelOverload::function("omit", &[], CelKind::Any, |_, _| Ok(omitted())));
     },
-    macros: Macros::NONE,
+    macros: MacroSet::NONE,
     types: &[],
 };
 
-fn environment() -> Environment {
+fn environment() -> CelEnvironment {
     [&library::OPTIONALS, &library::STRINGS, &OMIT]
         .into_iter()
-        .fold(Environment::standard().with_mixed_arithmetic(), |environment, library| {
+        .fold(CelEnvironment::standard().with_mixed_arithmetic(), |environment, library| {
             environment.with(library)
         })
         .variable("p")
@@ -32,23 +33,23 @@ fn given() -> Value {
     .unwrap()
 }
 
-fn render_within(template: &str, cost: &mut Cost) -> Result<Rendered, RenderError> {
+fn render_within(template: &str, cost: &mut CelCost) -> Result<RenderedValue, RenderError> {
     let value = json::parse(template).unwrap();
     let given = given();
-    let (template, problems) = Template::compile(&value, &environment());
+    let (template, problems) = ValueTemplate::compile(&value, &environment());
     assert_eq!(problems, [], "{value}");
-    let bindings = Bindings::new().with("p", &given);
+    let bindings = CelBindings::new().with("p", &given);
     template.render(&bindings, cost)
 }
 
-fn render(template: &str) -> Result<Rendered, RenderError> {
-    render_within(template, &mut Cost::default())
+fn render(template: &str) -> Result<RenderedValue, RenderError> {
+    render_within(template, &mut CelCost::default())
 }
 
 /// Renders JSON and compares with JSON.
 #[track_caller]
 fn check(template: &str, want: &str) {
-    assert_eq!(render(template).unwrap(), Rendered::Value(json::parse(want).unwrap()), "{template}");
+    assert_eq!(render(template).unwrap(), RenderedValue::Value(json::parse(want).unwrap()), "{template}");
 }
 
 /// Renders JSON, which fails at `path` and `position`.
@@ -62,7 +63,7 @@ fn fails(template: &str, path: &str, position: &str, message: &str) {
 /// Compiles JSON, which has one problem at `path` and `position`.
 #[track_caller]
 fn refuses(template: &str, path: &str, position: &str, message: &str) {
-    let (_, problems) = Template::compile(&json::parse(template).unwrap(), &environment());
+    let (_, problems) = ValueTemplate::compile(&json::parse(template).unwrap(), &environment());
     let [problem] = &problems[..] else { panic!("{problems:?}") };
     assert_eq!((shown(&problem.path), problem.position.to_string()), (path.to_owned(), position.to_owned()));
     assert!(problem.message.contains(message), "{}", problem.message);
@@ -79,7 +80,7 @@ fn shown(path: &[Step]) -> String {
 /// Finds the expressions of `text`.
 #[track_caller]
 fn finds(text: &str, want: &[&str]) {
-    let found = expressions(text).unwrap();
+    let found = find_expressions(text).unwrap();
     let inner: Vec<&str> = found.into_iter().map(|one| &text[one.inner]).collect();
     assert_eq!(inner, want, "{text}");
 }
@@ -131,7 +132,7 @@ fn what_does_not_compile_is_a_problem_with_its_place_in_the_text() {
 #[test]
 fn what_does_not_compile_fails_when_it_is_rendered_all_the_same() {
     let (template, problems) = TextTemplate::compile("a ${nope}", &environment());
-    let error = template.render(&Bindings::new(), &mut Cost::default()).unwrap_err();
+    let error = template.render(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
     assert_eq!(
         (problems[0].position, problems[0].message.as_str()),
         (error.position, error.message.as_str())
@@ -161,7 +162,7 @@ fn what_json_has_no_word_for_is_written_as_text_or_number() {
 
 #[test]
 fn whole_doubles_become_integers() {
-    let Rendered::Value(Value::Number(number)) = render(r#""${p.f * 2}""#).unwrap() else { panic!() };
+    let RenderedValue::Value(Value::Number(number)) = render(r#""${p.f * 2}""#).unwrap() else { panic!() };
     assert!(number.is_integer() && number.as_i64() == Some(3));
 }
 
@@ -197,7 +198,7 @@ fn entries_and_items_that_are_marked_are_left_out() {
     check(r#""${{'x': {'y': omit(), 'z': [omit(), 1]}}}""#, r#"{"x": {"z": [1]}}"#);
     check(r#""${p.l.map(i, i == 1 ? omit() : i)}""#, r#"["a"]"#);
     check(r#"{"a": {"b": "${omit()}"}}"#, r#"{"a": {}}"#);
-    assert_eq!(render(r#""${omit()}""#).unwrap(), Rendered::Omitted);
+    assert_eq!(render(r#""${omit()}""#).unwrap(), RenderedValue::Omitted);
 }
 
 #[test]
@@ -209,20 +210,21 @@ fn what_is_left_out_cannot_be_a_part_of_a_text() {
 fn an_error_says_where_and_in_which_expression() {
     let error = render(r#"{"a": ["x", "one ${p.i} two ${p.i + p.s}"]}"#).unwrap_err();
     assert_eq!((shown(&error.path), error.position.to_string()), ("/a/1".to_owned(), "1:22".to_owned()));
-    assert_eq!((error.expression.as_str(), error.kind), ("p.i + p.s", EvalErrorKind::Type));
+    assert_eq!((error.expression.as_str(), error.kind), ("p.i + p.s", CelErrorKind::Type));
     let missing = render(r#""${p.zz.yy}""#).unwrap_err();
-    assert_eq!(missing.kind, EvalErrorKind::Missing);
+    assert_eq!(missing.kind, CelErrorKind::Missing);
 }
 
 #[test]
 fn what_has_no_expression_is_shared() {
     let value = json::parse(r#"{"a": {"b": ["x", "$y"]}}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment());
+    let (template, _) = ValueTemplate::compile(&value, &environment());
     assert!(template.constant().is_some_and(|constant| constant.is_same(&value)));
     let value = json::parse(r#"{"a": {"b": ["x"]}, "c": "${p.i}"}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment());
+    let (template, _) = ValueTemplate::compile(&value, &environment());
     let given = given();
-    let Ok(Rendered::Value(made)) = template.render(&Bindings::new().with("p", &given), &mut Cost::default())
+    let Ok(RenderedValue::Value(made)) =
+        template.render(&CelBindings::new().with("p", &given), &mut CelCost::default())
     else {
         panic!()
     };
@@ -233,7 +235,7 @@ fn what_has_no_expression_is_shared() {
 #[test]
 fn all_expressions_can_be_visited() {
     let value = json::parse(r#"{"a": ["x", "${p.i}-${q}"], "${p.s}": 1}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment().variable("q"));
+    let (template, _) = ValueTemplate::compile(&value, &environment().variable("q"));
     assert_eq!(template.names().collect::<Vec<_>>(), ["p", "q"]);
     let mut found = Vec::new();
     template.visit(|path, is_key, program, at| {
@@ -246,14 +248,19 @@ fn all_expressions_can_be_visited() {
 fn pieces_tell_what_was_written_from_what_was_given() {
     let given = given();
     let (template, _) = TextTemplate::compile("/data/${p.s}/${p.i}", &environment());
-    let bindings = Bindings::new().with("p", &given);
-    let pieces = template.render_pieces(&bindings, &mut Cost::default()).unwrap();
-    let want =
-        [Piece::Literal("/data/"), Piece::Given("str".into()), Piece::Literal("/"), Piece::Given("3".into())];
+    let bindings = CelBindings::new().with("p", &given);
+    let pieces = template.render_pieces(&bindings, &mut CelCost::default()).unwrap();
+    let want = [
+        RenderedPiece::Literal("/data/"),
+        RenderedPiece::Given("str".into()),
+        RenderedPiece::Literal("/"),
+        RenderedPiece::Given("3".into()),
+    ];
     assert_eq!(pieces, want);
     let (whole, _) = TextTemplate::compile(" ${p.i} ", &environment());
     assert!(whole.is_whole() && !template.is_whole());
-    let error = whole.render_pieces(&Bindings::new().with("p", &given), &mut Cost::default()).unwrap_err();
+    let error =
+        whole.render_pieces(&CelBindings::new().with("p", &given), &mut CelCost::default()).unwrap_err();
     assert!(error.message.contains("expected a string, found int"));
 }
 
@@ -263,12 +270,12 @@ fn a_small_value_that_holds_another_many_times_over_is_counted_as_what_it_become
     let given = given();
     let list = format!("[{}]", ["p"; 60].join(","));
     let expression = format!("[{list}].map(a, a.map(b, a.map(c, a.map(d, a))))");
-    let program = Program::compile(&expression, &environment()).unwrap();
-    let bindings = Bindings::new().with("p", &given);
-    assert!(program.evaluate(&bindings, &mut Cost::new(LIMIT)).is_ok());
+    let program = CelProgram::compile(&expression, &environment()).unwrap();
+    let bindings = CelBindings::new().with("p", &given);
+    assert!(program.evaluate(&bindings, &mut CelCost::new(LIMIT)).is_ok());
     for template in [format!("${{{expression}}}"), format!("x${{{expression}}}")] {
-        let error = render_within(&json::quote(&template), &mut Cost::new(LIMIT)).unwrap_err();
-        assert_eq!(error.kind, EvalErrorKind::Limit);
+        let error = render_within(&json::quote(&template), &mut CelCost::new(LIMIT)).unwrap_err();
+        assert_eq!(error.kind, CelErrorKind::Limit);
     }
 }
 
@@ -277,9 +284,9 @@ fn a_value_deeper_than_any_manifest_is_refused() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let value = json::parse(&deep).unwrap();
     let template = json::parse(&format!(r#"{}"${{p}}"{}"#, "[".repeat(100), "]".repeat(100))).unwrap();
-    let (template, _) = Template::compile(&template, &environment());
-    let error = template.render(&Bindings::new().with("p", &value), &mut Cost::default()).unwrap_err();
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    let (template, _) = ValueTemplate::compile(&template, &environment());
+    let error = template.render(&CelBindings::new().with("p", &value), &mut CelCost::default()).unwrap_err();
+    assert_eq!(error.kind, CelErrorKind::Limit);
 }
 
 #[test]
@@ -293,13 +300,13 @@ fn many_expressions_in_one_text_take_no_longer_than_they_are() {
 
 #[test]
 fn a_text_is_the_sum_of_its_parts_as_they_are_written() {
-    let parts = written("/a/${b['}']}${c}/d").unwrap();
+    let parts = split_segments("/a/${b['}']}${c}/d").unwrap();
     let want = [
-        Written::Literal("/a/"),
-        Written::Expression("${b['}']}"),
-        Written::Expression("${c}"),
-        Written::Literal("/d"),
+        TextSegment::Literal("/a/"),
+        TextSegment::Expression("${b['}']}"),
+        TextSegment::Expression("${c}"),
+        TextSegment::Literal("/d"),
     ];
     assert_eq!(parts, want);
-    assert_eq!(written(""), Ok(vec![]));
+    assert_eq!(split_segments(""), Ok(vec![]));
 }

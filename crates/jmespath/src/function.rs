@@ -7,69 +7,70 @@ use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Budget, Number, Value};
 
-use super::ast::Expr;
+use super::ast::JmesPathExpr;
 use super::{Inputs, eval, kubernetes, standard};
 
 mod failure;
 mod signature;
 
-pub use failure::Failure;
-pub use signature::{Accepts, Signature};
+pub use failure::JmesPathFailure;
+pub use signature::{ArgumentTypes, JmesPathSignature};
 
-pub(super) type Body = dyn Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync;
+pub(super) type JmesPathFunctionBody =
+    dyn Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure> + Send + Sync;
 
 /// Makes a body for a call of which some arguments are literals. They are checked as all others
 /// when it is called.
-type Prepare = fn(&[Option<&Value>]) -> Option<Box<Body>>;
+type PrepareBody = fn(&[Option<&Value>]) -> Option<Box<JmesPathFunctionBody>>;
 
 /// The functions that can be called. A copy is cheap.
 #[derive(Debug, Clone, Default)]
-pub struct Functions {
-    known: Arc<BTreeMap<Cow<'static, str>, Arc<Function>>>,
+pub struct JmesPathFunctions {
+    known: Arc<BTreeMap<Cow<'static, str>, Arc<JmesPathFunction>>>,
 }
 
 /// A function of a [`Functions`] table.
-pub(super) struct Function {
+pub(super) struct JmesPathFunction {
     name: Cow<'static, str>,
-    signature: Signature,
-    body: Box<Body>,
-    prepare: Option<Prepare>,
+    signature: JmesPathSignature,
+    body: Box<JmesPathFunctionBody>,
+    prepare: Option<PrepareBody>,
 }
 
 /// A function that needs nothing from a caller, as the tables of this crate list it.
-pub(super) struct Builtin {
+pub(super) struct JmesPathBuiltin {
     name: &'static str,
-    signature: Signature,
-    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
-    prepare: Option<Prepare>,
+    signature: JmesPathSignature,
+    body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
+    prepare: Option<PrepareBody>,
 }
 
 /// A call in an expression.
-pub(super) struct Call {
-    function: Arc<Function>,
+pub(super) struct JmesPathCall {
+    function: Arc<JmesPathFunction>,
     /// Made when the expression was parsed; does what the function does, and faster.
-    prepared: Option<Box<Body>>,
+    prepared: Option<Box<JmesPathFunctionBody>>,
 }
 
 /// Returns an entry of a table.
-pub(super) const fn builtin(
+pub(super) const fn define_builtin(
     name: &'static str,
-    takes: &'static [Accepts],
+    takes: &'static [ArgumentTypes],
     returns: &'static str,
     help: &'static str,
-    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
-) -> Builtin {
-    Builtin { name, signature: Signature::fixed(takes, returns, help), body, prepare: None }
+    body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
+) -> JmesPathBuiltin {
+    JmesPathBuiltin { name, signature: JmesPathSignature::fixed(takes, returns, help), body, prepare: None }
 }
 
-impl Builtin {
+impl JmesPathBuiltin {
     pub(super) const fn variadic(mut self) -> Self {
         self.signature.repeat_last();
         self
     }
 
     /// Lets `prepare` look at the literals of a call when an expression is parsed.
-    pub(super) const fn preparing(mut self, prepare: Prepare) -> Self {
+    pub(super) const fn preparing(mut self, prepare: PrepareBody) -> Self {
         self.prepare = Some(prepare);
         self
     }
@@ -77,18 +78,18 @@ impl Builtin {
 
 /// An argument after evaluation.
 #[derive(Debug)]
-pub enum Argument<'a> {
+pub enum JmesPathArgument<'a> {
     /// A value.
     Value(Cow<'a, Value>),
     /// An expression to be evaluated by the function, as in `sort_by(@, &name)`.
-    Reference(Reference<'a>),
+    Reference(ExpressionReference<'a>),
 }
 
 /// An expression that a function evaluates on values of its choice.
 #[derive(Debug, Clone, Copy)]
-pub struct Reference<'a>(pub(super) &'a Expr);
+pub struct ExpressionReference<'a>(pub(super) &'a JmesPathExpr);
 
-impl Functions {
+impl JmesPathFunctions {
     /// Returns a table without functions.
     #[must_use]
     pub fn none() -> Self {
@@ -98,7 +99,8 @@ impl Functions {
     /// Returns the functions of the specification.
     #[must_use]
     pub fn standard() -> Self {
-        static STANDARD: LazyLock<Functions> = LazyLock::new(|| Functions::of(standard::TABLES));
+        static STANDARD: LazyLock<JmesPathFunctions> =
+            LazyLock::new(|| JmesPathFunctions::of(standard::STANDARD_TABLES));
         STANDARD.clone()
     }
 
@@ -110,8 +112,9 @@ impl Functions {
     /// as Go does. What needs a clock or chance fails until [`Functions::with_inputs`] gives it.
     #[must_use]
     pub fn kubernetes() -> Self {
-        static KUBERNETES: LazyLock<Functions> =
-            LazyLock::new(|| Functions::of(&[standard::TABLES, kubernetes::TABLES].concat()));
+        static KUBERNETES: LazyLock<JmesPathFunctions> = LazyLock::new(|| {
+            JmesPathFunctions::of(&[standard::STANDARD_TABLES, kubernetes::KUBERNETES_TABLES].concat())
+        });
         KUBERNETES.clone()
     }
 
@@ -119,7 +122,7 @@ impl Functions {
     /// moment for `time_now`, `time_now_utc` and `time_since`, and a seed for `random`.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
-        kubernetes::with_inputs(self, inputs)
+        kubernetes::add_inputs(self, inputs)
     }
 
     /// Adds the function `name`, or replaces it.
@@ -130,11 +133,15 @@ impl Functions {
     pub fn with(
         mut self,
         name: impl Into<Cow<'static, str>>,
-        signature: Signature,
-        body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
+        signature: JmesPathSignature,
+        body: impl Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         let name = name.into();
-        let function = Function { name: name.clone(), signature, body: Box::new(body), prepare: None };
+        let function =
+            JmesPathFunction { name: name.clone(), signature, body: Box::new(body), prepare: None };
         Arc::make_mut(&mut self.known).insert(name, Arc::new(function));
         self
     }
@@ -143,7 +150,10 @@ impl Functions {
     pub(super) fn instead(
         self,
         name: &'static str,
-        body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
+        body: impl Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         match self.signature(name).cloned() {
             Some(signature) => self.with(name, signature, body),
@@ -152,11 +162,12 @@ impl Functions {
     }
 
     /// Of two functions of one name the later one counts.
-    fn of(tables: &[&[Builtin]]) -> Self {
+    fn of(tables: &[&[JmesPathBuiltin]]) -> Self {
         let functions = tables.iter().copied().flatten().map(|builtin| {
             let name = Cow::Borrowed(builtin.name);
             let (signature, prepare) = (builtin.signature.clone(), builtin.prepare);
-            let function = Function { name: name.clone(), signature, body: Box::new(builtin.body), prepare };
+            let function =
+                JmesPathFunction { name: name.clone(), signature, body: Box::new(builtin.body), prepare };
             (name, Arc::new(function))
         });
         Self { known: Arc::new(functions.collect()) }
@@ -169,11 +180,11 @@ impl Functions {
 
     /// Returns what the function `name` takes and returns.
     #[must_use]
-    pub fn signature(&self, name: &str) -> Option<&Signature> {
+    pub fn signature(&self, name: &str) -> Option<&JmesPathSignature> {
         self.get(name).map(|function| &function.signature)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<Function>> {
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<JmesPathFunction>> {
         self.known.get(name)
     }
 
@@ -185,28 +196,32 @@ impl Functions {
     }
 }
 
-impl Function {
-    pub(super) fn signature(&self) -> &Signature {
+impl JmesPathFunction {
+    pub(super) fn signature(&self) -> &JmesPathSignature {
         &self.signature
     }
 }
 
-impl Call {
+impl JmesPathCall {
     /// Returns a call of `function` with these arguments, of which the literals are known.
-    pub(super) fn new(function: Arc<Function>, literals: &[Option<&Value>]) -> Self {
+    pub(super) fn new(function: Arc<JmesPathFunction>, literals: &[Option<&Value>]) -> Self {
         let prepared = function.prepare.and_then(|prepare| prepare(literals));
         Self { function, prepared }
     }
 
     /// Checks the types of `arguments` and calls the function.
-    pub(super) fn call(&self, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-        let Function { name, signature, body, .. } = &*self.function;
+    pub(super) fn call(
+        &self,
+        arguments: &[JmesPathArgument<'_>],
+        budget: &mut Budget,
+    ) -> Result<Value, JmesPathFailure> {
+        let JmesPathFunction { name, signature, body, .. } = &*self.function;
         for (i, argument) in arguments.iter().enumerate() {
             let accepts = signature.accepts(i);
             if !accepts.admits(argument, budget)? {
                 let number = i + 1;
                 let message = format!("argument {number} of `{name}` must be {accepts}, not {argument}");
-                return Err(Failure::wrong_type(message).about(i));
+                return Err(JmesPathFailure::wrong_type(message).about(i));
             }
         }
         // Looking at long text takes time, whatever comes of it.
@@ -219,7 +234,7 @@ impl Call {
 /// How many bytes of the texts that a function is given are a step.
 const BYTES_PER_STEP: u64 = 32;
 
-impl Argument<'_> {
+impl JmesPathArgument<'_> {
     /// Returns the value; null for a reference, which a signature refuses unless it asks for it.
     #[must_use]
     pub fn value(&self) -> &Value {
@@ -252,7 +267,7 @@ impl Argument<'_> {
     ///
     /// # Errors
     /// As the expression.
-    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, Failure> {
+    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, JmesPathFailure> {
         match self {
             Self::Reference(reference) => reference.apply(value, budget),
             Self::Value(value) => Ok(value.clone().into_owned()),
@@ -261,32 +276,32 @@ impl Argument<'_> {
 }
 
 /// What it is, with its article.
-impl fmt::Display for Argument<'_> {
+impl fmt::Display for JmesPathArgument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(value) => f.write_str(signature::with_article(value.kind())),
+            Self::Value(value) => f.write_str(signature::kind_with_article(value.kind())),
             Self::Reference(_) => f.write_str("an expression"),
         }
     }
 }
 
-impl Reference<'_> {
+impl ExpressionReference<'_> {
     /// Evaluates the expression on `value`.
     ///
     /// # Errors
     /// As the expression.
-    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, Failure> {
-        eval::eval(budget, self.0, value).map(Cow::into_owned)
+    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+        eval::evaluate_expr(budget, self.0, value).map(Cow::into_owned)
     }
 }
 
-impl fmt::Debug for Call {
+impl fmt::Debug for JmesPathCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Call({})", self.function.name)
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for JmesPathFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function({})", self.name)
     }

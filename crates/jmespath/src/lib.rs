@@ -20,16 +20,19 @@ mod standard;
 use std::borrow::Cow;
 use std::fmt;
 
-pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
+pub use function::{
+    ArgumentTypes, ExpressionReference, JmesPathArgument, JmesPathFailure, JmesPathFunctions,
+    JmesPathSignature,
+};
 
 pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
-pub use rewrite::{Change, Roots};
+pub use rewrite::{JmesPathChange, PathRoots};
 use thiserror::Error;
 
 /// What an expression forgives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
+pub enum JmesPathLanguage {
     /// As the specification has it.
     #[default]
     Standard,
@@ -39,14 +42,14 @@ pub enum Language {
 }
 
 /// A compiled expression.
-pub struct Expression {
+pub struct JmesPathExpression {
     source: Box<str>,
-    root: ast::Expr,
+    root: ast::JmesPathExpr,
 }
 
 /// What [`Expression::find`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum JmesPathLookup<'a> {
     /// A value, which may be null.
     Value(Cow<'a, Value>),
     /// Nothing, because an object does not have this key.
@@ -55,14 +58,14 @@ pub enum Found<'a> {
 
 /// Returns what policy engines say where `key` is missing.
 #[must_use]
-pub fn unknown_key(key: &str) -> String {
+pub fn unknown_key_message(key: &str) -> String {
     format!("Unknown key \"{key}\" in path")
 }
 
 /// Why a text is no expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct ParseError {
+pub struct JmesPathParseError {
     /// What was found and what was expected.
     pub message: String,
     /// Where in the expression.
@@ -70,12 +73,12 @@ pub struct ParseError {
     /// How many characters it is about; at least 1.
     pub length: u32,
     /// What kind of error it is.
-    pub kind: ParseErrorKind,
+    pub kind: JmesPathParseErrorKind,
 }
 
 /// The kinds of [`ParseError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParseErrorKind {
+pub enum JmesPathParseErrorKind {
     /// The text does not follow the grammar, or nests too deep.
     Syntax,
     /// A function is called that the table does not have.
@@ -87,18 +90,18 @@ pub enum ParseErrorKind {
 /// Why an expression has no result for this object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct EvalError {
+pub struct JmesPathError {
     /// What went wrong.
     pub message: String,
     /// Where in the expression.
     pub position: Position,
     /// What kind of error it is.
-    pub kind: EvalErrorKind,
+    pub kind: JmesPathErrorKind,
 }
 
 /// The kinds of [`EvalError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalErrorKind {
+pub enum JmesPathErrorKind {
     /// An argument of the wrong type.
     Type,
     /// A value of the right type that cannot be used, such as a slice with step 0.
@@ -107,21 +110,25 @@ pub enum EvalErrorKind {
     Limit,
 }
 
-impl Expression {
+impl JmesPathExpression {
     /// Parses `text`, in which the functions of `functions` may be called.
     ///
     /// # Errors
     /// When it is no expression; unknown functions and wrong numbers of arguments included.
-    pub fn parse(text: &str, functions: &Functions) -> Result<Self, ParseError> {
-        Self::parse_as(text, functions, Language::Standard)
+    pub fn parse(text: &str, functions: &JmesPathFunctions) -> Result<Self, JmesPathParseError> {
+        Self::parse_as(text, functions, JmesPathLanguage::Standard)
     }
 
     /// Parses `text` in `language`.
     ///
     /// # Errors
     /// As [`Expression::parse`].
-    pub fn parse_as(text: &str, functions: &Functions, language: Language) -> Result<Self, ParseError> {
-        parser::parse(text, functions, language)
+    pub fn parse_as(
+        text: &str,
+        functions: &JmesPathFunctions,
+        language: JmesPathLanguage,
+    ) -> Result<Self, JmesPathParseError> {
+        parser::parse_jmespath(text, functions, language)
             .map(|root| Self { source: text.into(), root })
             .map_err(|bad| bad.located(text))
     }
@@ -136,7 +143,7 @@ impl Expression {
     ///
     /// # Errors
     /// When a function refuses its arguments, a slice has step 0, or the budget is used up.
-    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Value, EvalError> {
+    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Value, JmesPathError> {
         self.evaluate_ref(root, budget).map(Cow::into_owned)
     }
 
@@ -148,8 +155,8 @@ impl Expression {
         &'a self,
         root: &'a Value,
         budget: &mut Budget,
-    ) -> Result<Cow<'a, Value>, EvalError> {
-        eval::whole(budget, &self.root, root).map_err(|failure| self.located(failure))
+    ) -> Result<Cow<'a, Value>, JmesPathError> {
+        eval::evaluate_root(budget, &self.root, root).map_err(|failure| self.located(failure))
     }
 
     /// Evaluates the expression on `root`, and tells a missing key from null where a path at the end of the
@@ -157,9 +164,13 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Expression::evaluate`].
-    pub fn find<'a>(&'a self, root: &'a Value, budget: &mut Budget) -> Result<Found<'a>, EvalError> {
-        let found = eval::find(budget, &self.root, root).and_then(|found| {
-            if let Found::Value(value) = &found {
+    pub fn find<'a>(
+        &'a self,
+        root: &'a Value,
+        budget: &mut Budget,
+    ) -> Result<JmesPathLookup<'a>, JmesPathError> {
+        let found = eval::lookup_expr(budget, &self.root, root).and_then(|found| {
+            if let JmesPathLookup::Value(value) = &found {
                 eval::charge_copies(budget, &self.root, value)?;
             }
             Ok(found)
@@ -167,19 +178,19 @@ impl Expression {
         found.map_err(|failure| self.located(failure))
     }
 
-    fn located(&self, failure: Failure) -> EvalError {
+    fn located(&self, failure: JmesPathFailure) -> JmesPathError {
         let (kind, message, at) = failure.into_parts();
-        EvalError { message, position: Position::of(&self.source, at as usize), kind }
+        JmesPathError { message, position: Position::of(&self.source, at as usize), kind }
     }
 }
 
 /// Returns whether a condition with this result holds. Zero does; null, false and what is empty do not.
 #[must_use]
-pub fn is_true(value: &Value) -> bool {
-    eval::is_true(value)
+pub fn is_truthy(value: &Value) -> bool {
+    eval::is_truthy_value(value)
 }
 
-impl fmt::Debug for Expression {
+impl fmt::Debug for JmesPathExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Expression({:?})", self.source)
     }

@@ -1,6 +1,6 @@
 //! The functions of the specification, by theme.
 
-use super::function::Builtin;
+use super::function::JmesPathBuiltin;
 
 mod lists;
 mod numbers;
@@ -8,4 +8,5 @@ mod order;
 mod types;
 
 /// All 26 of them.
-pub(super) const TABLES: &[&[Builtin]] = &[lists::TABLE, numbers::TABLE, order::TABLE, types::TABLE];
+pub(super) const STANDARD_TABLES: &[&[JmesPathBuiltin]] =
+    &[lists::TABLE, numbers::TABLE, order::TABLE, types::TABLE];

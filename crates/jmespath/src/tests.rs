@@ -8,8 +8,9 @@ const POD: &str = r#"{"kind":"Pod","metadata":{"name":"web","labels":{"z":"1","a
     {"name":"b","image":"nginx","ports":[{"p":80},{"p":443}]},{"name":"a","image":"redis","ports":[{"p":6379}]},{"name":"c"}]},
     "n":[3,1,2],"big":9007199254740993,"mixed":[1,"x",null,[2,[3]]],"none":null,"empty":""}"#;
 
-fn parse(text: &str) -> Expression {
-    Expression::parse(text, &Functions::standard()).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn parse(text: &str) -> JmesPathExpression {
+    JmesPathExpression::parse(text, &JmesPathFunctions::standard())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Evaluates `text` on [`POD`] and compares with the JSON `want`.
@@ -22,7 +23,7 @@ fn check(text: &str, want: &str) {
 /// Parses `text` and compares the error with `want`, which starts with `line:column+length`.
 #[track_caller]
 fn refuse(text: &str, want: &str) {
-    let error = Expression::parse(text, &Functions::standard()).expect_err(text);
+    let error = JmesPathExpression::parse(text, &JmesPathFunctions::standard()).expect_err(text);
     assert_eq!(format!("{}+{} {}", error.position, error.length, error.message), want);
 }
 
@@ -39,7 +40,7 @@ fn exhaust(text: &str, root: &Value) {
     let limits = Limits { steps: 100_000, bytes: 1 << 20, depth: 256 };
     let found = parse(text).evaluate(root, &mut Budget::new(limits));
     let kind = found.map_err(|error| error.kind).map(|_| "no error");
-    assert_eq!(kind, Err(EvalErrorKind::Limit), "{text:.100}");
+    assert_eq!(kind, Err(JmesPathErrorKind::Limit), "{text:.100}");
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn functions_do_what_the_specification_says() {
     check("not_null(none, no, kind)", r#""Pod""#);
     check("max(`[]`)", "null");
     check("type(&kind)", "argument 1 of `type` must be a value, not an expression");
-    assert_eq!(Functions::standard().names().count(), 26);
+    assert_eq!(JmesPathFunctions::standard().names().count(), 26);
 }
 
 #[test]
@@ -206,24 +207,30 @@ fn errors_of_a_call_say_which_argument_they_are_about() {
 
 #[test]
 fn a_dialect_adds_and_replaces_functions() {
-    let functions = Functions::standard()
-        .with("twice", Signature::of([Accepts::REFERENCE, Accepts::ANY]), |arguments, budget| {
-            let [each, value] = arguments else { return Ok(Value::Null) };
-            let once = each.apply(value.value(), budget)?;
-            each.apply(&once, budget)
-        })
-        .with("pad", Signature::of([Accepts::STRING, Accepts::NUMBER]).optional(1), |arguments, _| {
-            match arguments.get(1) {
+    let functions = JmesPathFunctions::standard()
+        .with(
+            "twice",
+            JmesPathSignature::of([ArgumentTypes::REFERENCE, ArgumentTypes::ANY]),
+            |arguments, budget| {
+                let [each, value] = arguments else { return Ok(Value::Null) };
+                let once = each.apply(value.value(), budget)?;
+                each.apply(&once, budget)
+            },
+        )
+        .with(
+            "pad",
+            JmesPathSignature::of([ArgumentTypes::STRING, ArgumentTypes::NUMBER]).optional(1),
+            |arguments, _| match arguments.get(1) {
                 Some(width) if width.number().as_i64().is_none_or(|width| width < 0) => {
-                    Err(Failure::wrong_value("the width is negative").about(1))
+                    Err(JmesPathFailure::wrong_value("the width is negative").about(1))
                 }
                 Some(width) => Ok(Value::from(format!("{}:{}", arguments[0].text(), width.number()))),
                 None => Ok(Value::from("short")),
-            }
-        })
-        .with("length", Signature::of([Accepts::ANY]), |_, _| Ok(Value::from("replaced")));
+            },
+        )
+        .with("length", JmesPathSignature::of([ArgumentTypes::ANY]), |_, _| Ok(Value::from("replaced")));
     let find = |text: &str| {
-        let expression = Expression::parse(text, &functions).map_err(|error| error.message)?;
+        let expression = JmesPathExpression::parse(text, &functions).map_err(|error| error.message)?;
         expression.evaluate(&Value::Null, &mut Budget::default()).map_err(|error| error.message)
     };
     assert_eq!(find("twice(&join('', [@, 'b']), 'a')"), Ok(Value::from("abb")));
@@ -251,8 +258,8 @@ fn what_stands_in_the_object_is_borrowed() {
 fn find(text: &str, want: &str) {
     let (expression, pod) = (parse(text), json::parse(POD).unwrap());
     let found = match expression.find(&pod, &mut Budget::default()).unwrap() {
-        Found::Value(value) => value.to_string(),
-        Found::Missing(key) => format!("missing {key}"),
+        JmesPathLookup::Value(value) => value.to_string(),
+        JmesPathLookup::Missing(key) => format!("missing {key}"),
     };
     assert_eq!(found, want, "{text}");
 }
@@ -281,7 +288,9 @@ fn a_missing_key_can_be_told_from_null() {
 #[test]
 fn the_forgiving_language_makes_null_of_more() {
     let forgive = |text: &str| {
-        let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+        let expression =
+            JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
+                .unwrap();
         let found = expression.evaluate(&json::parse(POD).unwrap(), &mut Budget::default());
         found.map_or_else(|error| error.message, |value| value.to_string())
     };
@@ -313,21 +322,24 @@ fn the_forgiving_language_makes_null_of_more() {
 #[test]
 fn the_end_of_the_budget_is_never_forgiven() {
     let text = "map(&@, @)[?@ == `1`]";
-    let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+    let expression =
+        JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
+            .unwrap();
     let long = Value::array(vec![Value::Null; 1_000]);
     let limits = Limits { steps: 500, ..Limits::default() };
     let error = expression.evaluate(&long, &mut Budget::new(limits)).expect_err(text);
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    assert_eq!(error.kind, JmesPathErrorKind::Limit);
 }
 
 #[test]
 fn a_function_may_take_no_arguments_and_keep_a_value_of_its_own() {
     let now = Value::from("2024-05-01T10:00:00Z");
-    let functions = Functions::none().with("time_now", Signature::of([]), move |_, _| Ok(now.clone()));
-    let expression = Expression::parse("time_now()", &functions).unwrap();
+    let functions =
+        JmesPathFunctions::none().with("time_now", JmesPathSignature::of([]), move |_, _| Ok(now.clone()));
+    let expression = JmesPathExpression::parse("time_now()", &functions).unwrap();
     let found = expression.evaluate(&Value::Null, &mut Budget::default()).unwrap();
     assert_eq!(found, Value::from("2024-05-01T10:00:00Z"));
-    assert!(Expression::parse("time_now(@)", &functions).is_err());
+    assert!(JmesPathExpression::parse("time_now(@)", &functions).is_err());
 }
 
 #[test]
@@ -358,7 +370,7 @@ fn deep_expressions_are_refused() {
         format!("@{}", ".{a: @}".repeat(5_000)),
     ];
     for text in texts {
-        let error = Expression::parse(&text, &Functions::standard()).expect_err(&text);
+        let error = JmesPathExpression::parse(&text, &JmesPathFunctions::standard()).expect_err(&text);
         assert_eq!(error.message, "nested deeper than 128 levels", "{text:.20}");
     }
 }

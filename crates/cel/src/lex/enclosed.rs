@@ -3,11 +3,11 @@
 //! The words are told apart exactly as for compiling, so that a brace in a string, a raw string, three
 //! quotes or a comment closes nothing. What is no word is passed over: compiling says so with its place.
 
-use super::{escaped, literal, skip_blanks};
+use super::{literal, read_backtick_name, skip_blanks};
 
 /// Why an expression has no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unclosed {
+pub enum UnclosedExpression {
     /// The text ends before the closing brace.
     End,
     /// The string that starts at this byte has no end.
@@ -20,15 +20,15 @@ pub enum Unclosed {
 ///
 /// # Errors
 /// When there is none, or another expression starts before it.
-pub fn closing_brace(text: &str, start: usize) -> Result<usize, Unclosed> {
+pub fn closing_brace(text: &str, start: usize) -> Result<usize, UnclosedExpression> {
     let mut at = start;
     let mut open = 0_usize;
     loop {
         at = skip_blanks(text, at);
         let rest = text.get(at..).unwrap_or_default();
-        let Some(first) = rest.chars().next() else { return Err(Unclosed::End) };
+        let Some(first) = rest.chars().next() else { return Err(UnclosedExpression::End) };
         if rest.starts_with("${") {
-            return Err(Unclosed::Nested(at));
+            return Err(UnclosedExpression::Nested(at));
         }
         match first {
             '{' => open += 1,
@@ -36,21 +36,21 @@ pub fn closing_brace(text: &str, start: usize) -> Result<usize, Unclosed> {
             '}' => open -= 1,
             _ => {}
         }
-        at += length(rest, first).ok_or(Unclosed::String(at))?;
+        at += first_token_length(rest, first).ok_or(UnclosedExpression::String(at))?;
     }
 }
 
 /// Returns how many bytes the first word of `rest` has; nothing when it is a string without end.
-fn length(rest: &str, first: char) -> Option<usize> {
-    if let Some(length) = literal::string_length(rest) {
+fn first_token_length(rest: &str, first: char) -> Option<usize> {
+    if let Some(length) = literal::string_literal_length(rest) {
         return length;
     }
     Some(match first {
         'a'..='z' | 'A'..='Z' | '_' => {
             rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
         }
-        '0'..='9' => literal::number_length(rest),
-        '`' => escaped(rest).map_or(1, |(_, length)| length),
+        '0'..='9' => literal::number_literal_length(rest),
+        '`' => read_backtick_name(rest).map_or(1, |(_, length)| length),
         other => other.len_utf8(),
     })
 }

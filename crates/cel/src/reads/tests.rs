@@ -1,11 +1,11 @@
-use crate::{Environment, Program, library};
+use crate::{CelEnvironment, CelProgram, library};
 
 /// Compares the paths that are read, each once, in order.
 #[track_caller]
 fn reads(text: &str, want: &[&str]) {
     let environment =
-        library::EXTENSIONS.iter().fold(Environment::standard(), |made, library| made.with(library));
-    let program = Program::compile(text, &environment.variable("object").variable("params")).expect(text);
+        library::EXTENSIONS.iter().fold(CelEnvironment::standard(), |made, library| made.with(library));
+    let program = CelProgram::compile(text, &environment.variable("object").variable("params")).expect(text);
     let mut found: Vec<String> = Vec::new();
     for read in program.reads() {
         let path = format!("{}.{}", read.variable, read.path.join("."));
@@ -58,9 +58,9 @@ fn a_value_from_many_places_is_followed_to_some_of_them() {
     for _ in 0..20 {
         text = format!("cel.bind(x, x + x, {text})");
     }
-    let environment = Environment::standard().with(&library::BINDINGS).variable("object");
+    let environment = CelEnvironment::standard().with(&library::BINDINGS).variable("object");
     let program =
-        Program::compile(&format!("cel.bind(x, object.b, {text})"), &environment).expect("compiles");
+        CelProgram::compile(&format!("cel.bind(x, object.b, {text})"), &environment).expect("compiles");
     assert!(program.reads().len() < 400);
 }
 
@@ -68,8 +68,8 @@ fn a_value_from_many_places_is_followed_to_some_of_them() {
 #[track_caller]
 fn compared(text: &str, want: &[&str]) {
     let environment =
-        library::EXTENSIONS.iter().fold(Environment::standard(), |made, library| made.with(library));
-    let program = Program::compile(text, &environment.variable("object")).expect(text);
+        library::EXTENSIONS.iter().fold(CelEnvironment::standard(), |made, library| made.with(library));
+    let program = CelProgram::compile(text, &environment.variable("object")).expect(text);
     let found = program.compared().into_iter();
     let found = found.map(|one| format!("{}.{} {}", one.field.variable, one.field.path.join("."), one.text));
     assert_eq!(found.collect::<Vec<_>>(), want, "{text}");

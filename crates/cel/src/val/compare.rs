@@ -2,18 +2,18 @@
 
 use std::cmp::Ordering;
 
-use super::{List, MapVal, Val};
-use crate::cost::{Cost, Exceeded};
+use super::{ListVal, MapVal, Val};
+use crate::cost::{CelCost, CostExceeded};
 
 impl Val<'_> {
     /// Returns whether both are equal; values of different types are not, numbers aside.
     ///
     /// # Errors
     /// When comparing takes more work than `cost` allows.
-    pub fn equals(&self, other: &Val<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+    pub fn equals(&self, other: &Val<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
         match (self, other) {
-            (Self::List(a), Val::List(b)) => lists(a, b, cost),
-            (Self::Map(a), Val::Map(b)) => maps(a, b, cost),
+            (Self::List(a), Val::List(b)) => equal_lists(a, b, cost),
+            (Self::Map(a), Val::Map(b)) => equal_maps(a, b, cost),
             (Self::Optional(a), Val::Optional(b)) => match (a, b) {
                 (None, None) => Ok(true),
                 (Some(a), Some(b)) => a.equals(b, cost),
@@ -78,7 +78,7 @@ impl Val<'_> {
     }
 }
 
-fn lists(a: &List<'_>, b: &List<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+fn equal_lists(a: &ListVal<'_>, b: &ListVal<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -91,7 +91,7 @@ fn lists(a: &List<'_>, b: &List<'_>, cost: &mut Cost) -> Result<bool, Exceeded> 
     Ok(true)
 }
 
-fn maps(a: &MapVal<'_>, b: &MapVal<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+fn equal_maps(a: &MapVal<'_>, b: &MapVal<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
     if a.len() != b.len() {
         return Ok(false);
     }

@@ -2,12 +2,12 @@
 
 use kubewright_value::Exhausted;
 
-use super::super::EvalErrorKind;
+use super::super::JmesPathErrorKind;
 
 /// Why a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    kind: EvalErrorKind,
+pub struct JmesPathFailure {
+    kind: JmesPathErrorKind,
     message: String,
     /// Which argument it is about.
     argument: Option<usize>,
@@ -15,17 +15,17 @@ pub struct Failure {
     at: Option<u32>,
 }
 
-impl Failure {
+impl JmesPathFailure {
     /// Returns a failure because of a value of the wrong type.
     #[must_use]
     pub fn wrong_type(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Type, message: message.into(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Type, message: message.into(), argument: None, at: None }
     }
 
     /// Returns a failure because of a value that has the right type and cannot be used.
     #[must_use]
     pub fn wrong_value(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Value, message: message.into(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Value, message: message.into(), argument: None, at: None }
     }
 
     /// Says that it is about the argument at `index`, counted from 0.
@@ -41,7 +41,7 @@ impl Failure {
 
     /// Returns whether the budget is used up, which nothing forgives.
     pub(crate) fn is_limit(&self) -> bool {
-        self.kind == EvalErrorKind::Limit
+        self.kind == JmesPathErrorKind::Limit
     }
 
     /// Says where it was, unless that is known already.
@@ -49,13 +49,13 @@ impl Failure {
         Self { at: self.at.or(Some(at)), ..self }
     }
 
-    pub(in super::super) fn into_parts(self) -> (EvalErrorKind, String, u32) {
+    pub(in super::super) fn into_parts(self) -> (JmesPathErrorKind, String, u32) {
         (self.kind, self.message, self.at.unwrap_or(0))
     }
 }
 
-impl From<Exhausted> for Failure {
+impl From<Exhausted> for JmesPathFailure {
     fn from(exhausted: Exhausted) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: exhausted.to_string(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Limit, message: exhausted.to_string(), argument: None, at: None }
     }
 }

@@ -6,16 +6,16 @@ use std::ops::BitOr;
 
 use kubewright_value::{Budget, Exhausted, Kind, Value};
 
-use super::Argument;
+use super::JmesPathArgument;
 
 /// The types that one argument may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepts(u16);
+pub struct ArgumentTypes(u16);
 
 /// How many arguments a function takes, and of which types; and what it is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature {
-    parameters: Cow<'static, [Accepts]>,
+pub struct JmesPathSignature {
+    parameters: Cow<'static, [ArgumentTypes]>,
     /// How many must be there.
     required: usize,
     /// Whether the last one may be given again and again.
@@ -24,7 +24,7 @@ pub struct Signature {
     help: &'static str,
 }
 
-impl Accepts {
+impl ArgumentTypes {
     /// `null`
     pub const NULL: Self = Self(1);
     /// `true` or `false`
@@ -66,8 +66,12 @@ impl Accepts {
     }
 
     /// Returns whether `argument` has one of the types.
-    pub(super) fn admits(self, argument: &Argument<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let Argument::Value(value) = argument else { return Ok(self.has(Self::REFERENCE)) };
+    pub(super) fn admits(
+        self,
+        argument: &JmesPathArgument<'_>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let JmesPathArgument::Value(value) = argument else { return Ok(self.has(Self::REFERENCE)) };
         let plain = match value.kind() {
             Kind::Null => Self::NULL,
             Kind::Bool => Self::BOOLEAN,
@@ -93,7 +97,7 @@ impl Accepts {
     }
 }
 
-impl BitOr for Accepts {
+impl BitOr for ArgumentTypes {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -102,7 +106,7 @@ impl BitOr for Accepts {
 }
 
 /// The types with their articles, as in `a number or a string`.
-impl fmt::Display for Accepts {
+impl fmt::Display for ArgumentTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 & Self::ANY.0 == Self::ANY.0 {
             return f.write_str("a value");
@@ -115,16 +119,16 @@ impl fmt::Display for Accepts {
     }
 }
 
-impl Signature {
+impl JmesPathSignature {
     /// Returns the signature of a function that takes exactly `parameters`.
     #[must_use]
-    pub fn of(parameters: impl Into<Vec<Accepts>>) -> Self {
-        let parameters: Cow<'static, [Accepts]> = Cow::Owned(parameters.into());
+    pub fn of(parameters: impl Into<Vec<ArgumentTypes>>) -> Self {
+        let parameters: Cow<'static, [ArgumentTypes]> = Cow::Owned(parameters.into());
         Self { required: parameters.len(), parameters, is_variadic: false, returns: "any", help: "" }
     }
 
     pub(super) const fn fixed(
-        parameters: &'static [Accepts],
+        parameters: &'static [ArgumentTypes],
         returns: &'static str,
         help: &'static str,
     ) -> Self {
@@ -161,8 +165,8 @@ impl Signature {
     }
 
     /// Returns what the argument at `index` may be.
-    pub(super) fn accepts(&self, index: usize) -> Accepts {
-        self.parameters.get(index).or(self.parameters.last()).copied().unwrap_or(Accepts::ANY)
+    pub(super) fn accepts(&self, index: usize) -> ArgumentTypes {
+        self.parameters.get(index).or(self.parameters.last()).copied().unwrap_or(ArgumentTypes::ANY)
     }
 
     /// Returns why `name` cannot be called with `count` arguments.
@@ -182,15 +186,15 @@ impl Signature {
 }
 
 /// As in `(array[string], number...) -> string`.
-impl fmt::Display for Signature {
+impl fmt::Display for JmesPathSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         for (i, accepts) in self.parameters.iter().enumerate() {
             f.write_str(if i == 0 { "" } else { ", " })?;
-            if accepts.0 & Accepts::ANY.0 == Accepts::ANY.0 {
+            if accepts.0 & ArgumentTypes::ANY.0 == ArgumentTypes::ANY.0 {
                 f.write_str("any")?;
             } else {
-                let names = Accepts::NAMES.iter().filter(|(known, ..)| accepts.has(*known));
+                let names = ArgumentTypes::NAMES.iter().filter(|(known, ..)| accepts.has(*known));
                 f.write_str(&names.map(|(_, _, name)| *name).collect::<Vec<_>>().join("|"))?;
             }
             f.write_str(if i >= self.required { "?" } else { "" })?;
@@ -199,7 +203,7 @@ impl fmt::Display for Signature {
     }
 }
 
-pub(super) fn with_article(kind: Kind) -> &'static str {
+pub(super) fn kind_with_article(kind: Kind) -> &'static str {
     match kind {
         Kind::Null => "null",
         Kind::Bool => "a boolean",

@@ -3,12 +3,12 @@
 use kubewright_golib::regex;
 use kubewright_value::{Budget, Map, Value, json};
 
-use super::super::{Expression, Functions, Inputs};
+use super::super::{Inputs, JmesPathExpression, JmesPathFunctions};
 
 /// Evaluates `text` and compares the JSON, or the error, with `want`.
 #[track_caller]
 fn check(text: &str, want: &str) {
-    let found = Expression::parse(text, &Functions::kubernetes())
+    let found = JmesPathExpression::parse(text, &JmesPathFunctions::kubernetes())
         .map_err(|error| error.message)
         .and_then(|expression| {
             expression
@@ -236,9 +236,12 @@ fn images_get_a_registry_and_a_tag() {
 /// Evaluates `text` where the present moment and a seed are given.
 fn with_inputs(text: &str, random_seed: u64) -> String {
     let now = Some(1_714_557_600_000_000_000);
-    let functions =
-        Functions::kubernetes().with_inputs(Inputs { now, random_seed: Some(random_seed), keys: None });
-    let expression = Expression::parse(text, &functions).expect(text);
+    let functions = JmesPathFunctions::kubernetes().with_inputs(Inputs {
+        now,
+        random_seed: Some(random_seed),
+        keys: None,
+    });
+    let expression = JmesPathExpression::parse(text, &functions).expect(text);
     let found = expression.evaluate(&Value::object(Map::new()), &mut Budget::default());
     found.map_or_else(|error| error.message, |value| json::to_string(&value))
 }
@@ -340,7 +343,8 @@ fn a_literal_pattern_does_what_a_computed_one_does() {
         ("semver_compare('1.2.3', P)", "x"),
     ] {
         let evaluate = |pattern: &str| {
-            let expression = Expression::parse(&call.replace('P', pattern), &Functions::kubernetes());
+            let expression =
+                JmesPathExpression::parse(&call.replace('P', pattern), &JmesPathFunctions::kubernetes());
             let found = expression.expect(call).evaluate(&Value::object(Map::new()), &mut Budget::default());
             found.map_err(|error| error.message)
         };
@@ -354,7 +358,7 @@ fn a_literal_pattern_does_what_a_computed_one_does() {
 
 #[test]
 fn every_function_says_what_it_does() {
-    let functions = Functions::kubernetes();
+    let functions = JmesPathFunctions::kubernetes();
     assert_eq!(functions.names().count(), 76);
     for name in functions.names() {
         let help = functions.signature(name).map(|signature| signature.help()).unwrap_or_default();

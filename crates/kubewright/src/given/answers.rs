@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_engine::{Answer, ApiCall, Query};
-use kubewright_jmespath::{Expression, Functions, Language};
+use kubewright_jmespath::{JmesPathExpression, JmesPathFunctions, JmesPathLanguage};
 use kubewright_value::{Budget, Location, Map, Text, Value};
 
 use crate::fields::Reader;
@@ -204,7 +204,8 @@ fn image(reader: &mut Reader<'_>) -> (String, Value) {
 }
 
 fn find(path: &str, root: &Value) -> Result<Value, String> {
-    let expression = Expression::parse_as(path, &Functions::kubernetes(), Language::Forgiving)
-        .map_err(|error| format!("`{path}` is no expression: {error}"))?;
+    let expression =
+        JmesPathExpression::parse_as(path, &JmesPathFunctions::kubernetes(), JmesPathLanguage::Forgiving)
+            .map_err(|error| format!("`{path}` is no expression: {error}"))?;
     expression.evaluate(root, &mut Budget::default()).map_err(|error| format!("`{path}`: {error}"))
 }

@@ -42,7 +42,8 @@ fn main() -> io::Result<()> {
     let arguments = Arguments::parse();
     println!("library      key exchange      client µs   server µs   server handshakes/s and core");
     for row in rows() {
-        let exchange = row.provider.kx_groups.first().map_or_else(String::new, |kx| format!("{:?}", kx.name()));
+        let exchange =
+            row.provider.kx_groups.first().map_or_else(String::new, |kx| format!("{:?}", kx.name()));
         let cost = measure(&Arc::new(row.provider), arguments.handshakes)?;
         let [client, server] = [cost.client, cost.server].map(|time| time.as_secs_f64() * 1e6);
         println!("{:<12} {exchange:<15} {client:>11.1} {server:>11.1} {:>18.0}", row.library, 1e6 / server);
@@ -54,7 +55,10 @@ fn rows() -> Vec<Row> {
     let libraries = [("ring", rustls::crypto::ring::default_provider())];
     let each = |(library, provider): (&'static str, CryptoProvider)| {
         let groups: Vec<&'static dyn SupportedKxGroup> = provider.kx_groups.clone();
-        let of_group = move |group| Row { library, provider: CryptoProvider { kx_groups: vec![group], ..provider.clone() } };
+        let of_group = move |group| Row {
+            library,
+            provider: CryptoProvider { kx_groups: vec![group], ..provider.clone() },
+        };
         groups.into_iter().map(of_group)
     };
     libraries.into_iter().flat_map(each).collect()

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Host, Program, Type};
+use crate::{CelBindings, CelCost, CelEnvironment, CelProgram, CelType, Host};
 
 use super::*;
 
@@ -11,7 +11,7 @@ struct World;
 /// Allows `get`, cannot decide `err`, knows nothing about `unknown`.
 impl Host for World {
     fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
-        assert_eq!(question, CHECK);
+        assert_eq!(question, AUTHORIZER_CHECK);
         let asked = arguments.first().expect("one argument");
         let answer = match asked.get("verb").and_then(Value::as_str) {
             Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(asked))),
@@ -26,16 +26,16 @@ impl Host for World {
 /// Compiles and evaluates `text`; the result is followed by what it cost.
 fn found(text: &str) -> String {
     let object = json::parse(r#"{"ints":[1,2,3],"mixed":[1,"a"],"name":"abc","bad":"["}"#).expect("JSON");
-    let environment = Environment::kubernetes_with_patches()
+    let environment = CelEnvironment::kubernetes_with_patches()
         .variable("object")
-        .variable_of("authorizer", Type::of(AUTHORIZER_TYPE));
-    let program = match Program::compile(text, &environment) {
+        .variable_of("authorizer", CelType::of(AUTHORIZER_TYPE));
+    let program = match CelProgram::compile(text, &environment) {
         Ok(program) => program,
         Err(errors) => return format!("refused: {}", errors.first().expect("an error")),
     };
     let bindings =
-        Bindings::new().with("object", &object).with_val("authorizer", authorizer()).with_host(&World);
-    let mut cost = Cost::default();
+        CelBindings::new().with("object", &object).with_val("authorizer", authorizer()).with_host(&World);
+    let mut cost = CelCost::default();
     match program.evaluate(&bindings, &mut cost) {
         Ok(value) => format!("{value:?} for {}", cost.used()),
         Err(error) => error.message,

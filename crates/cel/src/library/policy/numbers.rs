@@ -1,25 +1,33 @@
 //! Rounding to decimals.
 
-use super::{Library, Macros};
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, MacroSet};
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of rounding.
-pub const NUMBERS: Library = Library { name: "numbers", functions: add, macros: Macros::NONE, types: &[] };
+pub const NUMBERS: CelLibrary =
+    CelLibrary { name: "numbers", functions: add_number_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add_number_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("math.round", &[Kind::Double, Kind::Int], Kind::Double, |arguments, _| {
-            let [Val::Double(value), Val::Int(decimals)] = arguments else { return Err(Failure::mismatch()) };
-            Ok(Val::Double(rounded(*value, *decimals)))
-        })
+        CelOverload::function(
+            "math.round",
+            &[CelKind::Double, CelKind::Int],
+            CelKind::Double,
+            |arguments, _| {
+                let [Val::Double(value), Val::Int(decimals)] = arguments else {
+                    return Err(CelFailure::mismatch());
+                };
+                Ok(Val::Double(round_decimals(*value, *decimals)))
+            },
+        )
         .help("a number with so many decimals; halves go away from zero"),
     );
 }
 
 /// Too many decimals leave no number, as there is none to multiply with.
-fn rounded(value: f64, decimals: i64) -> f64 {
+fn round_decimals(value: f64, decimals: i64) -> f64 {
     let decimals = i32::try_from(decimals).unwrap_or(if decimals < 0 { i32::MIN } else { i32::MAX });
     // The nearest double of a power of ten is what its digits are read as; multiplying would drift.
     let shift: f64 = match decimals {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, EvalErrorKind, Host, Inputs, Program};
+use crate::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram, Host, Inputs};
 
 /// Answers with the question and its arguments, and refuses what is about `bad`.
 #[derive(Default)]
@@ -26,11 +26,12 @@ impl Host for Echo {
     }
 }
 
-fn evaluated(environment: &Environment, text: &str, inputs: Inputs) -> Result<String, String> {
-    let program = Program::compile(text, environment).map_err(|errors| format!("?{}", errors[0].message))?;
+fn evaluated(environment: &CelEnvironment, text: &str, inputs: Inputs) -> Result<String, String> {
+    let program =
+        CelProgram::compile(text, environment).map_err(|errors| format!("?{}", errors[0].message))?;
     let host = Echo::default();
-    let bindings = Bindings::new().with_host(&host).with_inputs(inputs);
-    let found = program.evaluate(&bindings, &mut Cost::default()).map_err(|error| error.message)?;
+    let bindings = CelBindings::new().with_host(&host).with_inputs(inputs);
+    let found = program.evaluate(&bindings, &mut CelCost::default()).map_err(|error| error.message)?;
     let asked = host.0.take().join("; ");
     let shown = format!("{found:?}");
     Ok(if asked.is_empty() { shown } else { asked })
@@ -38,12 +39,12 @@ fn evaluated(environment: &Environment, text: &str, inputs: Inputs) -> Result<St
 
 #[track_caller]
 fn gives(text: &str, want: &str) {
-    assert_eq!(evaluated(&Environment::policy(), text, Inputs::default()), Ok(want.to_owned()), "{text}");
+    assert_eq!(evaluated(&CelEnvironment::policy(), text, Inputs::default()), Ok(want.to_owned()), "{text}");
 }
 
 #[track_caller]
 fn fails(text: &str, want: &str) {
-    let found = evaluated(&Environment::policy(), text, Inputs::default());
+    let found = evaluated(&CelEnvironment::policy(), text, Inputs::default());
     assert!(found.as_ref().is_err_and(|message| message.contains(want)), "{text}: {found:?}");
 }
 
@@ -169,7 +170,7 @@ fn the_present_moment_and_chance_are_given_by_the_caller() {
     fails("random()", "the caller has to give a seed");
     let given = |text: &str, seed| {
         let inputs = Inputs { now: Some(1_000_000_000), random_seed: Some(seed), keys: None };
-        evaluated(&Environment::policy(), text, inputs).unwrap()
+        evaluated(&CelEnvironment::policy(), text, inputs).unwrap()
     };
     assert_eq!(given("string(time.now())", 1), r#""1970-01-01T00:00:01Z""#);
     assert_eq!(given("random().matches('^[0-9a-z]{8}$')", 1), "true");
@@ -205,10 +206,10 @@ fn a_text_that_unfolds_without_end_is_refused() {
         std::io::Write::write_all(&mut writer, &[b'a'; 1 << 20]).unwrap();
     }
     let bytes = writer.finish().unwrap();
-    let environment = Environment::policy().variable("bytes");
-    let program = Program::compile("gzip.decompress(bytes)", &environment).unwrap();
-    let bindings = Bindings::new().with_val("bytes", crate::Val::Bytes(bytes.into()));
-    let error = program.evaluate(&bindings, &mut Cost::default()).unwrap_err();
+    let environment = CelEnvironment::policy().variable("bytes");
+    let program = CelProgram::compile("gzip.decompress(bytes)", &environment).unwrap();
+    let bindings = CelBindings::new().with_val("bytes", crate::Val::Bytes(bytes.into()));
+    let error = program.evaluate(&bindings, &mut CelCost::default()).unwrap_err();
     assert_eq!(error.message, "the text is longer than 16777216 bytes");
 }
 
@@ -218,9 +219,9 @@ fn writing_a_value_that_holds_itself_many_times_ends() {
     for level in 0..30 {
         text = format!("cel.bind(x{level}, {text}, [x{level}, x{level}])");
     }
-    let program = Program::compile(&format!("json.marshal({text})"), &Environment::policy()).unwrap();
-    let error = program.evaluate(&Bindings::new(), &mut Cost::default()).unwrap_err();
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    let program = CelProgram::compile(&format!("json.marshal({text})"), &CelEnvironment::policy()).unwrap();
+    let error = program.evaluate(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
+    assert_eq!(error.kind, CelErrorKind::Limit);
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn the_cluster_is_asked_for_resources() {
 
 #[test]
 fn a_policy_of_one_namespace_names_none() {
-    let environment = Environment::policy_in("mine");
+    let environment = CelEnvironment::policy_in("mine");
     let check = |text, want: &str| {
         assert_eq!(evaluated(&environment, text, Inputs::default()), Ok(want.to_owned()), "{text}");
     };
@@ -295,8 +296,9 @@ fn the_world_is_asked_for_other_things() {
 
 #[test]
 fn without_a_world_nobody_answers() {
-    let program = Program::compile("resource.get('v1', 'pods', '', 'x')", &Environment::policy()).unwrap();
-    let error = program.evaluate(&Bindings::new(), &mut Cost::default()).unwrap_err();
+    let program =
+        CelProgram::compile("resource.get('v1', 'pods', '', 'x')", &CelEnvironment::policy()).unwrap();
+    let error = program.evaluate(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
     assert_eq!(error.message, "failed to get resource: nobody is there to be asked");
 }
 

@@ -7,54 +7,61 @@ use flate2::{Compression, GzBuilder};
 
 use kubewright_golib::utf8::lossy;
 
-use super::{Library, Macros, held_text};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, MacroSet, inner_text_argument};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of compression.
-pub const ZIP: Library = Library { name: "gzip", functions: add, macros: Macros::NONE, types: &[] };
+pub const ZIP: CelLibrary =
+    CelLibrary { name: "gzip", functions: add_gzip_functions, macros: MacroSet::NONE, types: &[] };
 
 /// How many bytes a text may unfold to.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_DECOMPRESSED_BYTES: usize = 16 << 20;
 
 /// The operating system is left open, so that the same text always becomes the same bytes.
 const UNKNOWN_SYSTEM: u8 = 255;
 
-fn add(functions: &mut Functions) {
+fn add_gzip_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("gzip.compress", &[Kind::Any], Kind::Bytes, compress)
+        CelOverload::function("gzip.compress", &[CelKind::Any], CelKind::Bytes, gzip_compress)
             .help("a text compressed with gzip"),
     );
     functions.add(
-        Overload::function("gzip.decompress", &[Kind::Bytes], Kind::String, decompress)
+        CelOverload::function("gzip.decompress", &[CelKind::Bytes], CelKind::String, gzip_decompress)
             .help("the text that was compressed with gzip"),
     );
 }
 
-fn compress<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let text = held_text(arguments, 0)?;
+fn gzip_compress<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let text = inner_text_argument(arguments, 0)?;
     call.work(text.len())?;
     let builder = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM);
     let mut writer = builder.write(Vec::new(), Compression::default());
     let written = writer.write_all(text.as_bytes()).and_then(|()| writer.finish());
-    written.map(|bytes| Val::Bytes(bytes.into())).map_err(|error| Failure::value(error.to_string()))
+    written.map(|bytes| Val::Bytes(bytes.into())).map_err(|error| CelFailure::value(error.to_string()))
 }
 
-fn decompress<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let [Val::Bytes(bytes)] = arguments else { return Err(Failure::mismatch()) };
+fn gzip_decompress<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let [Val::Bytes(bytes)] = arguments else { return Err(CelFailure::mismatch()) };
     call.work(bytes.len() / 4)?;
     let mut reader = MultiGzDecoder::new(&bytes[..]);
     let mut unfolded = Vec::new();
     let mut part = vec![0; 1 << 16];
     loop {
-        let count = reader.read(&mut part).map_err(|error| Failure::value(error.to_string()))?;
+        let count = reader.read(&mut part).map_err(|error| CelFailure::value(error.to_string()))?;
         if count == 0 {
             return Ok(Val::text(lossy(&unfolded)));
         }
         call.work(count / 4)?;
-        if unfolded.len() + count > MOST_BYTES {
-            return Err(Failure::value(format!("the text is longer than {MOST_BYTES} bytes")));
+        if unfolded.len() + count > MAX_DECOMPRESSED_BYTES {
+            return Err(CelFailure::value(format!("the text is longer than {MAX_DECOMPRESSED_BYTES} bytes")));
         }
         unfolded.extend_from_slice(part.get(..count).unwrap_or_default());
     }

@@ -31,7 +31,7 @@ const SHA512_PREFIX: &[u8] = &[
 ];
 
 /// A key.
-pub(super) enum Key {
+pub(super) enum VerificationKey {
     Secret(Vec<u8>),
     Rsa {
         modulus: Vec<u8>,
@@ -42,7 +42,7 @@ pub(super) enum Key {
     Bound(Box<Self>, String),
 }
 
-impl Key {
+impl VerificationKey {
     /// Reads a JSON Web Key.
     ///
     /// # Errors
@@ -50,15 +50,17 @@ impl Key {
     pub(super) fn read(key: &Value) -> Result<Self, String> {
         let text = |name: &str| key.get(name).and_then(Value::as_str);
         let field = |name: &str| {
-            text(name).and_then(super::bytes).ok_or_else(|| format!("the key has no `{name}` in base64"))
+            text(name)
+                .and_then(super::decode_base64url)
+                .ok_or_else(|| format!("the key has no `{name}` in base64"))
         };
         if text("use").is_some_and(|usage| usage != "sig") {
             return Err("the key is not for signatures".to_owned());
         }
         let read = match (text("kty").unwrap_or_default(), text("crv").unwrap_or_default()) {
             ("oct", _) => Self::Secret(field("k")?),
-            ("RSA", _) => rsa(field("n")?, field("e")?)?,
-            ("EC", "P-256") => Self::Curve(curve(&field("x")?, &field("y")?)?),
+            ("RSA", _) => make_rsa_key(field("n")?, field("e")?)?,
+            ("EC", "P-256") => Self::Curve(parse_p256_key(&field("x")?, &field("y")?)?),
             (kind, "") => return Err(format!("keys of type `{kind}` are not supported")),
             (kind, curve) => {
                 return Err(format!("keys of type `{kind}` and curve `{curve}` are not supported"));
@@ -85,15 +87,24 @@ impl Key {
                 .is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok()),
             (Self::Secret(secret), "HS512") => Hmac::<Sha512>::new_from_slice(secret)
                 .is_ok_and(|mac| mac.chain_update(message).verify_slice(signature).is_ok()),
-            (Self::Rsa { modulus, exponent }, "RS256") => {
-                is_rsa(modulus, exponent, signature, &[SHA256_PREFIX, &Sha256::digest(message)].concat())
-            }
-            (Self::Rsa { modulus, exponent }, "RS384") => {
-                is_rsa(modulus, exponent, signature, &[SHA384_PREFIX, &Sha384::digest(message)].concat())
-            }
-            (Self::Rsa { modulus, exponent }, "RS512") => {
-                is_rsa(modulus, exponent, signature, &[SHA512_PREFIX, &Sha512::digest(message)].concat())
-            }
+            (Self::Rsa { modulus, exponent }, "RS256") => is_rsa_signature_valid(
+                modulus,
+                exponent,
+                signature,
+                &[SHA256_PREFIX, &Sha256::digest(message)].concat(),
+            ),
+            (Self::Rsa { modulus, exponent }, "RS384") => is_rsa_signature_valid(
+                modulus,
+                exponent,
+                signature,
+                &[SHA384_PREFIX, &Sha384::digest(message)].concat(),
+            ),
+            (Self::Rsa { modulus, exponent }, "RS512") => is_rsa_signature_valid(
+                modulus,
+                exponent,
+                signature,
+                &[SHA512_PREFIX, &Sha512::digest(message)].concat(),
+            ),
             (Self::Curve(key), "ES256") => Signature::from_slice(signature)
                 .is_ok_and(|signature| key.verify(message, &signature).is_ok()),
             _ => return Err(format!("the key does not verify the algorithm `{algorithm}`")),
@@ -102,23 +113,27 @@ impl Key {
     }
 }
 
-fn rsa(modulus: Vec<u8>, exponent: Vec<u8>) -> Result<Key, String> {
+fn make_rsa_key(modulus: Vec<u8>, exponent: Vec<u8>) -> Result<VerificationKey, String> {
     let modulus: Vec<u8> = modulus.into_iter().skip_while(|byte| *byte == 0).collect();
     let is_odd = |number: &[u8]| number.last().is_some_and(|byte| byte % 2 == 1);
     let is_good = RSA_MODULUS_BYTES.contains(&modulus.len())
         && (1..=MAX_RSA_EXPONENT_BYTES).contains(&exponent.len())
         && is_odd(&modulus)
         && is_odd(&exponent);
-    if is_good { Ok(Key::Rsa { modulus, exponent }) } else { Err("the RSA key cannot be used".to_owned()) }
+    if is_good {
+        Ok(VerificationKey::Rsa { modulus, exponent })
+    } else {
+        Err("the RSA key cannot be used".to_owned())
+    }
 }
 
-fn curve(x: &[u8], y: &[u8]) -> Result<VerifyingKey, String> {
+fn parse_p256_key(x: &[u8], y: &[u8]) -> Result<VerifyingKey, String> {
     let point = [&[4], x, y].concat();
     VerifyingKey::from_sec1_bytes(&point).map_err(|_| "the key is no point of the curve".to_owned())
 }
 
 /// Returns whether `signature` is one of `payload`, padded as PKCS #1 v1.5 says.
-fn is_rsa(modulus: &[u8], exponent: &[u8], signature: &[u8], payload: &[u8]) -> bool {
+fn is_rsa_signature_valid(modulus: &[u8], exponent: &[u8], signature: &[u8], payload: &[u8]) -> bool {
     let number = BigUint::from_bytes_be;
     let (modulus_number, signature_number) = (number(modulus), number(signature));
     let filling = modulus.len().checked_sub(payload.len() + 3).filter(|filling| *filling >= 8);

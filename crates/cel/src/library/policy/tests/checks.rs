@@ -2,8 +2,8 @@
 
 use kubewright_value::{Text, Value, json};
 
-use super::super::{Answer, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
-use crate::{Bindings, Cost, Environment, Kind, Program, Val};
+use super::super::{CheckResponse, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
+use crate::{CelBindings, CelCost, CelEnvironment, CelKind, CelProgram, Val};
 
 const HTTP: &str = r#"{"attributes": {"method": "GET", "path": "/a", "header": {"Content-Type": ["x", "y"]},
     "query": {"q": ["1"]}, "body": "aGk="}}"#;
@@ -13,31 +13,31 @@ const ENVOY: &str = r#"{"attributes": {"request": {"http": {"method": "GET", "he
 
 /// Returns the answer, or what the expression results in otherwise.
 fn answered(
-    environment: &Environment,
+    environment: &CelEnvironment,
     object: Val<'static>,
     text: &str,
-    kind: Kind,
-) -> Result<Answer, String> {
-    let program = Program::compile(text, environment).map_err(|errors| errors[0].message.clone())?;
-    let found = program.evaluate(&Bindings::new().with_val("object", object), &mut Cost::default());
+    kind: CelKind,
+) -> Result<CheckResponse, String> {
+    let program = CelProgram::compile(text, environment).map_err(|errors| errors[0].message.clone())?;
+    let found = program.evaluate(&CelBindings::new().with_val("object", object), &mut CelCost::default());
     let found = found.map_err(|error| error.message)?;
-    let answer = Answer::of(&found).ok_or_else(|| format!("{found:?}"))?;
+    let answer = CheckResponse::of(&found).ok_or_else(|| format!("{found:?}"))?;
     assert_eq!(program.result_type().kind, kind, "{text}");
     Ok(answer)
 }
 
-fn http(text: &str) -> Result<Answer, String> {
+fn http(text: &str) -> Result<CheckResponse, String> {
     let request = http_request(&json::parse(HTTP).unwrap());
-    answered(&Environment::http_check(), request, text, HTTP_RESPONSE_TYPE)
+    answered(&CelEnvironment::http_check(), request, text, HTTP_RESPONSE_TYPE)
 }
 
-fn envoy(text: &str) -> Result<Answer, String> {
+fn envoy(text: &str) -> Result<CheckResponse, String> {
     let request = envoy_request(&json::parse(ENVOY).unwrap());
-    answered(&Environment::envoy_check(), request, text, ENVOY_RESPONSE_TYPE)
+    answered(&CelEnvironment::envoy_check(), request, text, ENVOY_RESPONSE_TYPE)
 }
 
 #[track_caller]
-fn reads(found: Result<Answer, String>, want: &str) {
+fn reads(found: Result<CheckResponse, String>, want: &str) {
     assert_eq!(found.map_err(Text::from), Err(Text::new(want)));
 }
 

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Host, Inputs, Program};
+use crate::{CelBindings, CelCost, CelEnvironment, CelProgram, Host, Inputs};
 
 const HS256: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.oOFJFbxPXzhNII4NmZsArpHAFLo1XS3B6P9DwCSw87c";
 const HS384: &str = "eyJhbGciOiJIUzM4NCIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.wMs56t74IhMyCgJpveJ6qF0ohlH5STRQVDOa53jc35ErOwICxUpOdO_USQhJHwCy";
@@ -33,12 +33,12 @@ impl Host for Issuer {
 }
 
 fn evaluated(text: &str, now: i128) -> Result<String, String> {
-    let program =
-        Program::compile(text, &Environment::http_check()).map_err(|errors| errors[0].message.clone())?;
+    let program = CelProgram::compile(text, &CelEnvironment::http_check())
+        .map_err(|errors| errors[0].message.clone())?;
     let inputs = Inputs { now: Some(now * 1_000_000_000), ..Inputs::default() };
-    let bindings = Bindings::new().with_host(&Issuer).with_inputs(inputs);
+    let bindings = CelBindings::new().with_host(&Issuer).with_inputs(inputs);
     program
-        .evaluate(&bindings, &mut Cost::default())
+        .evaluate(&bindings, &mut CelCost::default())
         .map(|found| format!("{found:?}"))
         .map_err(|error| error.message)
 }
