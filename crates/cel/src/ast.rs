@@ -1,15 +1,15 @@
-//! What an expression is made of, before anything is known about its names.
+//! The syntax tree of an expression, before its names are resolved.
 //!
-//! Long chains of one operator are flat, so their length does not count as nesting.
+//! A chain of one operator is a flat list, so that a long `a && b && c` does not count as deep nesting.
 
 use kubewright_value::Text;
 
 use super::val::Val;
 
-/// How deep expressions may nest.
+/// The deepest nesting of an expression. It bounds the recursion of all walks over the tree.
 pub(super) const MAX_HEIGHT: u32 = 100;
 
-/// A part of an expression, and the word of it that messages point at: start and end in bytes.
+/// A node of the tree, with the span of the token that error messages point at.
 #[derive(Debug, Clone)]
 pub(super) struct CelExpr {
     pub(super) node: CelNode,
@@ -26,7 +26,7 @@ pub(super) struct CelSpan {
 #[derive(Debug, Clone)]
 pub(super) enum CelNode {
     Literal(Val<'static>),
-    /// `a`, or `.a`, which no variable of a macro hides.
+    /// `a`, or `.a`, which macro variables do not shadow.
     Identifier {
         name: Text,
         is_absolute: bool,
@@ -64,13 +64,13 @@ pub(super) enum CelNode {
     Or(Vec<CelExpr>),
     Not(Box<CelExpr>),
     Negate(Box<CelExpr>),
-    /// `a + b - c`: operators of one binding, from left to right.
+    /// `a + b - c`: operators of one precedence, from left to right.
     Chain(Box<CelExpr>, Vec<(CelOperator, CelExpr, CelSpan)>),
     /// `a ? b : c`
     Conditional(Box<(CelExpr, CelExpr, CelExpr)>),
 }
 
-/// An element of a list or the value of an entry; left out where an optional is empty.
+/// An element of a list literal or a value of a map literal. An optional one (`?a`) is left out when empty.
 #[derive(Debug, Clone)]
 pub(super) struct CelElement {
     pub(super) expr: CelExpr,
@@ -94,7 +94,7 @@ pub(super) enum CelOperator {
 }
 
 impl CelOperator {
-    /// Returns whether it is one of those that doubles have.
+    /// Returns whether doubles have this operator too.
     pub(super) fn is_arithmetic(self) -> bool {
         matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide)
     }
@@ -127,7 +127,7 @@ impl CelExpr {
         self.height > MAX_HEIGHT
     }
 
-    /// Returns the name, if this is a name and nothing else.
+    /// Returns the name, if the expression is a single identifier.
     pub(super) fn as_name(&self) -> Option<&Text> {
         match &self.node {
             CelNode::Identifier { name, is_absolute: false } => Some(name),

@@ -1,4 +1,4 @@
-//! What the variables of an expression are.
+//! The values of an expression's variables.
 
 use kubewright_golib::inputs::Inputs;
 use kubewright_value::Value;
@@ -7,7 +7,7 @@ use super::error::CelFailure;
 use super::function::Host;
 use super::val::Val;
 
-/// The values of variables.
+/// The values of an expression's variables, and what its functions may use from outside.
 #[derive(Default, Clone)]
 pub struct CelBindings<'a> {
     values: Vec<(&'a str, Val<'a>)>,
@@ -16,7 +16,7 @@ pub struct CelBindings<'a> {
     inputs: Inputs,
 }
 
-/// Variables that are only computed when an expression reads them.
+/// Variables whose values are computed only when an expression reads them.
 pub trait LazyVariables<'a> {
     /// Returns the value of `name`; nothing when there is no such variable.
     ///
@@ -26,7 +26,7 @@ pub trait LazyVariables<'a> {
 }
 
 impl<'a> CelBindings<'a> {
-    /// Returns bindings of no variable.
+    /// Returns empty bindings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -53,19 +53,19 @@ impl<'a> CelBindings<'a> {
         }
     }
 
-    /// Adds variables that are asked for when they are read and not bound otherwise.
+    /// Adds lazy variables, used for names that are not bound directly.
     #[must_use]
     pub fn with_variables(self, variables: &'a dyn LazyVariables<'a>) -> Self {
         Self { variables: Some(variables), ..self }
     }
 
-    /// Sets what functions may ask.
+    /// Sets the host that functions such as `resource.get` query.
     #[must_use]
     pub fn with_host(self, host: &'a dyn Host) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// Sets what no function can know by itself: the present moment, and a seed for what is made up by chance.
+    /// Sets the current time and the random seed, which evaluation never reads from the machine.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
         Self { inputs, ..self }

@@ -1,4 +1,4 @@
-//! What an expression may use: functions, macros, variables and types.
+//! The environment of an expression: the functions, macros, variables and types that it may use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,35 +10,35 @@ use super::library::CelLibrary;
 use super::standard;
 use super::val::{CelKind, Val};
 
-/// What is known about the type of an expression before it is evaluated.
+/// The static type of an expression, as far as it is known before evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CelType {
-    /// What it is.
+    /// The kind of value.
     pub kind: CelKind,
-    /// What its items, values or the value in it are.
+    /// The type of the items of a list, the values of a map or the value of an optional.
     pub element: Option<Arc<CelType>>,
-    /// What its fields are, where they are known one by one.
+    /// The types of single fields, where they are known.
     pub fields: Option<Arc<[(Text, CelType)]>>,
 }
 
 impl CelType {
-    /// Of any type, or of a type that is not known.
+    /// Any type, or an unknown one.
     pub const ANY: Self = Self::of(CelKind::Any);
 
-    /// Returns a type whose elements are not known.
+    /// Returns a type with unknown elements.
     #[must_use]
     pub const fn of(kind: CelKind) -> Self {
         Self { kind, element: None, fields: None }
     }
 
-    /// Returns a list, a map or an optional with elements of a type.
+    /// Returns the type of a list, map or optional with elements of type `element`.
     #[must_use]
     pub fn with(kind: CelKind, element: CelType) -> Self {
         let is_known = element.kind != CelKind::Any || element.fields.is_some();
         Self { kind, element: is_known.then(|| Arc::new(element)), fields: None }
     }
 
-    /// Returns this type, of which some fields are known; it may have others.
+    /// Adds known fields to the type. Other fields remain allowed.
     #[must_use]
     pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, CelType)>) -> Self {
         let fields = fields.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
@@ -68,7 +68,7 @@ impl std::fmt::Display for CelType {
     }
 }
 
-/// What an expression may use. Cheap to clone.
+/// The functions, macros, variables and types that an expression may use. Cheap to clone.
 #[derive(Clone)]
 pub struct CelEnvironment {
     parts: Arc<EnvironmentParts>,
@@ -92,32 +92,32 @@ struct EnvironmentParts {
     shorthands: HashMap<&'static str, Shorthand>,
 }
 
-/// A call that stands for a field of a variable, such as `workload.ports()` for `derived.ports`.
+/// A call that is an alias of a field, such as `workload.ports()` for `derived.ports`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shorthand {
-    /// The call as it is written, a name, a dot and a name.
+    /// The call as written: a name, a dot and a name.
     pub call: &'static str,
-    /// The variable and the fields behind it, with dots.
+    /// The variable and its fields, joined by dots.
     pub path: &'static str,
-    /// What may be between the parentheses.
+    /// The arguments of the call.
     pub takes: Takes,
 }
 
-/// What a [`Shorthand`] takes.
+/// The arguments that a [`Shorthand`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing.
     Nothing,
-    /// Nothing, or something that is not looked at.
+    /// Any arguments, which are ignored.
     Anything,
-    /// The key of an entry, which the call gives as an optional.
+    /// The key of an entry; the call returns the entry as an optional.
     Key,
 }
 
-/// The fields of a type, and of which type they are.
+/// The fields of an object type, each with its kind.
 pub type FieldTypes = &'static [(&'static str, CelKind)];
 
-/// Which macros exist, besides those of the standard.
+/// The macros that an environment has besides the standard ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MacroSet {
     /// `cel.bind(x, 1, x + x)`
@@ -131,7 +131,7 @@ pub struct MacroSet {
 }
 
 impl MacroSet {
-    /// None besides those of the standard.
+    /// The standard macros only.
     pub const NONE: Self = Self { bindings: false, two_variables: false, optionals: false, sorting: false };
 }
 
@@ -176,7 +176,7 @@ impl CelEnvironment {
         Self { parts: Arc::new(parts) }
     }
 
-    /// Adds what `library` has.
+    /// Adds the functions, macros and types of `library`.
     #[must_use]
     pub fn with(mut self, library: &CelLibrary) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
@@ -204,26 +204,26 @@ impl CelEnvironment {
         self
     }
 
-    /// Adds a variable of a type to this environment, which is not copied unless somebody else has it too.
+    /// Adds a variable of a type to this environment, which is copied only if it is shared.
     pub fn add_variable(&mut self, name: impl Into<Text>, kind: CelType) {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
     }
 
-    /// Adds a name for a value that is always the same, such as the object whose methods a library has.
+    /// Adds a named constant, such as `http`, on which a library's methods are called.
     #[must_use]
     pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {
         Arc::make_mut(&mut self.parts).constants.insert(name.into(), value);
         self
     }
 
-    /// Adds a call that stands for a field of a variable. The receiver need not exist.
+    /// Adds a call that is an alias of a field. Its receiver need not exist as a variable.
     #[must_use]
     pub fn shorthand(mut self, shorthand: Shorthand) -> Self {
         Arc::make_mut(&mut self.parts).shorthands.insert(shorthand.call, shorthand);
         self
     }
 
-    /// Says which fields values of a library's type have; other types of libraries have none.
+    /// Declares the fields of a library's type. Types of libraries have no fields otherwise.
     #[must_use]
     pub fn object(mut self, name: &'static str, fields: FieldTypes) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
@@ -232,21 +232,21 @@ impl CelEnvironment {
         self
     }
 
-    /// Adds a type of which values are made with `name{field: value}`; they are maps.
+    /// Adds a type whose values are written `name{field: value}` and are maps.
     #[must_use]
     pub fn structure(mut self, name: impl Into<Text>) -> Self {
         Arc::make_mut(&mut self.parts).structures.push(name.into());
         self
     }
 
-    /// Sets where names are looked for first: in `a.b`, `x` may be `a.b.x`, `a.x` or `x`.
+    /// Sets the container in which names are resolved first: in `a.b`, `x` may be `a.b.x`, `a.x` or `x`.
     #[must_use]
     pub fn container(mut self, name: impl Into<Text>) -> Self {
         Arc::make_mut(&mut self.parts).container = name.into();
         self
     }
 
-    /// Leaves names and types to the evaluation: what is wrong there is an error of the evaluation only.
+    /// Turns off checks of names and types: mistakes become errors of the evaluation.
     #[must_use]
     pub fn unchecked(mut self) -> Self {
         Arc::make_mut(&mut self.parts).is_checked = false;
@@ -260,21 +260,22 @@ impl CelEnvironment {
         self
     }
 
-    /// Lets `a.orValue(b)` be `a` where that is no optional.
+    /// Lets `a.orValue(b)` be `a` when `a` is not an optional.
     #[must_use]
     pub fn with_plain_or_value(mut self) -> Self {
         Arc::make_mut(&mut self.parts).has_plain_or_value = true;
         self
     }
 
-    /// Lets `a.?b.c` be absent where `a.b` is null or a scalar, as the API server does; otherwise it is an error.
+    /// Lets `a.?b.c` be empty when `a.b` is null or a scalar, as the API server does; it is an error otherwise.
     #[must_use]
     pub fn with_forgiving_optionals(mut self) -> Self {
         Arc::make_mut(&mut self.parts).is_forgiving = true;
         self
     }
 
-    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double, and `==` compare them; otherwise that is an error.
+    /// Lets `+`, `-`, `*` and `/` take an integer and a double, with a double as result, and `==` compare them;
+    /// both are errors otherwise.
     #[must_use]
     pub fn with_mixed_arithmetic(mut self) -> Self {
         Arc::make_mut(&mut self.parts).has_mixed_arithmetic = true;
@@ -311,7 +312,7 @@ impl CelEnvironment {
         self.fields(object).any(|(name, _)| *name == field)
     }
 
-    /// Returns of which type a field is.
+    /// Returns the type of a field.
     pub(super) fn field_type(&self, object: &str, field: &str) -> CelType {
         let found = self.fields(object).find(|(name, _)| *name == field);
         found.map_or(CelType::ANY, |(_, kind)| CelType::of(*kind))
@@ -357,7 +358,7 @@ impl CelEnvironment {
         self.parts.has_mixed_literals
     }
 
-    /// Returns the names that `name` may stand for, the ones to be tried first in front.
+    /// Returns the qualified names that `name` may refer to, in the order in which they are tried.
     pub(super) fn candidates(&self, name: &str) -> Vec<Text> {
         if let Some(absolute) = name.strip_prefix('.') {
             return vec![Text::new(absolute)];

@@ -1,4 +1,4 @@
-//! What can go wrong, before and while an expression is evaluated.
+//! Errors of compiling and of evaluating an expression.
 
 use kubewright_value::Position;
 use thiserror::Error;
@@ -6,21 +6,21 @@ use thiserror::Error;
 use super::ast::CelSpan;
 use super::cost::CostExceeded;
 
-/// Why a text is no expression of its environment.
+/// An error in the text of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct CelCompileError {
-    /// What was found and what was expected.
+    /// The message: what was found and what was expected.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters that the error covers; at least 1.
     pub length: u32,
-    /// What kind of error it is.
+    /// The kind of error.
     pub kind: CelCompileErrorKind,
 }
 
-/// The kinds of [`CompileError`].
+/// The kinds of [`CelCompileError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CelCompileErrorKind {
     /// The text does not follow the grammar, nests too deep or is too long.
@@ -33,7 +33,7 @@ pub enum CelCompileErrorKind {
     Arity,
     /// An operator or function cannot be used with values of these types.
     Type,
-    /// A constant that cannot be used, such as a pattern that is none.
+    /// A constant that cannot be used, such as an invalid regular expression.
     Value,
 }
 
@@ -50,19 +50,19 @@ impl CelCompileError {
     }
 }
 
-/// Why an expression has no result for these values.
+/// An error of evaluating an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct CelError {
-    /// What went wrong.
+    /// The message.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// What kind of error it is.
+    /// The kind of error.
     pub kind: CelErrorKind,
 }
 
-/// The kinds of [`EvalError`].
+/// The kinds of [`CelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CelErrorKind {
     /// No operator or function takes values of these types.
@@ -71,13 +71,13 @@ pub enum CelErrorKind {
     Value,
     /// A map does not have the key, or a list the index.
     Missing,
-    /// A variable that nobody bound.
+    /// A variable without a value.
     Unbound,
     /// The cost limit is used up. Always an error of the rule, never a "no".
     Limit,
 }
 
-/// An error of a function, which does not know where it was called.
+/// An error of a function or operator, before its position in the expression is known.
 #[derive(Debug, Clone)]
 pub struct CelFailure(Box<FailureParts>);
 
@@ -107,25 +107,25 @@ impl CelFailure {
         Self::new(CelErrorKind::Type, message)
     }
 
-    /// Returns the error of a function that got other arguments than its overload has.
+    /// Returns the error of a function whose arguments do not fit its overload.
     #[must_use]
     pub fn mismatch() -> Self {
         Self::type_error("no such overload")
     }
 
-    /// Returns what kind of error it is.
+    /// Returns the kind of error.
     #[must_use]
     pub fn kind(&self) -> CelErrorKind {
         self.0.kind
     }
 
-    /// Returns what went wrong.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Says where it went wrong, unless that is known already.
+    /// Sets the position, unless it is known already.
     pub(super) fn at(mut self, at: u32) -> Self {
         self.0.at.get_or_insert(at);
         self

@@ -1,6 +1,6 @@
-//! Evaluates a plan.
+//! Evaluation of a plan.
 //!
-//! The nesting of plans is bounded when they are made, so the recursion here is too. Every node charges
+//! The nesting of a plan is bounded when it is made, so the recursion here is too. Every node charges
 //! what the API server charges for it.
 
 mod fold;
@@ -18,19 +18,19 @@ use super::function::{CelCallContext, PatternCache};
 use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement};
 use super::val::{ListVal, MapEntries, MapVal, Val};
 
-/// What making a list costs.
+/// The cost of making a list.
 const LIST_COST: u64 = 10;
 
-/// What making a map costs.
+/// The cost of making a map.
 const MAP_COST: u64 = 30;
 
-/// The list of nothing, which is the same wherever it is made.
+/// The empty list, shared so that `[]` does not allocate.
 static NO_ITEMS: LazyLock<Arc<Vec<Value>>> = LazyLock::new(Arc::default);
 
-/// How many variables of macros need no heap.
+/// The macro variables and root objects that are stored inline, without the heap.
 const INLINE_SLOTS: usize = 4;
 
-/// The result of a part, or why there is none.
+/// The value of a node, or an error.
 type CelResult<'a> = Result<Val<'a>, CelFailure>;
 
 /// One evaluation.
@@ -39,11 +39,11 @@ pub(super) struct CelEvaluator<'r, 'a> {
     variables: &'r [Text],
     locals: [Val<'a>; INLINE_SLOTS],
     more_locals: Vec<Val<'a>>,
-    /// The objects that the first variables are, once they were read.
+    /// The objects of the first variables, cached when they are first read.
     roots: [Option<&'a Arc<Map>>; INLINE_SLOTS],
     cost: &'r mut CelCost,
     patterns: PatternCache,
-    /// Whether a field of a scalar may be asked for where it is optional.
+    /// Whether an optional field of a scalar is empty instead of an error.
     is_forgiving: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
                 self.cost.charge(*cost)?;
                 Ok(borrow_constant(value))
             }
-            // Fields behind a conditional are fields of what it chooses.
+            // Reading fields of the result of a conditional is free.
             CelPlan::Path(path) if matches!(path.root, CelPlan::Conditional(..)) => self.path(path),
             CelPlan::Variable(..) | CelPlan::Local(_) | CelPlan::Path(_) => {
                 self.cost.charge(1)?;
@@ -128,7 +128,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
         }
     }
 
-    /// Evaluates a part of a larger attribute: the one that it is by itself is not charged again.
+    /// Evaluates a node, but does not charge for it if it is a variable or a path: it is part of a larger one.
     #[inline]
     fn attribute(&mut self, plan: &'a CelPlan) -> CelResult<'a> {
         match plan {
@@ -139,7 +139,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
         }
     }
 
-    /// Evaluates what must be a boolean.
+    /// Evaluates a node that must be a boolean.
     #[inline]
     fn condition(&mut self, plan: &'a CelPlan) -> Result<bool, CelFailure> {
         match plan {
@@ -158,7 +158,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
         }
     }
 
-    /// Returns `decisive` when one of the parts is that, whether others fail or not.
+    /// Returns `decisive` if one of the parts has that value, even when others fail.
     fn decide(&mut self, parts: &'a [CelPlan], decisive: bool, at: u32) -> Result<bool, CelFailure> {
         let mut failed = None;
         for part in parts {
@@ -248,7 +248,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
         }
     }
 
-    /// Evaluates what must be an optional.
+    /// Evaluates a node that must be an optional.
     fn optional(&mut self, plan: &'a CelPlan, at: u32) -> CelResult<'a> {
         match self.eval(plan)? {
             value @ Val::Optional(_) => Ok(value),
@@ -256,8 +256,8 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
         }
     }
 
-    /// Evaluates `a.?b.orValue(c)`, where `a.?b` must be an optional if there is a place for the error. Most of them are
-    /// about a path, of which no optional need be made.
+    /// Evaluates `a.?b.orValue(c)`. With `at`, `a.?b` must be an optional, and an error has this position. Most calls
+    /// are on a path, which is read without making an optional.
     fn or_value(&mut self, parts: &'a (CelPlan, CelPlan), at: Option<u32>) -> CelResult<'a> {
         let found = match &parts.0 {
             CelPlan::Path(path) if !matches!(path.root, CelPlan::Conditional(..)) => {
@@ -273,7 +273,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
             }
             other => self.eval(other)?,
         };
-        // Where a plain value may be asked too it is a function, and costs as one.
+        // Where the receiver may be a plain value, `orValue` is a function and costs as one.
         self.cost.charge(u64::from(at.is_none()))?;
         match (found, at) {
             (Val::Optional(Some(value)), _) => Ok((*value).clone()),
@@ -332,7 +332,7 @@ impl<'r, 'a> CelEvaluator<'r, 'a> {
             let message = format!("`{}` does not take `{}`", calling.name, found.join(", "));
             return Err(overload_error(&message).at(calling.at));
         };
-        // What the API server charges once for may still go through all of a text.
+        // A function that the API server charges 1 for may still read all of a long string.
         let long: usize = arguments.iter().map(Val::long_text).sum();
         if long > 0 {
             self.cost.work(long)?;

@@ -1,7 +1,7 @@
-//! Which functions may be called, and how one is chosen.
+//! Functions, their overloads, and what a call may use.
 //!
-//! A function is a name with overloads. Which one is called depends on whether there is a receiver,
-//! on the number of arguments and on their types, which may only be known when it is called.
+//! A function is a name with overloads. Which overload is called depends on whether there is a receiver,
+//! on the number of arguments and on their types, which may be known only at evaluation.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -16,22 +16,22 @@ use super::cost::{CelCost, CostExceeded};
 use super::error::{CelErrorKind, CelFailure};
 use super::val::{CelKind, Val};
 
-/// How large a pattern that is made while a rule runs may become.
+/// The largest compiled size of a regular expression that is not a constant.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
 
-/// The work of compiling a pattern that turns out to be none.
+/// The work that is charged for a regular expression that does not compile.
 const FAILED_PATTERN_WORK: usize = 300_000;
 
-/// How many patterns that are made while a rule runs are kept.
+/// The regular expressions that one evaluation keeps compiled.
 const MAX_CACHED_PATTERNS: usize = 16;
 
-/// What a function does: the arguments, a receiver first, have the types of the overload.
+/// The body of a function. The arguments, the receiver first, have the types of the overload.
 pub type CelFunctionBody = for<'a> fn(&[Val<'a>], &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure>;
 
-/// What a call costs, by its arguments and its result.
+/// The cost of a call, from its arguments and its result.
 pub type CallCost = fn(&[Val<'_>], &Val<'_>) -> u64;
 
-/// One way to call a function.
+/// An overload of a function.
 #[derive(Clone)]
 pub struct CelOverload {
     name: &'static str,
@@ -49,7 +49,7 @@ pub struct CelOverload {
 }
 
 impl CelOverload {
-    /// Returns a function that is called as `name(a, b)`; a name with dots is called as it is written.
+    /// Returns an overload that is called as `name(a, b)`; the name may have dots.
     #[must_use]
     pub fn function(
         name: &'static str,
@@ -73,7 +73,7 @@ impl CelOverload {
         }
     }
 
-    /// Returns a function that is called as `a.name(b)`; the receiver is the first parameter.
+    /// Returns an overload that is called as `a.name(b)`; the receiver is the first parameter.
     #[must_use]
     pub fn method(
         name: &'static str,
@@ -84,43 +84,43 @@ impl CelOverload {
         Self { is_method: true, ..Self::function(name, parameters, result, body) }
     }
 
-    /// Sets what a call costs; without, it is 1.
+    /// Sets the cost of a call; the default is 1.
     #[must_use]
     pub fn cost(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), ..self }
     }
 
-    /// Sets what a call costs where it is known beforehand that this overload is called; otherwise it is 1.
+    /// Sets the cost of a call whose overload is known at compile time; other calls cost 1.
     #[must_use]
     pub fn cost_if_known(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), is_cost_certain: false, ..self }
     }
 
-    /// Says that the argument at `index` is a regular expression: a constant one is compiled once.
+    /// Declares the argument at `index` a regular expression: a constant one is compiled once.
     #[must_use]
     pub fn pattern(self, index: usize) -> Self {
         Self { pattern: Some(index), ..self }
     }
 
-    /// Says of which types the items of the list may be that comes first. A result of any type is one of them.
+    /// Restricts the items of the first argument, a list. If the result is of any type, it is one of the items.
     #[must_use]
     pub fn items(self, items: &'static [CelKind]) -> Self {
         Self { items: Some(items), ..self }
     }
 
-    /// Says of which type the values of the map are that comes last.
+    /// Restricts the values of the last argument, a map.
     #[must_use]
     pub fn values(self, values: CelKind) -> Self {
         Self { values: Some(values), ..self }
     }
 
-    /// Says that the last parameter may be given any number of times, at least once.
+    /// Allows the last parameter one or more times.
     #[must_use]
     pub fn variadic(self) -> Self {
         Self { is_variadic: true, ..self }
     }
 
-    /// Sets the line that explains it.
+    /// Sets the one-line description.
     #[must_use]
     pub fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
@@ -132,7 +132,7 @@ impl CelOverload {
         self.name
     }
 
-    /// Returns the line that explains it.
+    /// Returns the one-line description.
     #[must_use]
     pub fn help_line(&self) -> &'static str {
         self.help
@@ -157,7 +157,7 @@ impl CelOverload {
         }
     }
 
-    /// Returns whether arguments of these types can be given.
+    /// Returns whether it takes arguments of these types.
     pub(super) fn accepts(&self, mut kinds: impl Iterator<Item = CelKind>) -> bool {
         let last = self.parameters.last().copied().unwrap_or(CelKind::Any);
         let mut parameters = self.parameters.iter().copied().chain(std::iter::repeat(last));
@@ -167,22 +167,22 @@ impl CelOverload {
         })
     }
 
-    /// Returns whether a list of such items can be given first.
+    /// Returns whether its first argument may be a list of such items.
     pub(super) fn accepts_items(&self, item: CelKind) -> bool {
         item == CelKind::Any || self.items.is_none_or(|items| items.contains(&item))
     }
 
-    /// Returns whether a map of such values can be given last.
+    /// Returns whether its last argument may be a map of such values.
     pub(super) fn accepts_values(&self, value: CelKind) -> bool {
         value == CelKind::Any || self.values.is_none_or(|values| values == value)
     }
 
-    /// Returns whether the result is of the type of the items of the list that comes first.
+    /// Returns whether the result has the type of the items of the first argument.
     pub(super) fn gives_item(&self) -> bool {
         self.items.is_some() && self.result == CelKind::Any
     }
 
-    /// Calls it and charges for that.
+    /// Calls the function and charges for it.
     #[inline]
     pub(super) fn call<'a>(
         &self,
@@ -200,7 +200,7 @@ impl CelOverload {
         Ok(result)
     }
 
-    /// Returns `string.charAt(int) -> string`.
+    /// Returns the signature, such as `string.charAt(int) -> string`.
     #[must_use]
     pub fn signature(&self) -> String {
         let names: Vec<String> = self.parameters.iter().map(CelKind::to_string).collect();
@@ -214,9 +214,9 @@ impl CelOverload {
     }
 }
 
-/// What a function may use besides its arguments.
+/// The context of a call: what a function may use besides its arguments.
 pub struct CelCallContext<'r, 'a> {
-    /// What the evaluation costs; a function that does more than its cost says charges work here.
+    /// The cost of the evaluation. A function that does more than its cost covers charges work here.
     pub cost: &'r mut CelCost,
     pub(super) regex: Option<&'r Regex>,
     pub(super) patterns: &'r PatternCache,
@@ -225,10 +225,10 @@ pub struct CelCallContext<'r, 'a> {
 }
 
 impl<'r, 'a> CelCallContext<'r, 'a> {
-    /// Returns the regular expression of the parameter that [`Overload::pattern`] names.
+    /// Returns the regular expression of the parameter that [`CelOverload::pattern`] names.
     ///
     /// # Errors
-    /// When `pattern` is none.
+    /// When `pattern` is not a valid regular expression.
     pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, CelFailure> {
         match self.regex {
             Some(regex) => Ok(Cow::Borrowed(regex)),
@@ -236,19 +236,19 @@ impl<'r, 'a> CelCallContext<'r, 'a> {
         }
     }
 
-    /// Returns the world outside, if there is one.
+    /// Returns the host, if the bindings have one.
     #[must_use]
     pub fn host(&self) -> Option<&'a dyn Host> {
         self.host
     }
 
-    /// Returns the present moment and the seed, as far as the caller gave them.
+    /// Returns the current time and the random seed, as far as the caller set them.
     #[must_use]
     pub fn inputs(&self) -> Inputs {
         self.inputs
     }
 
-    /// Counts `count` items made.
+    /// Counts `count` new items.
     ///
     /// # Errors
     /// When it is too much.
@@ -256,7 +256,7 @@ impl<'r, 'a> CelCallContext<'r, 'a> {
         self.cost.make(count)
     }
 
-    /// Counts `count` items looked at.
+    /// Counts `count` visited items.
     ///
     /// # Errors
     /// When it is too much.
@@ -264,7 +264,7 @@ impl<'r, 'a> CelCallContext<'r, 'a> {
         self.cost.work(count)
     }
 
-    /// Counts `count` bytes of text or values, before they are made.
+    /// Counts `count` bytes of strings or values before they are allocated.
     ///
     /// # Errors
     /// When fewer are left.
@@ -272,10 +272,10 @@ impl<'r, 'a> CelCallContext<'r, 'a> {
         self.cost.produce(count)
     }
 
-    /// Runs `make` with a budget that has what is left of bytes and work, and counts what it took.
+    /// Runs `make` with a budget of the bytes and work that are left, and charges what it used.
     ///
     /// # Errors
-    /// When it took more than there is.
+    /// When it used more than is left.
     pub fn within<T>(
         &mut self,
         make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
@@ -293,12 +293,12 @@ impl<'r, 'a> CelCallContext<'r, 'a> {
     }
 }
 
-/// The world outside of an expression, for functions that ask it something.
+/// The host of an evaluation: answers the queries of functions such as `resource.get` and `http.get`.
 pub trait Host {
-    /// Answers `question`.
+    /// Answers the query `question`.
     ///
     /// # Errors
-    /// With a message, when there is no answer.
+    /// When there is no answer, with the reason.
     fn ask(
         &self,
         question: &str,
@@ -306,7 +306,7 @@ pub trait Host {
     ) -> Result<kubewright_value::Value, String>;
 }
 
-/// Patterns that were compiled during this evaluation.
+/// The regular expressions that were compiled during this evaluation.
 #[derive(Default)]
 pub(super) struct PatternCache(RefCell<Vec<(Box<str>, Regex)>>);
 
@@ -321,7 +321,7 @@ impl PatternCache {
         let regex = match regex::compile_within(pattern, MAX_PATTERN_BYTES) {
             Ok(regex) => regex,
             Err(error) => {
-                // One that is too large was compiled up to the limit, and nothing remembers it.
+                // A pattern that is too large was compiled up to the limit, and failures are not cached.
                 cost.work(FAILED_PATTERN_WORK)?;
                 return Err(CelFailure::new(CelErrorKind::Value, format!("invalid regex: {error}")));
             }
@@ -342,19 +342,19 @@ pub struct CelFunctions {
 }
 
 impl CelFunctions {
-    /// Adds an overload; calls that several take go to the one added first.
+    /// Adds an overload. A call that several overloads accept goes to the one added first.
     pub fn add(&mut self, overload: CelOverload) {
         self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
     }
 
-    /// Takes the overloads of `name` with these parameters away.
+    /// Removes the overloads of `name` with these parameters.
     pub fn remove(&mut self, name: &str, parameters: &[CelKind]) {
         if let Some(overloads) = self.by_name.get_mut(name) {
             overloads.retain(|overload| overload.parameters != parameters);
         }
     }
 
-    /// Changes what calls of `name` cost, whatever their arguments are.
+    /// Sets the cost of all overloads of `name`.
     pub fn set_cost(&mut self, name: &str, cost: CallCost) {
         for overload in self.by_name.get_mut(name).into_iter().flatten() {
             Arc::make_mut(overload).cost = Some(cost);

@@ -1,4 +1,4 @@
-//! The words of an expression.
+//! The tokens of an expression.
 
 mod enclosed;
 mod literal;
@@ -10,10 +10,10 @@ use super::ast::CelSpan;
 use super::val::Val;
 use super::{CelCompileError, CelCompileErrorKind};
 
-/// How long an expression may be, in bytes.
+/// The longest expression, in bytes.
 pub(super) const MAX_EXPRESSION_BYTES: usize = 400_000;
 
-/// How many characters an expression may have.
+/// The longest expression, in characters, as the API server has it.
 const MAX_EXPRESSION_CHARACTERS: usize = 100_000;
 
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct CelToken {
 
 #[derive(Debug, Clone)]
 pub(super) enum CelTokenKind {
-    /// `a`; also `in` and the words that are reserved.
+    /// `a`; also `in` and reserved words.
     Identifier(Text),
     /// `` `a.b` ``
     Escaped(Text),
@@ -36,13 +36,13 @@ pub(super) enum CelTokenKind {
     End,
 }
 
-/// Longer signs before those they start with.
+/// The operators and brackets; longer ones before their prefixes.
 const SIGNS: [&str; 25] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ",", ".", "(", ")",
     "[", "]", "{", "}", ";",
 ];
 
-/// What could not be read, and where.
+/// A syntax error, with its span.
 #[derive(Debug)]
 pub(super) struct CelSyntaxError {
     pub(super) message: String,
@@ -60,7 +60,7 @@ impl CelSyntaxError {
     }
 }
 
-/// Returns the words of `text`, with [`Word::End`] as the last one.
+/// Returns the tokens of `text`, with [`CelTokenKind::End`] as the last one.
 pub(super) fn tokenize_cel(text: &str) -> Result<Vec<CelToken>, CelSyntaxError> {
     if text.len() > MAX_EXPRESSION_BYTES || text.chars().count() > MAX_EXPRESSION_CHARACTERS {
         let message = format!("an expression has at most {MAX_EXPRESSION_CHARACTERS} characters");
@@ -83,7 +83,7 @@ pub(super) fn tokenize_cel(text: &str) -> Result<Vec<CelToken>, CelSyntaxError> 
     }
 }
 
-/// An error in a word: what is wrong, where in it, and how many bytes it is about.
+/// An error in a token: the message, the offset in the token, and the number of bytes it covers.
 type CelTokenError = (String, usize, usize);
 
 fn read_token(rest: &str) -> Result<(CelTokenKind, usize), CelTokenError> {

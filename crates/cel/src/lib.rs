@@ -5,8 +5,8 @@
 //! arguments and types that cannot fit; evaluating borrows the objects it is given and counts what it
 //! costs as the API server does.
 //!
-//! Which functions exist is the choice of who makes the [`Environment`]: the standard ones are always
-//! there, libraries are added.
+//! The available functions are defined by the [`CelEnvironment`]: the standard ones are always
+//! there, libraries are added to it.
 
 mod ast;
 mod bindings;
@@ -53,35 +53,35 @@ pub struct CelProgram {
 }
 
 impl CelProgram {
-    /// Compiles `text`, which may use what `environment` has.
+    /// Compiles `text` in `environment`.
     ///
     /// # Errors
-    /// With everything that is wrong, at least one error.
+    /// With all errors found, at least one.
     pub fn compile(text: &str, environment: &CelEnvironment) -> Result<Self, Vec<CelCompileError>> {
         let root = parse::parse_cel(text).map_err(|bad| vec![bad.located(text)])?;
         let planned = plan::plan_program(&root, text, environment)?;
         Ok(Self { source: text.into(), root: Arc::new(root), environment: environment.clone(), planned })
     }
 
-    /// Returns the text it was compiled from.
+    /// Returns the text of the expression.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Returns what is known about the type of the result.
+    /// Returns the static type of the result.
     #[must_use]
     pub fn result_type(&self) -> &CelType {
         &self.planned.result
     }
 
-    /// Keeps `environment`, which has all that this uses, for when it is rewritten. Programs that were compiled one
-    /// after the other, each with one more variable, share the last one then.
+    /// Replaces the environment, which is used again when the program is rewritten, by `environment`, which must have
+    /// everything the program uses. So programs compiled one after the other, each with one more variable, share one.
     pub fn share(&mut self, environment: &CelEnvironment) {
         self.environment = environment.clone();
     }
 
-    /// Returns the variables that it reads.
+    /// Returns the names of the variables that the expression reads.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.planned.variables.iter().map(Text::as_str)
     }
@@ -89,7 +89,7 @@ impl CelProgram {
     /// Evaluates the expression.
     ///
     /// # Errors
-    /// When a variable is not bound, a value is of a wrong type or cannot be used, or it costs too much.
+    /// When a variable is not bound, a value has a wrong type or cannot be used, or a limit is reached.
     pub fn evaluate<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -105,7 +105,7 @@ impl CelProgram {
 
 impl fmt::Debug for CelProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Program({:?})", self.source)
+        write!(f, "CelProgram({:?})", self.source)
     }
 }
 

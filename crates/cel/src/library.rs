@@ -1,4 +1,4 @@
-//! The extension libraries. Which are on is the choice of who makes the environment.
+//! The extension libraries, which an environment may have besides the standard functions.
 
 mod bindings;
 mod comprehensions;
@@ -32,9 +32,9 @@ use super::error::CelFailure;
 use super::function::CelFunctions;
 use super::val::Val;
 
-/// Functions, macros and types that belong together.
+/// A library: functions, macros and types that belong together.
 pub struct CelLibrary {
-    /// What it is called.
+    /// The name of the library.
     pub name: &'static str,
     /// Adds its functions.
     pub functions: fn(&mut CelFunctions),
@@ -44,16 +44,16 @@ pub struct CelLibrary {
     pub types: &'static [&'static str],
 }
 
-/// The libraries of the language's own project.
+/// The extension libraries of the CEL project.
 pub const EXTENSIONS: [&CelLibrary; 10] =
     [&BINDINGS, &TWO_VARIABLES, &ENCODERS, &LISTS, &MATH, &NETWORK, &OPTIONALS, &REGEX, &SETS, &STRINGS];
 
-/// Returns the text at `index`.
+/// Returns the argument at `index`, which must be a string.
 fn text_argument<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v str, CelFailure> {
     arguments.get(index).and_then(Val::as_str).ok_or_else(CelFailure::mismatch)
 }
 
-/// Returns the value of a library at `index`.
+/// Returns the argument at `index`, which must be a library's `T`.
 fn opaque_argument<'v, T: 'static>(arguments: &'v [Val<'_>], index: usize) -> Result<&'v T, CelFailure> {
     arguments.get(index).and_then(Val::as_opaque).ok_or_else(CelFailure::mismatch)
 }

@@ -1,4 +1,4 @@
-//! Words to expressions.
+//! The parser: tokens to expressions.
 
 use kubewright_value::Text;
 
@@ -6,7 +6,7 @@ use super::ast::{CelElement, CelExpr, CelNode, CelOperator, CelSpan, MAX_HEIGHT}
 use super::lex::{self, CelSyntaxError, CelToken, CelTokenKind};
 use super::val::Val;
 
-/// Names that only mean something in other languages, and that nothing can have.
+/// Reserved words, which cannot be identifiers.
 pub const RESERVED_WORDS: [&str; 17] = [
     "as",
     "break",
@@ -39,13 +39,13 @@ pub(super) fn parse_cel(text: &str) -> Result<CelExpr, CelSyntaxError> {
 }
 
 struct CelParser {
-    // INVARIANT: ends with `Word::End`.
+    // INVARIANT: ends with `CelTokenKind::End`.
     tokens: Vec<CelToken>,
     at: usize,
     depth: u32,
 }
 
-/// How tight operators bind, loosest first.
+/// The precedence of binary operators, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CelPrecedence {
     Relation,
@@ -148,7 +148,7 @@ impl CelParser {
         (of == binding).then_some(found)
     }
 
-    /// `!a`, `-a`; two of a kind undo each other.
+    /// `!a`, `-a`; a double negation is dropped.
     fn unary(&mut self) -> Result<CelExpr, CelSyntaxError> {
         let span = self.span();
         let mut count = 0_usize;
@@ -250,7 +250,7 @@ impl CelParser {
         self.made(node, span)
     }
 
-    /// A number with a sign is one word.
+    /// A negative number. Its sign is part of the literal, so that the smallest `int` can be written.
     fn negative(&mut self, span: CelSpan) -> Result<CelExpr, CelSyntaxError> {
         let value = match self.peek() {
             CelTokenKind::Integer(value) => 0_i64.checked_sub_unsigned(*value).map(Val::Int),
@@ -404,7 +404,7 @@ impl CelParser {
     }
 }
 
-/// Returns `a.b.C` as one name, if the expression is that.
+/// Returns the qualified name `a.b.C`, if the expression is one.
 fn qualified_type_name(expr: &CelExpr) -> Option<Text> {
     match &expr.node {
         CelNode::Identifier { name, .. } => Some(name.clone()),

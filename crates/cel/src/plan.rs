@@ -1,7 +1,7 @@
-//! Expressions to what is evaluated: names become slots, constants are computed, patterns compiled.
+//! The planner: resolves names to slots, computes constants, and compiles regular expressions.
 //!
-//! Types are inferred on the way, as far as they are certain. Everything that is wrong is collected,
-//! so that one run over an expression finds all of it.
+//! It also infers types, as far as they are certain. All errors are collected,
+//! so that one pass over an expression reports every mistake.
 
 mod call;
 mod constant;
@@ -21,30 +21,30 @@ use super::error::{CelCompileError, CelCompileErrorKind, CelErrorKind, CelFailur
 use super::function::CelOverload;
 use super::val::{CelKind, Val};
 
-/// How deep macros with loops may nest.
+/// The deepest nesting of macros with loops.
 const MAX_NESTED_LOOPS: usize = 24;
 
-/// How many errors of one expression are reported.
+/// The errors of one expression that are reported.
 const MAX_COMPILE_ERRORS: usize = 20;
 
-/// What is evaluated.
+/// A node of the evaluation plan.
 #[derive(Clone)]
 pub(super) enum CelPlan {
-    /// A constant, and what computing it costs.
+    /// A constant, and the cost of computing it.
     Constant(Val<'static>, u64),
-    /// A variable, by its place in [`Planned::variables`].
+    /// A variable, by its index in [`PlannedProgram::variables`].
     Variable(u32, u32),
     /// A variable of a macro, by its slot.
     Local(u32),
     Path(Box<PlannedPath>),
-    /// `has(a.b)`; the last step is the one that is asked for.
+    /// `has(a.b)`, which tests the last step.
     Has(Box<PlannedPath>),
     And(Box<[CelPlan]>, u32),
     Or(Box<[CelPlan]>, u32),
     Not(Box<CelPlan>, u32),
     Negate(Box<CelPlan>, u32),
     Binary(Box<PlannedBinary>),
-    /// Several operators of one binding, from left to right.
+    /// Several operators of one precedence, from left to right.
     Chain(Box<CelPlan>, Box<[(PlannedOperator, CelPlan)]>),
     Conditional(Box<[CelPlan; 3]>, u32),
     List(Box<[PlannedElement]>),
@@ -61,7 +61,7 @@ pub(super) enum CelPlan {
     OptionalOrValue(Box<(CelPlan, CelPlan)>, u32),
     /// `a.orValue(b)`, where `a` may be a plain value
     PlainOrValue(Box<(CelPlan, CelPlan)>),
-    /// What is known to fail, if it is evaluated.
+    /// A node that fails when it is evaluated.
     Fail(CelFailure),
 }
 
@@ -72,24 +72,24 @@ pub(super) struct PlannedBinary {
     pub(super) right: CelPlan,
 }
 
-/// An operator between two values.
+/// A binary operator, with its cost and position.
 #[derive(Clone, Copy)]
 pub(super) struct PlannedOperator {
     pub(super) operator: CelOperator,
     pub(super) charge: OperatorCharge,
-    /// Whether an integer and a double may be given.
+    /// Whether the operands may be an integer and a double.
     pub(super) is_mixed: bool,
     pub(super) at: u32,
 }
 
-/// What an operator costs.
+/// The cost of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperatorCharge {
-    /// By the size of the values.
+    /// By the size of the operands.
     Size,
-    /// One, since their types are not known beforehand.
+    /// One, since the types of the operands are not known at compile time.
     One,
-    /// Nothing: a constant list that is searched like a set.
+    /// Nothing: the API server searches a constant list as a set.
     Nothing,
 }
 
@@ -114,7 +114,7 @@ impl PlannedStep {
     }
 }
 
-/// Where a field stood in the last object, and probably stands in the next one.
+/// The position of a field in the last object, where it is looked up first in the next one.
 #[derive(Default)]
 pub(super) struct PositionHint(AtomicU32);
 
@@ -124,7 +124,7 @@ impl PositionHint {
     pub(super) fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
         let guess = self.0.load(Ordering::Relaxed);
         let position = map.position_near(key, guess as usize)?;
-        // Written only when it changes, since other threads read it.
+        // Stored only when it changes, since a store invalidates the cache lines of other threads.
         if position != guess as usize {
             self.0.store(u32::try_from(position).unwrap_or(0), Ordering::Relaxed);
         }
@@ -155,22 +155,22 @@ pub(super) struct PlannedElement {
 #[derive(Clone)]
 pub(super) struct PlannedCall {
     pub(super) name: Text,
-    // INVARIANT: those that take this many arguments; one at least.
+    // INVARIANT: the overloads that take this many arguments; at least one.
     pub(super) overloads: Box<[Arc<CelOverload>]>,
     pub(super) arguments: Box<[CelPlan]>,
-    /// The pattern, where it is a constant.
+    /// The regular expression, if it is a constant.
     pub(super) regex: Option<Arc<Regex>>,
     pub(super) at: u32,
 }
 
-/// A macro that goes over a list or map.
+/// A macro that iterates over a list or map.
 #[derive(Clone)]
 pub(super) struct PlannedFold {
     pub(super) kind: FoldKind,
     pub(super) range: CelPlan,
     pub(super) first: u32,
     pub(super) second: Option<u32>,
-    /// Which elements are looked at, for those macros that have a filter besides.
+    /// The filter of macros that have one besides their body.
     pub(super) filter: Option<CelPlan>,
     pub(super) body: CelPlan,
     pub(super) at: u32,
@@ -237,14 +237,14 @@ struct Planner<'e> {
     environment: &'e CelEnvironment,
     text: &'e str,
     errors: Vec<CelCompileError>,
-    /// The variables of macros, the innermost last.
+    /// The macro variables in scope, the innermost last.
     scope: Vec<MacroVariable>,
     variables: Vec<Text>,
     slots: u32,
     loops: usize,
-    /// How many names were compared with all others.
+    /// The number of suggestions made for unknown names, which is limited because each compares all names.
     suggestions: usize,
-    /// In the list of values of `format`, which may be of different types.
+    /// Whether the list of arguments of `format` is planned, whose items may have different types.
     is_formatting: bool,
 }
 
@@ -319,7 +319,7 @@ impl Planner<'_> {
             };
             chained.push((PlannedOperator { operator: *operator, charge, is_mixed, at: span.start }, right));
         }
-        // Constants in front are computed as far as they go.
+        // Leading constants are computed now.
         let mut chained = chained.into_iter();
         for (sign, right) in chained.by_ref() {
             plan = self.folded(CelPlan::Binary(Box::new(PlannedBinary { sign, left: plan, right })));
@@ -399,7 +399,7 @@ impl Planner<'_> {
         (PlannedElement { plan, is_optional, at: span.start }, kind)
     }
 
-    /// Returns the type of elements that are of both types.
+    /// Returns the common type of the elements.
     fn joined(&mut self, joined: Option<CelType>, kind: CelType, span: CelSpan) -> CelType {
         let Some(joined) = joined else { return kind };
         if !self.environment.has_mixed_literals()
@@ -412,7 +412,7 @@ impl Planner<'_> {
         types::join_types(&joined, &kind)
     }
 
-    /// Reports a type that is certainly none of those wanted.
+    /// Reports a type that is certainly not one of `wanted`.
     fn require(&mut self, wanted: &[CelKind], found: &CelType, sign: &str, span: CelSpan) {
         if found.kind != CelKind::Any && !wanted.contains(&found.kind) {
             let wanted: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
@@ -421,7 +421,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Reports what is wrong; where nothing is checked, it only fails when it is evaluated.
+    /// Reports an error. Without checks, only syntax errors are reported here and others fail at evaluation.
     fn error(&mut self, message: String, span: CelSpan, kind: CelCompileErrorKind) {
         let is_reported = self.environment.is_checked() || kind == CelCompileErrorKind::Syntax;
         if is_reported && self.errors.len() < MAX_COMPILE_ERRORS {

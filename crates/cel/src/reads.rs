@@ -1,4 +1,4 @@
-//! Which fields of its variables an expression reads.
+//! The fields of its variables that an expression reads.
 
 use kubewright_value::{Position, PositionIndex, Text};
 
@@ -6,36 +6,36 @@ use super::CelProgram;
 use super::ast::{CelExpr, CelNode, CelOperator};
 use super::val::Val;
 
-/// How many places one value is followed to; a sum of many lists has more.
+/// The sources that are followed for one value. A sum of many lists may have more.
 const MAX_TRAILS: usize = 8;
 
-/// The step of a path that stands for any item or value.
+/// The step of a path for any item or value.
 pub const ANY_STEP: &str = "*";
 
-/// What an expression reads from a variable.
+/// A path that an expression reads from a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldRead {
     /// The variable that the path starts with.
     pub variable: Text,
-    /// The fields and keys behind it; [`ANY`] for an index that is not known, and inside of macros.
+    /// The fields and keys behind it; [`ANY_STEP`] for an index that is not known, and inside of macros.
     pub path: Vec<Text>,
-    /// Where in the expression each step is.
+    /// The position of each step in the expression.
     pub positions: Vec<Position>,
 }
 
-/// A field of a variable that an expression compares with a text.
+/// A comparison of a field of a variable with a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldComparison {
-    /// The field, which is written as a path and nothing else.
+    /// The field.
     pub field: FieldRead,
-    /// The text.
+    /// The string.
     pub text: Text,
-    /// Where in the expression the text is.
+    /// The position of the string in the expression.
     pub position: Position,
 }
 
 impl CelProgram {
-    /// Returns the fields that are compared with texts: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
+    /// Returns the comparisons of fields with strings: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
     #[must_use]
     pub fn compared(&self) -> Vec<FieldComparison> {
         let mut reader = ReadCollector { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
@@ -49,7 +49,7 @@ impl CelProgram {
         compared.collect()
     }
 
-    /// Returns what is read of the variables, also through the variables of macros: of
+    /// Returns the paths that are read from variables, also through macro variables: of
     /// `object.spec.containers.all(c, c.image != '')`, `object.spec.containers` and
     /// `object.spec.containers.*.image`.
     #[must_use]
@@ -76,21 +76,21 @@ impl ReadTrail {
 }
 
 struct ReadCollector {
-    /// The variables of macros, the innermost last, and what they stand for.
+    /// The macro variables, the innermost last, with the paths of their values.
     locals: Vec<(Text, Vec<ReadTrail>)>,
     found: Vec<ReadTrail>,
-    /// A field, the text that it is compared with, and where that is.
+    /// A field, the string that it is compared with, and its position.
     compared: Vec<(ReadTrail, Text, u32)>,
 }
 
 impl ReadCollector {
-    /// Goes through an expression of which nothing else is selected.
+    /// Visits an expression whose value is used as a whole.
     fn complete(&mut self, expr: &CelExpr) {
         let trails = self.follow(expr);
         self.found.extend(trails.into_iter().filter(|trail| !trail.path.is_empty()));
     }
 
-    /// Returns where the value of `expr` comes from, as far as that is known.
+    /// Visits `expr` and returns the paths that its value comes from, as far as they are known.
     fn follow(&mut self, expr: &CelExpr) -> Vec<ReadTrail> {
         match &expr.node {
             CelNode::Identifier { name, is_absolute } => self.named(name, *is_absolute),
@@ -132,7 +132,7 @@ impl ReadCollector {
         }
     }
 
-    /// Notes that a path is compared with a text, or looked for in a list of texts.
+    /// Records a comparison of a path with a string, or with a list of strings.
     fn compare(&mut self, first: &CelExpr, operator: CelOperator, second: &CelExpr) {
         let (field, texts): (&CelExpr, Vec<&CelExpr>) = match (operator, &first.node, &second.node) {
             (CelOperator::Equal | CelOperator::NotEqual, CelNode::Literal(_), _) => (second, vec![first]),
@@ -216,7 +216,7 @@ impl ReadCollector {
         Vec::new()
     }
 
-    /// Goes through the body of a macro, where variables stand for something.
+    /// Visits the body of a macro with its variables in scope.
     fn within(
         &mut self,
         variables: &[(&CelExpr, Vec<ReadTrail>)],
@@ -236,7 +236,7 @@ impl ReadCollector {
     }
 }
 
-/// Returns whether `expr` is a name with fields behind it, and nothing else.
+/// Returns whether `expr` is an identifier with fields or string indexes only.
 fn is_path(expr: &CelExpr) -> bool {
     match &expr.node {
         CelNode::Identifier { .. } => true,

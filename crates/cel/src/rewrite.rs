@@ -1,4 +1,4 @@
-//! The same expression, reading from elsewhere.
+//! Rewriting of the paths of an expression.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use super::ast::{CelElement, CelExpr, CelNode, CelSpan};
 use super::val::Val;
 use super::{CelProgram, plan};
 
-/// How many of the keys are replaced, and by which; nothing for a path that stays as it is.
+/// The change of a path: how many of its first keys are replaced, and by which; nothing for no change.
 pub type CelPathChange = Option<(usize, Vec<Text>)>;
 
 impl CelProgram {
-    /// Returns the expression with other beginnings of its paths, or nothing when none changes.
+    /// Returns the expression with the first keys of its paths replaced, or nothing when no path changes.
     ///
     /// `change` gets the variable that a path starts with and the fields behind it, up to the first index
-    /// that is no text, or call. Variables of macros are left alone. The text of the expression stays as
+    /// that is not a string, or call. Macro variables are not changed. The text of the expression stays as
     /// it was, since positions are places in it.
     #[must_use]
     pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> CelPathChange) -> Option<Self> {
@@ -91,7 +91,7 @@ impl CelRewriter<'_> {
         CelExpr::new(node, expr.span)
     }
 
-    /// A call may be a macro, whose variables hide what is outside.
+    /// A call may be a macro, whose variables shadow outer names.
     fn call(&mut self, target: Option<&CelExpr>, name: &Text, arguments: &[CelExpr]) -> CelNode {
         let target = target.map(|target| Box::new(self.expr(target)));
         let variables = match (name.as_str(), arguments.len()) {
@@ -110,7 +110,7 @@ impl CelRewriter<'_> {
         let names: Vec<Text> = names.cloned().collect();
         let mut made = Vec::with_capacity(arguments.len());
         for (index, argument) in arguments.iter().enumerate() {
-            // The value that `cel.bind` gives to its variable is still outside of it.
+            // The value of `cel.bind` is evaluated outside the scope of its variable.
             if index == variables + usize::from(name == "bind") {
                 self.locals.extend(names.iter().cloned());
             }
@@ -120,7 +120,7 @@ impl CelRewriter<'_> {
         CelNode::Call { target, name: name.clone(), arguments: made }
     }
 
-    /// Returns the path, perhaps with another beginning; nothing when `expr` is none.
+    /// Returns the path, rewritten if needed; nothing when `expr` is not a path.
     fn path(&mut self, expr: &CelExpr) -> Option<CelExpr> {
         let (name, is_absolute, span, links) = unfold_rewrite_path(expr)?;
         if !is_absolute && self.locals.iter().any(|local| local == name) {
@@ -131,7 +131,7 @@ impl CelRewriter<'_> {
         let change =
             (self.change)(&keys).filter(|(count, replacement)| *count > 0 && !replacement.is_empty());
         let Some((count, replacement)) = change else {
-            // The paths in its indices may change all the same.
+            // The paths in its indexes may still change.
             let root = CelExpr::new(CelNode::Identifier { name: name.clone(), is_absolute }, span);
             return Some(links.iter().fold(root, |made, link| self.relinked(made, link.expr)));
         };
@@ -139,7 +139,7 @@ impl CelRewriter<'_> {
         let (first, rest) = replacement.split_first()?;
         self.has_changed.set(true);
         let span = replaced.last().map_or(span, |link| link.expr.span);
-        // What stands before a key that may be missing may be missing itself.
+        // The keys before an optional key may be missing too.
         let is_optional = links.iter().take(replaced.len() + 1).any(|link| link.is_optional);
         let mut made = CelExpr::new(CelNode::Identifier { name: first.clone(), is_absolute }, span);
         for key in rest {

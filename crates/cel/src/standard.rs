@@ -9,7 +9,7 @@ pub(super) use strings::{argument_size as size_of, regex_match_cost};
 use super::function::{CelFunctions, CelOverload};
 use super::val::{CelKind, Val};
 
-/// Adds all of them.
+/// Adds the standard functions.
 pub(super) fn add_standard_functions(functions: &mut CelFunctions) {
     conversions::add_conversion_functions(functions);
     strings::add_standard_string_functions(functions);
@@ -34,7 +34,7 @@ pub(super) fn add_standard_functions(functions: &mut CelFunctions) {
         CelOverload::function("dyn", &[CelKind::Any], CelKind::Any, |arguments, _| {
             Ok(arguments.first().cloned().unwrap_or_default())
         })
-        .help("the value itself, of which no type is known any more"),
+        .help("the value itself, without its static type"),
     );
 }
 

@@ -57,7 +57,7 @@ fn refuses(text: &str, want: &str) {
 }
 
 #[test]
-fn objects_are_read_where_they_are() {
+fn objects_are_borrowed_not_copied() {
     gives("object.spec.n + 1", "4");
     gives("object.spec['name'] == 'web'", "true");
     gives("object.spec.list[object.spec.n - 1]", "3");
@@ -69,7 +69,7 @@ fn objects_are_read_where_they_are() {
 }
 
 #[test]
-fn one_side_that_decides_makes_errors_of_the_other_not_matter() {
+fn decisive_operand_of_and_or_hides_errors() {
     gives("object.x == 1 || true", "true");
     gives("true || object.x == 1", "true");
     gives("object.x == 1 && false", "false");
@@ -91,7 +91,7 @@ fn numbers_compare_across_their_types_and_never_wrap() {
 }
 
 #[test]
-fn macros_go_over_lists_and_maps() {
+fn macros_iterate_over_lists_and_maps() {
     gives("object.spec.containers.map(c, c.name)", r#"["a", "b"]"#);
     gives("object.spec.containers.filter(c, has(c.resources)).map(c, c.name)", r#"["b"]"#);
     gives("object.spec.list.map(x, x > 1, x * 10)", "[20, 30]");
@@ -104,7 +104,7 @@ fn macros_go_over_lists_and_maps() {
 }
 
 #[test]
-fn optionals_go_on_until_something_is_missing() {
+fn optional_path_stops_at_first_missing_field() {
     gives("object.?spec.?n", "optional.of(3)");
     gives("object.?spec.nothing.more", "Missing: no such key: more");
     let kubernetes = CelEnvironment::kubernetes().variable("object");
@@ -118,7 +118,7 @@ fn optionals_go_on_until_something_is_missing() {
 }
 
 #[test]
-fn what_is_wrong_is_found_before_anything_is_evaluated() {
+fn compile_reports_names_types_and_arity() {
     refuses("object.spec.n +", "1:16+1 Syntax: expected an expression, found the end");
     refuses("object.spec.list.all(x,\n  y > 1)", "2:3+1 UnknownName: unknown name `y`");
     refuses("objct.spec", "1:1+5 UnknownName: unknown name `objct`; did you mean `object`?");
@@ -150,7 +150,7 @@ fn what_is_wrong_is_found_before_anything_is_evaluated() {
 }
 
 #[test]
-fn every_mistake_of_an_expression_is_reported() {
+fn compile_reports_every_mistake() {
     let errors = CelProgram::compile("a + b.c + f(object) + 'x'.g()", &environment()).expect_err("mistakes");
     assert_eq!(errors.len(), 4);
 }
@@ -184,7 +184,7 @@ fn costs_are_those_of_the_api_server() {
 }
 
 #[test]
-fn what_costs_too_much_is_an_error_and_never_a_no() {
+fn exceeded_cost_is_an_error_even_behind_or() {
     let program =
         CelProgram::compile("object.spec.list.exists(x, x == 9) || true", &environment()).expect("fine");
     assert_eq!(evaluate(&program, 5).0, "Limit: the expression costs more than 5");
@@ -260,14 +260,14 @@ fn programs_are_shared_between_threads() {
 }
 
 #[test]
-fn many_mistakes_are_reported_quickly_and_only_a_few_of_them() {
+fn compile_errors_are_limited() {
     let text = vec!["nam.f(g(x))"; 8_000].join("+");
     let errors = CelProgram::compile(&text, &environment()).expect_err("mistakes");
     assert_eq!(errors.len(), 20);
 }
 
 #[test]
-fn a_large_constant_is_not_made_while_compiling() {
+fn large_constant_is_not_folded_at_compile_time() {
     let start = std::time::Instant::now();
     for _ in 0..500 {
         let program = CelProgram::compile("lists.range(900000).size()", &environment()).expect("a program");
@@ -349,7 +349,7 @@ fn lists_are_formatted_as_each_version_does() {
 }
 
 #[test]
-fn times_are_seen_in_zones() {
+fn timestamp_functions_take_time_zones() {
     gives("timestamp('2024-07-01T12:00:00Z').getHours('Europe/Berlin')", "14");
     gives("timestamp('2024-01-01T12:00:00Z').getHours('Europe/Berlin')", "13");
     gives("timestamp('2024-03-10T07:00:00Z').getHours('America/New_York')", "3");
@@ -363,7 +363,7 @@ fn times_are_seen_in_zones() {
 }
 
 #[test]
-fn an_integer_and_a_double_are_computed_with_only_where_the_environment_says_so() {
+fn mixed_arithmetic_needs_the_environment_option() {
     refuses("1 + 1.5", "1:3+1 Type: no operator `+` for `int` and `double`");
     gives("object.spec.n + 1.5", "Type: no such overload: `+` does not take `int` and `double`");
     let mixed = environment().with_mixed_arithmetic();
@@ -383,7 +383,7 @@ fn an_integer_and_a_double_are_computed_with_only_where_the_environment_says_so(
 }
 
 #[test]
-fn a_call_may_stand_for_a_field_of_a_variable() {
+fn shorthand_call_reads_its_field() {
     let field = Shorthand { call: "pod.names", path: "object.metadata.labels", takes: Takes::Nothing };
     let entry = Shorthand { call: "pod.name", path: "object.metadata.labels", takes: Takes::Key };
     let environment = environment().shorthand(field).shorthand(entry);
@@ -427,7 +427,7 @@ fn functions_are_charged_for_all_their_operands() {
 }
 
 #[test]
-fn a_limit_is_told_the_same_however_much_of_it_is_left() {
+fn limit_message_does_not_depend_on_what_is_left() {
     let program =
         CelProgram::compile("lists.range(100000).exists(n, n < 0)", &CelEnvironment::policy()).unwrap();
     let told = |mut cost: CelCost| program.evaluate(&CelBindings::new(), &mut cost).unwrap_err().message;

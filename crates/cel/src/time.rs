@@ -1,4 +1,4 @@
-//! Points in time from year 1 to year 9999, and the zones they are seen in.
+//! Timestamps from year 1 to year 9999, and time zones.
 
 mod zone;
 
@@ -15,7 +15,7 @@ const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 pub struct Timestamp {
     seconds: i64,
     nanoseconds: u32,
-    /// How it is written: east of UTC, in seconds. The point in time is the same.
+    /// The zone it is written in, in seconds east of UTC. It does not change the point in time.
     offset: i32,
 }
 
@@ -26,7 +26,7 @@ impl Timestamp {
     /// The start of year 1.
     pub const ZERO: Self = Self { seconds: MIN_UNIX_SECONDS, nanoseconds: 0, offset: 0 };
 
-    /// Returns the time that many nanoseconds after 1970, if it is in the years 1 to 9999.
+    /// Returns the timestamp of nanoseconds since 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn new(nanoseconds: i128) -> Option<Self> {
         let seconds = i64::try_from(nanoseconds.div_euclid(NANOSECONDS_PER_SECOND)).ok()?;
@@ -38,13 +38,13 @@ impl Timestamp {
         })
     }
 
-    /// Returns the time that many seconds after 1970, if it is in the years 1 to 9999.
+    /// Returns the timestamp of seconds since 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn from_unix(seconds: i64) -> Option<Self> {
         Self::new(i128::from(seconds) * NANOSECONDS_PER_SECOND)
     }
 
-    /// Reads a time as RFC 3339 writes it.
+    /// Parses an RFC 3339 timestamp.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let time = kubewright_golib::time::parse("2006-01-02T15:04:05Z07:00", text).ok()?;
@@ -63,31 +63,31 @@ impl Timestamp {
         i128::from(self.seconds) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds)
     }
 
-    /// Returns the time `duration` later, if it can be held.
+    /// Returns the timestamp `duration` later, if it is in range.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Option<Self> {
         self.at(self.nanoseconds() + i128::from(duration.nanoseconds()))
     }
 
-    /// Returns the time `duration` earlier, if it can be held.
+    /// Returns the timestamp `duration` earlier, if it is in range.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Option<Self> {
         self.at(self.nanoseconds() - i128::from(duration.nanoseconds()))
     }
 
-    /// Returns another time, written in the same zone.
+    /// Returns another timestamp, in the same zone.
     pub(super) fn at(self, nanoseconds: i128) -> Option<Self> {
         Self::new(nanoseconds).map(|made| Self { offset: self.offset, ..made })
     }
 
-    /// Returns how long after `other` this is, if it can be held.
+    /// Returns the duration since `other`, if it is in range.
     #[must_use]
     pub fn since(self, other: Self) -> Option<Duration> {
         let nanoseconds = self.nanoseconds() - other.nanoseconds();
         i64::try_from(nanoseconds).ok().map(Duration::from_nanoseconds)
     }
 
-    /// Returns what calendar and clock show in the zone that the time was written in.
+    /// Returns the date and time of day in the timestamp's own zone.
     pub(super) fn own_civil(self) -> Civil {
         self.in_own_zone().civil()
     }
@@ -96,7 +96,7 @@ impl Timestamp {
         Time { offset: self.offset, ..Time::utc(self.nanoseconds()) }
     }
 
-    /// Returns what calendar and clock show in `zone`: UTC, an offset such as `-08:00`, or a name.
+    /// Returns the date and time of day in `zone`: UTC, an offset such as `-08:00`, or a name.
     pub(super) fn civil(self, zone: &str) -> Result<Civil, String> {
         let offset = zone::zone_offset(zone, self.seconds)?;
         Ok(Time { nanoseconds: self.nanoseconds(), offset, ..Time::utc(0) }.civil())
@@ -106,7 +106,7 @@ impl Timestamp {
 const MIN_UNIX_SECONDS: i64 = -62_135_596_800;
 const MAX_UNIX_SECONDS: i64 = 253_402_300_799;
 
-/// Times are equal when they are the same moment, in whatever zone.
+/// Timestamps are equal when they are the same point in time, regardless of their zones.
 impl PartialEq for Timestamp {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
@@ -127,7 +127,7 @@ impl Ord for Timestamp {
     }
 }
 
-/// As RFC 3339 writes it, in the zone that it was written in.
+/// RFC 3339, in the timestamp's own zone.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_own_zone().format("2006-01-02T15:04:05.999999999Z07:00"))

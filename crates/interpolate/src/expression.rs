@@ -1,4 +1,4 @@
-//! One compiled expression, which knows where in its text it stands.
+//! A compiled expression with its position in the string.
 
 use kubewright_value::{Position, Text};
 
@@ -8,12 +8,12 @@ use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
 #[derive(Debug, Clone)]
 pub(super) struct EmbeddedExpression {
     pub(super) program: CelProgram,
-    /// Where the text between the braces starts.
+    /// The position of the text between the braces.
     start: Position,
 }
 
 impl EmbeddedExpression {
-    /// Compiles what is between the braces, which starts at `start` of the text; problems have no path yet.
+    /// Compiles the text between the braces, which starts at `start` of the string; problems have no path yet.
     pub(super) fn compile(
         inner: &str,
         start: Position,
@@ -41,7 +41,7 @@ impl EmbeddedExpression {
         })
     }
 
-    /// Returns where the text between the braces starts.
+    /// Returns the position of the text between the braces.
     pub(super) fn start(&self) -> Position {
         self.start
     }
@@ -57,7 +57,7 @@ impl EmbeddedExpression {
         })
     }
 
-    /// Says that an error is of this expression, at its start unless the error knows better.
+    /// Adds the expression to an error, and its position unless the error has one.
     pub(super) fn named(&self, mut error: Box<RenderError>) -> Box<RenderError> {
         error.expression = Text::new(self.program.source());
         if error.position == Position::START {

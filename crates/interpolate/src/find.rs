@@ -1,4 +1,4 @@
-//! Where in a text the expressions are.
+//! Finding the expressions in a string.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use kubewright_cel::{UnclosedExpression, closing_brace};
 
-/// An expression in a text.
+/// The location of an expression in a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionSpan {
     /// The bytes of `${…}`.
@@ -16,23 +16,23 @@ pub struct ExpressionSpan {
     pub inner: Range<usize>,
 }
 
-/// An expression that starts and is not finished.
+/// An expression without an end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct UnfinishedExpression {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Where in the text.
+    /// The position in the string.
     pub position: Position,
-    /// How many characters it is about.
+    /// The number of characters that the error covers.
     pub length: u32,
-    /// Whether another expression starts inside of the one that is not finished.
+    /// Whether the reason is that another expression starts inside it.
     pub is_nested: bool,
 }
 
 /// Returns the expressions of `text` in order.
 ///
-/// There is no way to escape `${`; an expression can give one: `${'${'}`.
+/// There is no way to escape `${`, but an expression can evaluate to it: `${'${'}`.
 ///
 /// # Errors
 /// When an expression has no end, or another one starts in it.
@@ -48,7 +48,7 @@ pub fn find_expressions(text: &str) -> Result<Vec<ExpressionSpan>, UnfinishedExp
     Ok(found)
 }
 
-/// A part of a text as it is written.
+/// A segment of a string as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSegment<'t> {
     /// Text.
@@ -57,11 +57,11 @@ pub enum TextSegment<'t> {
     Expression(&'t str),
 }
 
-/// Returns the parts of `text` as they are written, which together are `text`: for checking a language
-/// around expressions before these have a value.
+/// Returns the segments of `text`, which together are `text`: for checking a language
+/// around expressions before they have values.
 ///
 /// # Errors
-/// As [`expressions`].
+/// As [`find_expressions`].
 pub fn split_segments(text: &str) -> Result<Vec<TextSegment<'_>>, UnfinishedExpression> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -80,7 +80,7 @@ fn report_unclosed(text: &str, start: usize, why: UnclosedExpression) -> Unfinis
     let (message, at, length) = match why {
         UnclosedExpression::End => ("`${` has no closing `}`", start, 2),
         UnclosedExpression::String(at) => ("a string in `${…}` has no end", at, 1),
-        UnclosedExpression::Nested(at) => ("`${` inside of an expression is only allowed in a string", at, 2),
+        UnclosedExpression::Nested(at) => ("`${` inside an expression is only allowed in a string", at, 2),
     };
     UnfinishedExpression {
         message: message.to_owned(),

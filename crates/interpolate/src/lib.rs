@@ -1,10 +1,10 @@
-//! `${…}`: CEL expressions inside of texts, and of structures of texts.
+//! `${…}`: CEL expressions inside strings and inside the strings of JSON values.
 //!
-//! A text that is one expression and nothing else becomes what the expression gives, with its type. In all
-//! other texts the results are spliced in as text, by position, and never looked at again. Templates are
-//! compiled once and rendered often; what has no expression in it is shared, not copied.
+//! A string that is a single expression renders to the value of the expression, with its type. In all
+//! other strings the results are inserted as text and never interpreted again. Templates are
+//! compiled once and rendered often; parts without expressions are shared, not copied.
 //!
-//! An expression may give the mark of [`omitted`]: the entry or item that it stands for is left out.
+//! An expression may evaluate to the marker of [`omitted`]: its entry or item is then left out.
 
 mod error;
 mod expression;
@@ -23,12 +23,12 @@ pub use text::{RenderedPiece, TextTemplate};
 
 use kubewright_value::Value;
 
-/// What a template gives.
+/// The result of rendering a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RenderedValue {
     /// A value.
     Value(Value),
-    /// Nothing: it is to be left out.
+    /// The omission marker: the value is to be left out.
     Omitted,
 }
 

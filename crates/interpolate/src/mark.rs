@@ -1,19 +1,19 @@
-//! The mark of what is left out.
+//! The marker for an omitted entry or item.
 
 use std::any::Any;
 
 use kubewright_cel::{Opaque, Val};
 
-/// The name of the type of the mark.
+/// The name of the marker's type.
 pub const OMITTED: &str = "omitted";
 
-/// Returns the mark: what an expression gives for an entry or item that is to be left out.
+/// Returns the marker: the value of an expression whose entry or item is left out.
 #[must_use]
 pub fn omitted<'a>() -> Val<'a> {
     Val::opaque(OmittedMark)
 }
 
-/// Returns whether `value` is the mark.
+/// Returns whether `value` is the marker.
 #[must_use]
 pub fn is_omitted(value: &Val<'_>) -> bool {
     value.as_opaque::<OmittedMark>().is_some()

@@ -1,6 +1,6 @@
-//! What expressions give, as JSON and as text.
+//! Conversion of the values of expressions to JSON and text.
 //!
-//! Everything made is counted, since a small value of an expression may hold another many times over.
+//! All output is counted, since a small value may contain another many times.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,19 +13,19 @@ use kubewright_cel::{CelCost, CelErrorKind, ListVal, MapVal, Val};
 
 type BoxedRenderError = Box<RenderError>;
 
-/// Returns `value` as JSON, without the entries and items that are marked as left out: whole doubles are
+/// Returns `value` as JSON, without omitted entries and items: whole doubles are
 /// integers, bytes are base64, a timestamp is text, a duration is a number of nanoseconds, a type is its
 /// name, an empty optional is null.
 ///
 /// # Errors
-/// When JSON has no word for it, or it is too large or too deep.
+/// When it has no JSON form, or is too large or too deep.
 pub fn render_val(value: &Val<'_>, cost: &mut CelCost) -> Result<RenderedValue, RenderError> {
     val_to_json(value, 0, cost)
         .map(|value| value.map_or(RenderedValue::Omitted, RenderedValue::Value))
         .map_err(|error| *error)
 }
 
-/// Returns the JSON of `value`, which will stand `depth` levels deep; nothing when it is left out.
+/// Returns the JSON of `value` at nesting level `depth`; nothing when it is omitted.
 pub(super) fn val_to_json(
     value: &Val<'_>,
     depth: usize,
@@ -96,7 +96,7 @@ pub(super) fn write_val_text(
         None => {
             return Err(Box::new(RenderError::new(
                 CelErrorKind::Type,
-                "what is left out cannot be a part of a text",
+                "an omitted value cannot be part of a text",
             )));
         }
         Some(Value::String(text)) => out.push_str(&text),
@@ -105,7 +105,7 @@ pub(super) fn write_val_text(
     Ok(())
 }
 
-/// As Go writes JSON: keys in order, and nothing that could be taken for HTML.
+/// Writes JSON as Go does: keys sorted, HTML characters escaped.
 fn write_sorted_json(out: &mut String, value: &Value, cost: &mut CelCost) -> Result<(), BoxedRenderError> {
     cost.work(1).map_err(limit_error)?;
     match value {
@@ -154,7 +154,7 @@ fn write_json_string(out: &mut String, text: &str, cost: &mut CelCost) -> Result
     Ok(())
 }
 
-/// Counts JSON that is used as it is.
+/// Charges for JSON that is used unchanged.
 fn charge_json(value: Value, depth: usize, cost: &mut CelCost) -> Result<Value, BoxedRenderError> {
     charge_nested_values(&value, depth, cost)?;
     Ok(value)

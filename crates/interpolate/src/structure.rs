@@ -1,4 +1,4 @@
-//! A structure of texts with expressions in values and keys.
+//! JSON values with expressions in their strings and keys.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::output::{charge_text_bytes, limit_error};
 use super::text::TextTemplate;
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram};
 
-/// How many problems of one template are told.
+/// The problems of one template that are reported.
 const MAX_PROBLEMS: usize = 100;
 
-/// A JSON value in which the expressions are found and compiled.
+/// A JSON value whose expressions are compiled.
 #[derive(Debug, Clone)]
 pub struct ValueTemplate {
     root: TemplateNode,
@@ -32,17 +32,17 @@ enum TemplateNode {
 
 #[derive(Debug, Clone)]
 struct TemplateEntry {
-    /// The key as it is written.
+    /// The key as written.
     written: Text,
-    /// What makes the key, if it has expressions.
+    /// The template of the key, if it has expressions.
     key: Option<TextTemplate>,
     value: TemplateNode,
 }
 
 impl ValueTemplate {
-    /// Compiles all expressions in the texts and keys of `value`.
+    /// Compiles all expressions in the strings and keys of `value`.
     ///
-    /// What cannot be compiled is a problem, and an error when that part is rendered all the same.
+    /// An expression that does not compile is a problem, and rendering its part is an error.
     #[must_use]
     pub fn compile(value: &Value, environment: &CelEnvironment) -> (Self, Vec<InterpolationProblem>) {
         let mut compiling =
@@ -66,15 +66,15 @@ impl ValueTemplate {
         self.names.iter().map(Text::as_str)
     }
 
-    /// Calls `each` with every expression: the path of its text, whether that is a key, and where it starts in it.
+    /// Calls `each` with every expression: the path of its string, whether that is a key, and its position in it.
     pub fn visit<'t>(&'t self, mut each: impl FnMut(&[Step], bool, &'t CelProgram, Position)) {
         visit_programs(&self.root, &mut Vec::new(), &mut each);
     }
 
-    /// Renders the template. Entries and items that are marked as left out are left out.
+    /// Renders the template. Omitted entries and items are left out.
     ///
     /// # Errors
-    /// When an expression fails, two keys become equal, a key is no string, or it is too much.
+    /// When an expression fails, two keys become equal, a key is not a string, or a limit is reached.
     pub fn render<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -180,7 +180,7 @@ impl TemplateNode {
         matches!(self, Self::Constant(_))
     }
 
-    /// Returns the value of a node that stands `depth` levels deep; nothing when it is left out.
+    /// Returns the value of a node at nesting level `depth`; nothing when it is omitted.
     fn render<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -226,7 +226,7 @@ impl TemplateEntry {
         };
         let Some(value) = self.value.render(bindings, depth, cost)? else { return Ok(()) };
         charge_text_bytes(key.len(), cost)?;
-        // Which of two values was meant cannot be known, so none is dropped silently.
+        // Either value may be the intended one, so neither is dropped silently.
         if kept.contains_key(&key) {
             let message = format!("another key of this map is `{key}` too");
             return Err(mark_as_key(Box::new(RenderError::new(CelErrorKind::Value, message))));

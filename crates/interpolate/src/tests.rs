@@ -86,7 +86,7 @@ fn finds(text: &str, want: &[&str]) {
 }
 
 #[test]
-fn braces_are_counted() {
+fn nested_braces_are_counted() {
     finds("a ${ {'x': {'y': 1}} } b ${c}", &[" {'x': {'y': 1}} ", "c"]);
 }
 
@@ -107,14 +107,14 @@ fn letters_before_a_quote_are_a_prefix_only_on_their_own() {
 }
 
 #[test]
-fn a_dollar_alone_is_text_and_nothing_escapes_one() {
+fn single_dollar_is_text_and_has_no_escape() {
     finds("$x {y} $ {z}", &[]);
     check(r#""\\${p.s} $${p.s}""#, r#""\\str $str""#);
     check(r#""${'${x}'}""#, r#""${x}""#);
 }
 
 #[test]
-fn an_expression_without_end_is_a_problem_with_its_place() {
+fn unclosed_expression_is_a_problem_with_its_position() {
     refuses(r#"{"a": ["ok", "x ${p.s"]}"#, "/a/1", "1:3", "no closing `}`");
     refuses(r#""${p.s}\n ${oops""#, "", "2:2", "no closing `}`");
     refuses(r#""${'a}""#, "", "1:3", "a string in `${…}` has no end");
@@ -122,7 +122,7 @@ fn an_expression_without_end_is_a_problem_with_its_place() {
 }
 
 #[test]
-fn what_does_not_compile_is_a_problem_with_its_place_in_the_text() {
+fn compile_error_has_its_position_in_the_text() {
     refuses(r#"{"k": "é ${p.s}\n${1 +\n  nope}"}"#, "/k", "3:3", "unknown name `nope`");
     refuses(r#"{"${nope}": 1}"#, "/${nope}", "1:3", "unknown name `nope`");
     refuses(r#""${ }""#, "", "1:3", "no expression");
@@ -130,7 +130,7 @@ fn what_does_not_compile_is_a_problem_with_its_place_in_the_text() {
 }
 
 #[test]
-fn what_does_not_compile_fails_when_it_is_rendered_all_the_same() {
+fn rendering_a_broken_template_fails() {
     let (template, problems) = TextTemplate::compile("a ${nope}", &environment());
     let error = template.render(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_whole_expression_keeps_its_type() {
 }
 
 #[test]
-fn what_json_has_no_word_for_is_written_as_text_or_number() {
+fn non_json_values_render_as_text_or_number() {
     check(r#"["${b'hi'}", "${1u}", "${type(1)}", "${2.0}"]"#, r#"["aGk=", 1, "int", 2]"#);
     check(
         r#"["${timestamp('2024-01-01T00:00:00Z')}", "${duration('1s')}"]"#,
@@ -167,7 +167,7 @@ fn whole_doubles_become_integers() {
 }
 
 #[test]
-fn other_texts_have_the_results_spliced_in() {
+fn mixed_text_inserts_results() {
     check(r#""i=${p.i} f=${p.f} b=${p.b} n=${p.n} s=${p.s}""#, r#""i=3 f=1.5 b=true n=null s=str""#);
     check(r#""${p.big * 1.0}|${p.big}""#, r#""12345678|12345678""#);
     check(r#""x${p.m}${p.l}""#, r#""x{\"a\":\"\\u003c\\u0026\\u003e\",\"z\":1}[1,\"a\"]""#);
@@ -193,7 +193,7 @@ fn two_keys_that_become_equal_are_an_error_unless_one_is_left_out() {
 }
 
 #[test]
-fn entries_and_items_that_are_marked_are_left_out() {
+fn omitted_entries_and_items_are_left_out() {
     check(r#"{"a": "${omit()}", "b": ["${omit()}", 1]}"#, r#"{"b": [1]}"#);
     check(r#""${{'x': {'y': omit(), 'z': [omit(), 1]}}}""#, r#"{"x": {"z": [1]}}"#);
     check(r#""${p.l.map(i, i == 1 ? omit() : i)}""#, r#"["a"]"#);
@@ -202,12 +202,12 @@ fn entries_and_items_that_are_marked_are_left_out() {
 }
 
 #[test]
-fn what_is_left_out_cannot_be_a_part_of_a_text() {
+fn omitted_value_in_mixed_text_is_an_error() {
     fails(r#"{"a": "x${omit()}"}"#, "/a", "1:4", "cannot be a part of a text");
 }
 
 #[test]
-fn an_error_says_where_and_in_which_expression() {
+fn render_error_has_path_position_and_expression() {
     let error = render(r#"{"a": ["x", "one ${p.i} two ${p.i + p.s}"]}"#).unwrap_err();
     assert_eq!((shown(&error.path), error.position.to_string()), ("/a/1".to_owned(), "1:22".to_owned()));
     assert_eq!((error.expression.as_str(), error.kind), ("p.i + p.s", CelErrorKind::Type));
@@ -216,7 +216,7 @@ fn an_error_says_where_and_in_which_expression() {
 }
 
 #[test]
-fn what_has_no_expression_is_shared() {
+fn constant_template_is_shared() {
     let value = json::parse(r#"{"a": {"b": ["x", "$y"]}}"#).unwrap();
     let (template, _) = ValueTemplate::compile(&value, &environment());
     assert!(template.constant().is_some_and(|constant| constant.is_same(&value)));
@@ -245,7 +245,7 @@ fn all_expressions_can_be_visited() {
 }
 
 #[test]
-fn pieces_tell_what_was_written_from_what_was_given() {
+fn render_pieces_separates_literals_from_results() {
     let given = given();
     let (template, _) = TextTemplate::compile("/data/${p.s}/${p.i}", &environment());
     let bindings = CelBindings::new().with("p", &given);
@@ -265,7 +265,7 @@ fn pieces_tell_what_was_written_from_what_was_given() {
 }
 
 #[test]
-fn a_small_value_that_holds_another_many_times_over_is_counted_as_what_it_becomes() {
+fn value_with_many_copies_is_charged_for_all_of_them() {
     const LIMIT: u64 = 100_000_000;
     let given = given();
     let list = format!("[{}]", ["p"; 60].join(","));
@@ -280,7 +280,7 @@ fn a_small_value_that_holds_another_many_times_over_is_counted_as_what_it_become
 }
 
 #[test]
-fn a_value_deeper_than_any_manifest_is_refused() {
+fn too_deep_value_is_an_error() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let value = json::parse(&deep).unwrap();
     let template = json::parse(&format!(r#"{}"${{p}}"{}"#, "[".repeat(100), "]".repeat(100))).unwrap();
@@ -290,7 +290,7 @@ fn a_value_deeper_than_any_manifest_is_refused() {
 }
 
 #[test]
-fn many_expressions_in_one_text_take_no_longer_than_they_are() {
+fn many_expressions_take_linear_time() {
     let text = "${p.i}\n".repeat(20_000);
     let (template, problems) = TextTemplate::compile(&text, &environment());
     assert_eq!((problems.len(), template.programs().count()), (0, 20_000));
@@ -299,7 +299,7 @@ fn many_expressions_in_one_text_take_no_longer_than_they_are() {
 }
 
 #[test]
-fn a_text_is_the_sum_of_its_parts_as_they_are_written() {
+fn segments_join_to_the_original_text() {
     let parts = split_segments("/a/${b['}']}${c}/d").unwrap();
     let want = [
         TextSegment::Literal("/a/"),

@@ -1,4 +1,4 @@
-//! A text with expressions in it.
+//! Strings with expressions in them.
 
 use kubewright_value::{Position, Text, Value};
 
@@ -9,17 +9,17 @@ use super::output::{charge_text_bytes, val_to_json, write_val_text};
 use super::{RenderedValue, is_omitted};
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram, Val};
 
-/// A text in which the expressions are found and compiled.
+/// A string whose expressions are compiled.
 #[derive(Debug, Clone)]
 pub struct TextTemplate(TextForm);
 
 #[derive(Debug, Clone)]
 enum TextForm {
     Plain(Text),
-    /// The text is one expression, which keeps its type.
+    /// A single expression, which keeps its type.
     Whole(EmbeddedExpression),
     Mixed(Box<[TextPart]>),
-    /// The text cannot be compiled. Whoever renders it all the same is told why.
+    /// A string that does not compile. Rendering it fails with this problem.
     Broken(Box<InterpolationProblem>),
 }
 
@@ -29,12 +29,12 @@ enum TextPart {
     Expression(EmbeddedExpression),
 }
 
-/// A part of a rendered text.
+/// A piece of a rendered string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RenderedPiece<'t> {
-    /// As it is written in the template.
+    /// Text of the template.
     Literal(&'t str),
-    /// What an expression gave, which is data and never syntax.
+    /// The result of an expression, which is data and never syntax.
     Given(Text),
 }
 
@@ -67,13 +67,13 @@ impl TextTemplate {
         }
     }
 
-    /// Returns whether the text is one expression and nothing else.
+    /// Returns whether the string is a single expression.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.0, TextForm::Whole(_))
     }
 
-    /// Returns the compiled expressions, and where each starts in the text.
+    /// Returns the compiled expressions, each with its position in the string.
     pub fn programs(&self) -> impl Iterator<Item = (&CelProgram, Position)> {
         let (whole, parts) = match &self.0 {
             TextForm::Whole(expression) => (Some(expression), &[][..]),
@@ -87,10 +87,10 @@ impl TextTemplate {
         whole.into_iter().chain(parts).map(|expression| (&expression.program, expression.start()))
     }
 
-    /// Renders the text; a text that is one expression gives what the expression gives.
+    /// Renders the string. A single expression renders to its value.
     ///
     /// # Errors
-    /// When an expression fails, what it gives has no form in JSON, or it is too much.
+    /// When an expression fails, its value has no JSON form, or a limit is reached.
     pub fn render<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -100,10 +100,10 @@ impl TextTemplate {
         Ok(value.map_or(RenderedValue::Omitted, RenderedValue::Value))
     }
 
-    /// Renders the text part by part, for a language in which only the literal parts are syntax.
+    /// Renders the string piece by piece, for a language in which only the literal pieces are syntax.
     ///
     /// # Errors
-    /// As [`TextTemplate::render`], and when a text that is one expression gives no string.
+    /// As [`TextTemplate::render`], and when the value of a single expression is not a string.
     pub fn render_pieces<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -112,7 +112,7 @@ impl TextTemplate {
         self.pieces(bindings, cost).map_err(|error| error.finished())
     }
 
-    /// Returns the value of the text, which will stand `depth` levels deep; nothing when it is left out.
+    /// Returns the value of the string at nesting level `depth`; nothing when it is omitted.
     pub(super) fn value<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -132,7 +132,7 @@ impl TextTemplate {
         }
     }
 
-    /// Returns the text where only a text will do: for a key.
+    /// Renders the string as a key, which must be a string.
     pub(super) fn key<'a>(
         &'a self,
         bindings: &CelBindings<'a>,
@@ -186,7 +186,7 @@ fn compile_text(
     for one in found {
         push_literal(&mut parts, text, from..one.whole.start);
         from = one.whole.end;
-        // Counted on from the expression before, so that many of them are not quadratic.
+        // The position is counted from the expression before, so that many expressions do not take quadratic time.
         let passed = text.get(counted..one.inner.start).unwrap_or_default();
         (position, counted) =
             (offset_position(position, Position::of(passed, passed.len())), one.inner.start);
@@ -200,7 +200,7 @@ fn compile_text(
     if let Some(first) = problems.first() {
         return (TextForm::Broken(Box::new(first.clone())), problems);
     }
-    // White space around a single expression does not count, such as the line break of a block of YAML.
+    // White space around a single expression is ignored, such as the final line break of a YAML block.
     let is_blank = |part: &TextPart| matches!(part, TextPart::Literal(text) if text.trim().is_empty());
     if found.len() == 1 && parts.iter().filter(|part| !is_blank(part)).count() == 1 {
         let whole = parts.into_iter().find_map(|part| match part {
@@ -246,7 +246,7 @@ fn append_expression<'a>(
     write_val_text(out, &found, cost).map_err(|error| expression.named(error))
 }
 
-/// Returns what a whole expression gives, which has to be a string.
+/// Evaluates a single expression, whose value must be a string.
 fn evaluate_string<'a>(
     expression: &'a EmbeddedExpression,
     bindings: &CelBindings<'a>,

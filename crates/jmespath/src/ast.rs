@@ -1,7 +1,7 @@
-//! What an expression is made of.
+//! The syntax tree of an expression.
 //!
-//! What is long in practice is flat: a path, a pipe and a chain of `||` or `&&` are lists, however
-//! long they are. What nests knows its height, so that no walk over it can run out of stack.
+//! Nodes that are long in practice are flat: a path, a pipe and a chain of `||` or `&&` are lists, however
+//! long they are. Nested nodes know their height, which is limited so that no walk overflows the stack.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use kubewright_value::{Text, Value};
 
 use super::function;
 
-/// How high expressions may be, and how many levels they may add to a value.
+/// The largest height of an expression, and the most levels that it may add to a value.
 pub(super) const MAX_HEIGHT: u32 = 128;
 
-/// From how many copies of a value on a result is charged for all of them; see [`Shape::copies`].
+/// The copies of a value that a result may contain before all of them are charged; see [`ExprShape::copies`].
 const MAX_UNCHARGED_COPIES: u32 = 256;
 
-/// A part of an expression and where it starts, in bytes.
+/// A node of the tree, with its byte offset.
 #[derive(Debug, Clone)]
 pub(super) struct JmesPathExpr {
     pub(super) node: JmesPathNode,
@@ -58,7 +58,7 @@ pub(super) enum JmesPathStep {
     NeededKey(Text),
     /// Negative counts from the end.
     Index(i64),
-    /// Evaluated on what the steps before found.
+    /// Evaluated on the result of the steps before.
     Expr(JmesPathExpr),
 }
 
@@ -66,9 +66,9 @@ pub(super) enum JmesPathStep {
 pub(super) struct Projection {
     pub(super) source: JmesPathExpr,
     pub(super) over: ProjectionKind,
-    /// Evaluated on each element; what is null then is left out.
+    /// Evaluated on each element; null results are left out.
     pub(super) each: Option<JmesPathExpr>,
-    /// Whether a source that fails is null.
+    /// Whether an error of the source counts as null.
     pub(super) is_forgiving: bool,
 }
 
@@ -103,14 +103,14 @@ pub(super) enum JmesPathComparison {
     GreaterOrEqual,
 }
 
-/// Bounds on what evaluating costs that no budget sees.
+/// Bounds on the cost of a result that the budget does not cover.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExprShape {
-    /// How deep expressions nest in it.
+    /// The nesting depth of the expression.
     height: u32,
-    /// How many levels deeper than the value it is evaluated on the result can be.
+    /// How many levels deeper than its input the result can be.
     levels: u32,
-    /// How often the result can contain the value it is evaluated on. Copies share memory, so
+    /// How often the result can contain its input. Copies share memory, so
     /// `[@, @] | [@, @] | …` is cheap to make and grows without end when it is walked.
     copies: u32,
 }
@@ -126,7 +126,7 @@ impl ExprShape {
 
     const LEAF: Self = Self { height: 1, levels: 0, copies: 1 };
 
-    /// Returns the shape of an expression whose parts stand beside each other.
+    /// Returns the shape of an expression whose parts are all evaluated on the same value.
     fn beside(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self { height: 0, levels: 0, copies: 0 }, |a, b| Self {
             height: a.height.max(b.height),

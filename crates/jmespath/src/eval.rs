@@ -1,4 +1,4 @@
-//! Evaluating an expression.
+//! Evaluation of an expression.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ pub(super) fn evaluate_expr<'a>(
     current: &'a Value,
 ) -> JmesPathResult<'a> {
     match &expr.node {
-        // These are most of all there is, and cost no level.
+        // The most common nodes, which need no level of nesting.
         JmesPathNode::Current => Ok(Cow::Borrowed(current)),
         JmesPathNode::Literal(value) => Ok(Cow::Borrowed(value)),
         JmesPathNode::Path(first, steps) => {
@@ -94,13 +94,13 @@ fn evaluate_nested<'a>(
         JmesPathNode::List(members) => evaluate_list(budget, members, current),
         JmesPathNode::Object(members) => evaluate_object(budget, members, current),
         JmesPathNode::Call(function, arguments) => call_function(budget, function, arguments, current),
-        JmesPathNode::Reference(_) => {
-            Err(JmesPathFailure::wrong_type("an expression is only of use to a function"))
-        }
+        JmesPathNode::Reference(_) => Err(JmesPathFailure::wrong_type(
+            "an expression reference is only valid as an argument of a function",
+        )),
     }
 }
 
-/// Evaluates `expr` on a value that may not live as long as the object.
+/// Evaluates `expr` on a value that may be temporary.
 fn evaluate_on<'a>(budget: &mut Budget, expr: &'a JmesPathExpr, value: Cow<'a, Value>) -> JmesPathResult<'a> {
     match value {
         Cow::Borrowed(value) => evaluate_expr(budget, expr, value),
@@ -108,7 +108,7 @@ fn evaluate_on<'a>(budget: &mut Budget, expr: &'a JmesPathExpr, value: Cow<'a, V
     }
 }
 
-/// Returns whether a condition with this result holds. Zero does, what is empty does not.
+/// Returns whether a condition with this result holds: null, false and empty values do not, zero does.
 pub(super) fn is_truthy_value(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -137,7 +137,7 @@ fn first_deciding_part<'a>(
     Ok(last)
 }
 
-/// Only numbers have an order; it is null for anything else.
+/// Compares two values. Only numbers have an order; for other types `<` and its like are null.
 fn compare_values(
     budget: &mut Budget,
     comparison: JmesPathComparison,
@@ -170,7 +170,7 @@ fn evaluate_list<'a>(
     Ok(Cow::Owned(Value::array(items.into_iter().map(Cow::into_owned).collect())))
 }
 
-/// Returns the members of `[a, b]` before they are put into a list.
+/// Returns the members of `[a, b]` without building a list.
 fn evaluate_members<'a>(
     budget: &mut Budget,
     members: &'a [JmesPathExpr],
@@ -214,7 +214,7 @@ fn call_function<'a>(
             _ => JmesPathArgument::Value(evaluate_expr(budget, argument, current)?),
         })
     };
-    // Most calls have one argument or two, which need no list.
+    // Most calls have one or two arguments, which need no allocation.
     let result = match arguments {
         [one] => {
             let evaluated = [evaluate(one)?];

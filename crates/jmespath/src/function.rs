@@ -1,4 +1,4 @@
-//! The functions an expression may call, as a table that a dialect can extend.
+//! The functions that an expression may call, as a table that can be extended.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,17 +19,17 @@ pub use signature::{ArgumentTypes, JmesPathSignature};
 pub(super) type JmesPathFunctionBody =
     dyn Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure> + Send + Sync;
 
-/// Makes a body for a call of which some arguments are literals. They are checked as all others
-/// when it is called.
+/// Makes a specialized body for a call with literal arguments, such as a compiled regular expression.
+/// Literals are checked like other arguments when it is called.
 type PrepareBody = fn(&[Option<&Value>]) -> Option<Box<JmesPathFunctionBody>>;
 
-/// The functions that can be called. A copy is cheap.
+/// The functions that an expression may call. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct JmesPathFunctions {
     known: Arc<BTreeMap<Cow<'static, str>, Arc<JmesPathFunction>>>,
 }
 
-/// A function of a [`Functions`] table.
+/// A function of a [`JmesPathFunctions`] table.
 pub(super) struct JmesPathFunction {
     name: Cow<'static, str>,
     signature: JmesPathSignature,
@@ -37,7 +37,7 @@ pub(super) struct JmesPathFunction {
     prepare: Option<PrepareBody>,
 }
 
-/// A function that needs nothing from a caller, as the tables of this crate list it.
+/// An entry of this crate's function tables. Its body captures nothing.
 pub(super) struct JmesPathBuiltin {
     name: &'static str,
     signature: JmesPathSignature,
@@ -48,11 +48,11 @@ pub(super) struct JmesPathBuiltin {
 /// A call in an expression.
 pub(super) struct JmesPathCall {
     function: Arc<JmesPathFunction>,
-    /// Made when the expression was parsed; does what the function does, and faster.
+    /// The specialized body for literal arguments, made when the expression was parsed.
     prepared: Option<Box<JmesPathFunctionBody>>,
 }
 
-/// Returns an entry of a table.
+/// Returns an entry of a function table.
 pub(super) const fn define_builtin(
     name: &'static str,
     takes: &'static [ArgumentTypes],
@@ -69,14 +69,14 @@ impl JmesPathBuiltin {
         self
     }
 
-    /// Lets `prepare` look at the literals of a call when an expression is parsed.
+    /// Sets the function that specializes the body for literal arguments when an expression is parsed.
     pub(super) const fn preparing(mut self, prepare: PrepareBody) -> Self {
         self.prepare = Some(prepare);
         self
     }
 }
 
-/// An argument after evaluation.
+/// An evaluated argument.
 #[derive(Debug)]
 pub enum JmesPathArgument<'a> {
     /// A value.
@@ -107,9 +107,9 @@ impl JmesPathFunctions {
     /// Returns the functions of the specification and those that policy engines add for Kubernetes
     /// objects, such as `regex_match`, `add` for quantities and `semver_compare`.
     ///
-    /// Some of the specification are others here, as policies were written against them: `sum` takes
+    /// Some standard functions are replaced, because policies were written against the replacements: `sum` takes
     /// quantities and durations, and refuses an empty array; `to_number` and `to_string` read and write
-    /// as Go does. What needs a clock or chance fails until [`Functions::with_inputs`] gives it.
+    /// as Go does. Functions that need the time or a seed fail until [`JmesPathFunctions::with_inputs`] sets them.
     #[must_use]
     pub fn kubernetes() -> Self {
         static KUBERNETES: LazyLock<JmesPathFunctions> = LazyLock::new(|| {
@@ -118,8 +118,8 @@ impl JmesPathFunctions {
         KUBERNETES.clone()
     }
 
-    /// Gives the functions of [`Functions::kubernetes`] what no function can know by itself: the present
-    /// moment for `time_now`, `time_now_utc` and `time_since`, and a seed for `random`.
+    /// Sets, for the functions of [`JmesPathFunctions::kubernetes`] the current
+    /// time for `time_now`, `time_now_utc` and `time_since`, and the seed of `random`.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
         kubernetes::add_inputs(self, inputs)
@@ -127,8 +127,8 @@ impl JmesPathFunctions {
 
     /// Adds the function `name`, or replaces it.
     ///
-    /// Its arguments have been checked against `signature` when `body` is called. The call itself
-    /// is charged; what grows with the arguments has to be charged by `body`.
+    /// The arguments are checked against `signature` before `body` is called. The call itself
+    /// is charged; `body` must charge for work that grows with the arguments.
     #[must_use]
     pub fn with(
         mut self,
@@ -161,7 +161,7 @@ impl JmesPathFunctions {
         }
     }
 
-    /// Of two functions of one name the later one counts.
+    /// Returns the functions of `tables`. Of two functions of one name the later one wins.
     fn of(tables: &[&[JmesPathBuiltin]]) -> Self {
         let functions = tables.iter().copied().flatten().map(|builtin| {
             let name = Cow::Borrowed(builtin.name);
@@ -178,7 +178,7 @@ impl JmesPathFunctions {
         self.known.keys().map(AsRef::as_ref)
     }
 
-    /// Returns what the function `name` takes and returns.
+    /// Returns the signature of the function `name`.
     #[must_use]
     pub fn signature(&self, name: &str) -> Option<&JmesPathSignature> {
         self.get(name).map(|function| &function.signature)
@@ -188,7 +188,7 @@ impl JmesPathFunctions {
         self.known.get(name)
     }
 
-    /// Returns the function that `name` was probably meant to be: the same but for case, `_` and `-`.
+    /// Returns the function whose name differs from `name` only in case and underscores, as a suggestion.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let wanted = plain(name);
@@ -203,7 +203,7 @@ impl JmesPathFunction {
 }
 
 impl JmesPathCall {
-    /// Returns a call of `function` with these arguments, of which the literals are known.
+    /// Returns a call of `function`; `literals` has the arguments that are literals.
     pub(super) fn new(function: Arc<JmesPathFunction>, literals: &[Option<&Value>]) -> Self {
         let prepared = function.prepare.and_then(|prepare| prepare(literals));
         Self { function, prepared }
@@ -224,18 +224,18 @@ impl JmesPathCall {
                 return Err(JmesPathFailure::wrong_type(message).about(i));
             }
         }
-        // Looking at long text takes time, whatever comes of it.
+        // Reading long strings takes time, whatever the function does.
         let looked_at: usize = arguments.iter().map(|argument| argument.text().len()).sum();
         budget.step(looked_at as u64 / BYTES_PER_STEP)?;
         self.prepared.as_ref().unwrap_or(body)(arguments, budget)
     }
 }
 
-/// How many bytes of the texts that a function is given are a step.
+/// The bytes of string arguments that count as one step.
 const BYTES_PER_STEP: u64 = 32;
 
 impl JmesPathArgument<'_> {
-    /// Returns the value; null for a reference, which a signature refuses unless it asks for it.
+    /// Returns the value; null for a reference, which only some signatures accept.
     #[must_use]
     pub fn value(&self) -> &Value {
         static NULL: Value = Value::Null;
@@ -275,7 +275,7 @@ impl JmesPathArgument<'_> {
     }
 }
 
-/// What it is, with its article.
+/// The type with its article, such as `a string`.
 impl fmt::Display for JmesPathArgument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -297,12 +297,12 @@ impl ExpressionReference<'_> {
 
 impl fmt::Debug for JmesPathCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Call({})", self.function.name)
+        write!(f, "JmesPathCall({})", self.function.name)
     }
 }
 
 impl fmt::Debug for JmesPathFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({})", self.name)
+        write!(f, "JmesPathFunction({})", self.name)
     }
 }

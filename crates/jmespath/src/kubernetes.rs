@@ -1,6 +1,6 @@
-//! The functions that policy engines add for Kubernetes objects, by theme.
+//! The functions that Kyverno adds for Kubernetes objects.
 //!
-//! Texts follow Go: case by single characters, regular expressions as RE2. A number where a text is
+//! String functions follow Go: case mapping by single characters, RE2 regular expressions. A number where a string is
 //! allowed is written as a double of 32 bits, because policies were written against that.
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ mod times;
 mod types;
 mod urls;
 
-/// All of them. Those that the specification has too are to be used instead of its.
+/// The tables of all functions. They replace standard functions of the same name.
 pub(super) const KUBERNETES_TABLES: &[&[JmesPathBuiltin]] = &[
     arithmetic::TABLE,
     certificates::TABLE,
@@ -39,7 +39,7 @@ pub(super) const KUBERNETES_TABLES: &[&[JmesPathBuiltin]] = &[
     urls::TABLE,
 ];
 
-/// Returns `functions` where those that need `inputs` have them.
+/// Returns `functions` with the current time and the seed of `inputs`.
 pub(super) fn add_inputs(functions: JmesPathFunctions, inputs: Inputs) -> JmesPathFunctions {
     let functions = match inputs.now {
         Some(now) => times::add_clock(functions, now),
@@ -62,12 +62,12 @@ fn scalar_to_text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the argument at `index` as text; empty if it has none.
+/// Returns the argument at `index` as text; empty for an array, an object or null.
 fn text_or_empty<'a>(arguments: &'a [JmesPathArgument<'_>], index: usize) -> Cow<'a, str> {
     arguments.get(index).and_then(|argument| scalar_to_text(argument.value())).unwrap_or_default()
 }
 
-/// Returns a number without an exponent, as Go writes it.
+/// Returns a number as Go formats it without an exponent.
 fn format_number(number: f32) -> String {
     if number.is_finite() { number.to_string() } else { float::format(number.into(), 'f', None) }
 }

@@ -1,10 +1,10 @@
-//! The words of an expression.
+//! The tokens of an expression.
 
 use kubewright_value::{Position, Text, Value, json};
 
 use super::{JmesPathParseError, JmesPathParseErrorKind};
 
-/// A word and where it stands, in bytes.
+/// A token with its byte offsets.
 #[derive(Debug, Clone)]
 pub(super) struct JmesPathToken {
     pub(super) word: JmesPathTokenKind,
@@ -26,7 +26,7 @@ pub(super) enum JmesPathTokenKind {
     End,
 }
 
-/// What could not be read, and where: start and end in bytes.
+/// A syntax error, with its start and end in bytes.
 #[derive(Debug)]
 pub(super) struct JmesPathSyntaxError {
     pub(super) message: String,
@@ -51,7 +51,7 @@ impl JmesPathSyntaxError {
     }
 }
 
-/// Returns the words of `text`, with [`Word::End`] as the last one.
+/// Returns the tokens of `text`, with [`JmesPathTokenKind::End`] as the last one.
 pub(super) fn tokenize_jmespath(text: &str) -> Result<Vec<JmesPathToken>, JmesPathSyntaxError> {
     let mut tokens = Vec::new();
     let mut start = 0;
@@ -69,13 +69,13 @@ pub(super) fn tokenize_jmespath(text: &str) -> Result<Vec<JmesPathToken>, JmesPa
     }
 }
 
-/// Longer ones first.
+/// The operators and brackets; longer ones before their prefixes.
 const SIGNS: &[&str] = &[
     "[?", "[]", "||", "&&", "==", "!=", "<=", ">=", "[", "]", "(", ")", "{", "}", ".", "*", ",", ":", "@",
     "&", "|", "!", "<", ">",
 ];
 
-/// Reads the word at the start of `rest` and its length.
+/// Returns the token at the start of `rest` and its length.
 fn read_jmespath_token(rest: &str, start: usize) -> Result<(JmesPathTokenKind, usize), JmesPathSyntaxError> {
     let Some(first) = rest.chars().next() else { return Ok((JmesPathTokenKind::End, 0)) };
     match first {
@@ -126,7 +126,7 @@ fn read_quoted_name(rest: &str, start: usize) -> Result<(JmesPathTokenKind, usiz
     }
 }
 
-/// Reads `'…'`, in which `\'` is a quote and any other backslash itself.
+/// Reads `'…'`, in which `\'` is a quote and other backslashes are literal.
 fn read_raw_string(rest: &str, start: usize) -> Result<(JmesPathTokenKind, usize), JmesPathSyntaxError> {
     let length = quoted_length(rest, b'\'')
         .ok_or_else(|| JmesPathSyntaxError::syntax("string is not closed", start, start + rest.len()))?;
@@ -162,7 +162,7 @@ fn quoted_length(rest: &str, quote: u8) -> Option<usize> {
     None
 }
 
-/// Returns `text` with the backslashes removed that stand before `quote`.
+/// Returns `text` without the backslashes before `quote`.
 fn unescape_quote(text: &str, quote: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

@@ -1,6 +1,6 @@
-//! Expressions from text, by operator ranks.
+//! The parser: operator precedence by binding power.
 //!
-//! The right side of a projection reaches as far as the ranks of the reference implementations
+//! The right side of a projection extends as far as the binding powers of the reference implementations
 //! let it: up to `[]`, a comparison, `&&`, `||`, `|` or a closing bracket.
 
 use kubewright_value::Text;
@@ -30,7 +30,7 @@ pub(super) fn parse_jmespath(
     }
 }
 
-/// What binds less than this ends a projection.
+/// Operators with less binding power end a projection.
 const PROJECTION_STOP_POWER: u8 = 10;
 const FLATTEN_POWER: u8 = 9;
 const STAR_POWER: u8 = 20;
@@ -66,7 +66,7 @@ struct JmesPathParser<'f> {
 }
 
 impl JmesPathParser<'_> {
-    /// Reads an expression and the operators after it that rank above `floor`.
+    /// Reads an expression and the operators after it that bind tighter than `floor`.
     fn expr(&mut self, floor: u8) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         if self.depth == MAX_HEIGHT {
             return Err(self.too_deep());
@@ -83,7 +83,7 @@ impl JmesPathParser<'_> {
         if left.shape.is_too_high() { Err(self.too_deep()) } else { Ok(left) }
     }
 
-    /// Reads what can start an expression.
+    /// Reads the start of an expression.
     fn operand(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let at = self.at();
         let current = || JmesPathExpr::new(JmesPathNode::Current, at);
@@ -136,7 +136,7 @@ impl JmesPathParser<'_> {
             JmesPathTokenKind::Sign("[]") => self.flatten(current()),
             JmesPathTokenKind::Sign("[?") => self.filter(current()),
             JmesPathTokenKind::Sign("&") => {
-                Err(self.bad("`&` can only stand before an argument of a function"))
+                Err(self.bad("`&` is only allowed before an argument of a function"))
             }
             _ => Err(self.unexpected("an expression")),
         }
@@ -151,7 +151,7 @@ impl JmesPathParser<'_> {
         Ok(JmesPathExpr::new(JmesPathNode::Current, at).step(step))
     }
 
-    /// Reads an operator and what stands right of it.
+    /// Reads an operator and its right operand.
     fn operator(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let JmesPathTokenKind::Sign(sign) = *self.peek() else { return Err(self.unexpected("an operator")) };
         match sign {
@@ -201,7 +201,7 @@ impl JmesPathParser<'_> {
         Ok(left.then(right))
     }
 
-    /// Reads what can stand behind a dot.
+    /// Reads the expression behind a dot.
     fn after_dot(&mut self, floor: u8) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         match self.peek() {
             JmesPathTokenKind::Identifier(_)
@@ -272,7 +272,7 @@ impl JmesPathParser<'_> {
         self.project(left, ProjectionKind::Filtered(condition), FILTER_POWER)
     }
 
-    /// Reads what is applied to each element, and makes the projection.
+    /// Reads the expression for each element, and makes the projection.
     fn project(
         &mut self,
         source: JmesPathExpr,
@@ -324,7 +324,7 @@ impl JmesPathParser<'_> {
         Ok(())
     }
 
-    /// Returns an error about the next word.
+    /// Returns an error about the next token.
     fn bad(&self, message: &str) -> JmesPathSyntaxError {
         let place = self.tokens.get(self.next).or(self.tokens.last());
         let (start, end) = place.map_or((0, 0), |token| (token.start, token.end));

@@ -1,6 +1,6 @@
-//! What an expression reads from the value it is evaluated on, and the same expression reading from elsewhere.
+//! The keys that an expression reads from its input, and rewriting of its paths.
 //!
-//! Only paths that start at that value count. In `a[?b == c]` these are `a` alone: `b` and `c` are keys of
+//! Only paths that start at the input count. In `a[?b == c]` that is `a` alone: `b` and `c` are keys of
 //! the items of `a`.
 
 use std::cell::Cell;
@@ -10,20 +10,20 @@ use kubewright_value::Text;
 use super::JmesPathExpression;
 use super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep, Projection};
 
-/// What an expression reads from the value it is evaluated on.
+/// The keys that an expression reads from its input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathRoots {
-    /// The first keys of its paths, each once, in the order in which they stand.
+    /// The first keys of its paths, without repetitions, in the order of the expression.
     pub names: Vec<Text>,
-    /// Whether it takes the value as a whole, as `@`, `*` and `[0]` do.
+    /// Whether it reads the input as a whole, as `@`, `*` and `[0]` do.
     pub takes_all: bool,
 }
 
-/// How the beginning of a path changes: how many keys are left out, and which ones take their place.
+/// The change of a path: how many of its first keys are replaced, and by which; nothing for no change.
 pub type JmesPathChange = Option<(usize, Vec<Text>)>;
 
 impl JmesPathExpression {
-    /// Returns what the expression reads.
+    /// Returns the keys that the expression reads.
     #[must_use]
     pub fn roots(&self) -> PathRoots {
         let mut roots = PathRoots::default();
@@ -31,7 +31,7 @@ impl JmesPathExpression {
         roots
     }
 
-    /// Returns the keys of its path, if it is nothing but that: `a`, `b` for `a.b`.
+    /// Returns the keys of the path, if the expression is a plain path: `a`, `b` for `a.b`.
     #[must_use]
     pub fn plain_path(&self) -> Option<Vec<Text>> {
         match &self.root.node {
@@ -43,8 +43,8 @@ impl JmesPathExpression {
         }
     }
 
-    /// Returns the alternatives that read something and the constant ones behind them, if both are there:
-    /// `a || b` and `'x'` for `a || b || 'x'`. The constant ones count when the others are not true.
+    /// Splits a chain of `||` into the alternatives that read the input and the constants behind them, if it has both:
+    /// `a || b` and `'x'` for `a || b || 'x'`. The constant ones are the default.
     #[must_use]
     pub fn split_default(&self) -> Option<(Self, Self)> {
         let JmesPathNode::Or(parts) = &self.root.node else { return None };
@@ -66,7 +66,7 @@ impl JmesPathExpression {
         Some((made(before), made(constant)))
     }
 
-    /// Returns the expression with other beginnings of its paths, or nothing when none changes.
+    /// Returns the expression with the first keys of its paths replaced, or nothing when no path changes.
     ///
     /// `change` gets the keys that a path starts with, up to the first index, function or `*`. The text of
     /// the expression stays as it was, since positions are places in it.
@@ -103,7 +103,7 @@ fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
         JmesPathNode::Projection(projection) => collect_roots(&projection.source, roots),
         JmesPathNode::Pipe(parts) => {
             let starts = parts.iter().take_while(|part| matches!(part.node, JmesPathNode::Current)).count();
-            // `@ | a` reads `a`; what stands behind the first real part reads from its result.
+            // `@ | a` reads `a`; the parts behind the first one that is not `@` read from its result.
             match parts.get(starts) {
                 Some(part) => collect_roots(part, roots),
                 None => roots.takes_all = true,
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_from_the_root_are_read() {
+    fn roots_are_the_paths_from_the_input() {
         reads("a.b.c", "a");
         reads("a[?b == c].d | e", "a");
         reads("a || b.c && !d", "a b d");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_can_become_the_value_itself() {
+    fn rewritten_path_may_be_the_input_itself() {
         let strip = |keys: &[&str]| keys.starts_with(&["a", "b"]).then(|| (2, Vec::new()));
         let value = json::parse(r#"{"c":[1]}"#).expect("JSON");
         for (text, want) in
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_alternatives_are_told_apart() {
+    fn split_default_separates_constant_alternatives() {
         let split = |text: &str| {
             let evaluate = |e: JmesPathExpression| {
                 let root = json::parse(r#"{"a":"A","e":""}"#).expect("JSON");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_path_shows_its_keys() {
+    fn plain_path_returns_its_keys() {
         assert_eq!(parse("a.\"b c\"").plain_path(), Some(["a", "b c"].map(Text::new).into()));
         assert_eq!(parse("a.b[0]").plain_path(), None);
         assert_eq!(parse("a.b || c").plain_path(), None);

@@ -1,4 +1,4 @@
-//! The functions of the specification, by theme.
+//! The functions of the specification.
 
 use super::function::JmesPathBuiltin;
 
@@ -7,6 +7,6 @@ mod numbers;
 mod order;
 mod types;
 
-/// All 26 of them.
+/// The tables of all 26 functions.
 pub(super) const STANDARD_TABLES: &[&[JmesPathBuiltin]] =
     &[lists::TABLE, numbers::TABLE, order::TABLE, types::TABLE];

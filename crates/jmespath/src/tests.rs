@@ -44,7 +44,7 @@ fn exhaust(text: &str, root: &Value) {
 }
 
 #[test]
-fn paths_find_parts_and_null_where_there_is_none() {
+fn path_of_missing_key_is_null() {
     check("metadata.name", r#""web""#);
     check("spec.containers[0].name", r#""b""#);
     check("spec.containers[-1].name", r#""c""#);
@@ -68,7 +68,7 @@ fn objects_keep_the_order_of_their_keys() {
 }
 
 #[test]
-fn a_projection_leaves_out_what_is_null() {
+fn projection_drops_nulls() {
     check("spec.containers[*].image", r#"["nginx","redis"]"#);
     check("spec.containers[*].ports[*].p", "[[80,443],[6379]]");
     check("spec.containers[].ports[].p", "[80,443,6379]");
@@ -98,7 +98,7 @@ fn grouping_is_that_of_the_reference_implementations() {
 }
 
 #[test]
-fn slices_go_both_ways_and_never_leave_the_list() {
+fn slices_go_both_ways_within_bounds() {
     check("n[1:]", "[1,2]");
     check("n[::-1]", "[2,1,3]");
     check("n[-2:-1]", "[1]");
@@ -167,14 +167,14 @@ fn literals_and_strings_keep_their_backslashes() {
 }
 
 #[test]
-fn errors_of_the_text_say_where_they_are() {
+fn parse_errors_have_positions() {
     refuse("foo.", "1:5+1 found the end, expected a name, `*`, `[` or `{` after `.`");
     refuse("a.\n  é", "2:3+1 unexpected `é`");
     refuse("a = b", "1:3+1 unexpected `=`, equality is written `==`");
     refuse("'abc", "1:1+4 string is not closed");
     refuse("a[b]", "1:3+1 found `b`, expected an index, a slice or `*` in `[]`, a key is written `.key`");
     refuse("\"length\"(@)", "1:1+8 a function name must not be quoted");
-    refuse("&a", "1:1+1 `&` can only stand before an argument of a function");
+    refuse("&a", "1:1+1 `&` is only allowed before an argument of a function");
     refuse("a || length()", "1:6+6 `length` takes 1 argument, not 0");
     refuse("not_null()", "1:1+8 `not_null` takes at least 1 argument, not 0");
     refuse("join('a')", "1:1+4 `join` takes 2 arguments, not 1");
@@ -186,7 +186,7 @@ fn errors_of_the_text_say_where_they_are() {
 }
 
 #[test]
-fn errors_of_a_call_say_which_argument_they_are_about() {
+fn call_errors_point_at_the_argument() {
     fail("abs(kind)", "1:5 Type argument 1 of `abs` must be a number, not a string");
     fail(
         "kind | join(',', `[1]`)",
@@ -242,7 +242,7 @@ fn a_dialect_adds_and_replaces_functions() {
 }
 
 #[test]
-fn what_stands_in_the_object_is_borrowed() {
+fn evaluate_ref_borrows_from_the_object() {
     let pod = json::parse(POD).unwrap();
     for (text, is_borrowed) in
         [("metadata.labels", true), ("none || n[0]", true), ("n[*]", false), ("'a'", true)]
@@ -265,7 +265,7 @@ fn find(text: &str, want: &str) {
 }
 
 #[test]
-fn a_missing_key_can_be_told_from_null() {
+fn find_distinguishes_missing_key_from_null() {
     find("metadata.name", r#""web""#);
     find("none", "null");
     find("none.x", "null");
@@ -286,7 +286,7 @@ fn a_missing_key_can_be_told_from_null() {
 }
 
 #[test]
-fn the_forgiving_language_makes_null_of_more() {
+fn forgiving_language_turns_errors_into_null() {
     let forgive = |text: &str| {
         let expression =
             JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
@@ -320,7 +320,7 @@ fn the_forgiving_language_makes_null_of_more() {
 }
 
 #[test]
-fn the_end_of_the_budget_is_never_forgiven() {
+fn exhausted_budget_is_an_error_in_the_forgiving_language() {
     let text = "map(&@, @)[?@ == `1`]";
     let expression =
         JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
@@ -376,7 +376,7 @@ fn deep_expressions_are_refused() {
 }
 
 #[test]
-fn the_budget_ends_what_grows_too_much() {
+fn budget_limits_growing_results() {
     let long = Value::array((0..10_000_i64).map(Value::from).collect());
     exhaust("[?length(map(&@, [@, @])) > `0`] | [*].[@, @, @, @, @, @, @, @, @, @]", &long);
     exhaust(&vec!["[@, @]"; 100].join(" | "), &Value::Bool(true));

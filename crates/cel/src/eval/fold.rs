@@ -1,14 +1,14 @@
-//! Macros that go over lists and maps.
+//! Macros that iterate over lists and maps.
 
 use super::{CelEvaluator, CelFailure, CelResult, LIST_COST, insert_entry, overload_error};
 use crate::library::sort_by_keys;
 use crate::plan::{CelPlan, FoldKind, PlannedFold};
 use crate::val::{ListVal, MapEntries, MapVal, Val};
 
-/// What adding one element to a list costs: naming the list, making one with the element, and joining both.
+/// The cost of appending an element: reading the list, making a list of one element, and joining both.
 const APPEND_COST: u64 = 12;
 
-/// What is gone over.
+/// The list or map that a macro iterates over.
 enum FoldRange<'a> {
     List(ListVal<'a>),
     Map(MapVal<'a>),
@@ -29,7 +29,7 @@ impl<'a> CelEvaluator<'_, 'a> {
             Val::List(list) => FoldRange::List(list),
             Val::Map(map) => FoldRange::Map(map),
             other => {
-                let message = format!("a value of type `{}` cannot be gone over", other.type_name());
+                let message = format!("a value of type `{}` cannot be iterated over", other.type_name());
                 return Err(overload_error(&message).at(fold.at));
             }
         };
@@ -46,15 +46,15 @@ impl<'a> CelEvaluator<'_, 'a> {
 
     fn decide_all(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>, decisive: bool) -> CelResult<'a> {
         let mut failed = None;
-        // The API server asks before each element whether there is a need to go on.
-        let asking = if decisive { 3 } else { 2 };
+        // The API server evaluates the loop condition before each element.
+        let loop_cost = if decisive { 3 } else { 2 };
         let length = range.len();
         for index in 0..length {
             self.take(fold, range, index)?;
-            self.cost.charge(asking + 1)?;
+            self.cost.charge(loop_cost + 1)?;
             match self.condition(&fold.body) {
                 Ok(value) if value == decisive => {
-                    self.cost.charge(1 + if index + 1 < length { asking } else { 0 })?;
+                    self.cost.charge(1 + if index + 1 < length { loop_cost } else { 0 })?;
                     return Ok(Val::Bool(decisive));
                 }
                 Ok(_) => {}
@@ -97,7 +97,7 @@ impl<'a> CelEvaluator<'_, 'a> {
 
     fn transform(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
         let mut made = Vec::with_capacity(range.len().min(1024));
-        // A list of one literal is a literal, and costs nothing.
+        // A list of one literal is a constant, which costs nothing.
         let append =
             if matches!(fold.body, CelPlan::Constant(_, 0)) { APPEND_COST - LIST_COST } else { APPEND_COST };
         for index in 0..range.len() {

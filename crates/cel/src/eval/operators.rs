@@ -126,7 +126,7 @@ impl<'a> CelEvaluator<'_, 'a> {
             return Ok(Val::List(left));
         }
         self.cost.make(right.len())?;
-        // A list that nobody else holds grows in place, so that a long sum of lists is not quadratic.
+        // A list that is not shared grows in place, so that a long sum of lists is not quadratic.
         if let ListVal::Made(mut items) = left {
             if let Some(own) = std::sync::Arc::get_mut(&mut items) {
                 own.extend(right.iter());
@@ -140,8 +140,8 @@ impl<'a> CelEvaluator<'_, 'a> {
     }
 }
 
-/// Makes an integer beside a double a double.
-#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+/// Converts an integer to a double if the other operand is a double.
+#[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
 fn widen_to_doubles<'a>(left: Val<'a>, right: Val<'a>) -> (Val<'a>, Val<'a>) {
     match (&left, &right) {
         (Val::Double(_), Val::Int(value)) => (left, Val::Double(*value as f64)),

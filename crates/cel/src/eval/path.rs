@@ -16,7 +16,7 @@ impl<'a> CelEvaluator<'_, 'a> {
         }
     }
 
-    /// Returns what is at the end of `path`, and whether it is an optional's.
+    /// Returns the value at the end of `path`, and whether the path is optional.
     pub(super) fn found(&mut self, path: &'a PlannedPath) -> Result<(Option<Val<'a>>, bool), CelFailure> {
         let root = self.root(&path.root)?;
         self.follow(root, &path.steps)
@@ -51,14 +51,14 @@ impl<'a> CelEvaluator<'_, 'a> {
         }
     }
 
-    /// Follows `steps`; returns what is there, and whether it is an optional's.
+    /// Follows `steps`; returns the value, and whether the path is optional.
     fn follow(
         &mut self,
         value: Val<'a>,
         steps: &'a [PlannedStep],
     ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
         let Val::Map(MapVal::Borrowed(map)) = value else { return self.follow_any(value, steps) };
-        // Fields of JSON, which most paths are made of, are followed without a detour.
+        // Fast path: most paths are made of fields of JSON objects.
         let mut current: Option<&'a Value> = None;
         for (index, step) in steps.iter().enumerate() {
             let (PlannedStepKind::Field(name), false) = (&step.what, step.is_optional) else {
@@ -99,7 +99,7 @@ impl<'a> CelEvaluator<'_, 'a> {
                 PlannedStepKind::Field(_) if is_optional && self.is_forgiving && is_plain_val(&value) => {
                     Ok(None)
                 }
-                // What is not set in an object is absent, and otherwise zero or empty.
+                // An unset field of a message is absent for an optional step, and zero or empty otherwise.
                 PlannedStepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
                     self::read_field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
                 }
@@ -134,8 +134,8 @@ impl<'a> CelEvaluator<'_, 'a> {
     }
 }
 
-/// Returns whether this is neither a list, a map, nor a value of a library: it has no field, which is no error
-/// to ask for.
+/// Returns whether `value` is neither a list, a map, nor a value of a library. It has no fields, and reading
+/// one optionally is not an error.
 fn is_plain_val(value: &Val<'_>) -> bool {
     !matches!(value, Val::List(_) | Val::Map(_) | Val::Opaque(_))
 }
@@ -162,7 +162,7 @@ fn missing_field_error(value: &Val<'_>, name: &str) -> CelFailure {
     overload_error(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
 }
 
-/// Returns the item of a list or map; an integer may be of any type.
+/// Returns an item of a list or map; an integer key may be of any numeric type.
 pub(crate) fn read_item<'a>(value: &Val<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>, CelFailure> {
     match (value, key) {
         (Val::List(list), Val::Int(_) | Val::UInt(_) | Val::Double(_)) => read_list_index(list, key),

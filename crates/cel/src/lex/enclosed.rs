@@ -1,11 +1,11 @@
-//! Where an expression ends that stands between braces in a larger text.
+//! The end of an expression that is embedded in a text as `${…}`.
 //!
-//! The words are told apart exactly as for compiling, so that a brace in a string, a raw string, three
-//! quotes or a comment closes nothing. What is no word is passed over: compiling says so with its place.
+//! The text is split into tokens exactly as for compiling, so that a brace in a string, a raw string, a
+//! triple-quoted string or a comment closes nothing. Invalid tokens are skipped: compiling reports them.
 
 use super::{literal, read_backtick_name, skip_blanks};
 
-/// Why an expression has no end.
+/// The reason why the end of an expression was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnclosedExpression {
     /// The text ends before the closing brace.
@@ -16,7 +16,7 @@ pub enum UnclosedExpression {
     Nested(usize),
 }
 
-/// Returns where the brace stands that closes the expression which starts at byte `start` of `text`.
+/// Returns the position of the brace that closes the expression which starts at byte `start` of `text`.
 ///
 /// # Errors
 /// When there is none, or another expression starts before it.
@@ -40,7 +40,7 @@ pub fn closing_brace(text: &str, start: usize) -> Result<usize, UnclosedExpressi
     }
 }
 
-/// Returns how many bytes the first word of `rest` has; nothing when it is a string without end.
+/// Returns the length of the first token of `rest` in bytes; nothing for an unterminated string.
 fn first_token_length(rest: &str, first: char) -> Option<usize> {
     if let Some(length) = literal::string_literal_length(rest) {
         return length;

@@ -1,4 +1,4 @@
-//! Strings, bytes and numbers as they are written.
+//! Literals: strings, bytes and numbers.
 
 use super::{CelTokenError, CelTokenKind};
 use crate::val::Val;
@@ -20,8 +20,8 @@ pub(super) fn read_string_literal(rest: &str) -> Option<Result<(Val<'static>, us
     Some(read.map(|value| (value, total)).map_err(|(message, place)| (message, quoted.start + place, 1)))
 }
 
-/// Returns how many bytes the string that starts here covers, the quotes included; the outer nothing when
-/// none starts here, the inner one when it has no end.
+/// Returns the length in bytes of the string that starts here, quotes included. The outer option is empty when
+/// no string starts here, the inner one when it has no end.
 pub(super) fn string_literal_length(rest: &str) -> Option<Option<usize>> {
     let quoted = QuotedLiteral::start(rest)?;
     Some(quoted.length().map(|length| quoted.start + length + quoted.quote.len()))
@@ -32,9 +32,9 @@ struct QuotedLiteral<'t> {
     is_bytes: bool,
     is_raw: bool,
     quote: &'static str,
-    /// Where its content starts.
+    /// The offset of its content.
     start: usize,
-    /// Its content and all that follows.
+    /// The content and the rest of the expression.
     body: &'t str,
 }
 
@@ -58,7 +58,7 @@ impl<'t> QuotedLiteral<'t> {
     }
 }
 
-/// Returns where in `body` the string ends.
+/// Returns the offset of the closing quote in `body`.
 fn find_closing_quote(body: &str, quote: &str, is_raw: bool) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in body.char_indices() {
@@ -121,7 +121,7 @@ fn read_string_units(
     Ok(())
 }
 
-/// Reads what follows a backslash; returns it and its length.
+/// Reads an escape sequence after its backslash; returns its value and length.
 fn read_escape(rest: &str, is_text: bool) -> Option<(StringUnit, usize)> {
     let simple = |c: char| Some((StringUnit::Character(c), 1));
     let hex = |digits: usize| {

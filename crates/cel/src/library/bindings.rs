@@ -1,4 +1,4 @@
-//! `cel.bind(name, value, expression)`: a name for a value, inside of an expression.
+//! `cel.bind(name, value, expression)`: a name for a value, inside an expression.
 
 use super::CelLibrary;
 use crate::environment::MacroSet;

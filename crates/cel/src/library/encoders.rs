@@ -1,4 +1,4 @@
-//! Base64 and JSON.
+//! Encoding and decoding base64 and JSON.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -12,11 +12,11 @@ use crate::error::CelFailure;
 use crate::function::{CelFunctions, CelOverload};
 use crate::val::{CelKind, Val};
 
-/// The library of encodings.
+/// The library of `base64.encode` and its like.
 pub const ENCODERS: CelLibrary =
     CelLibrary { name: "encoders", functions: add_encoder_functions, macros: MacroSet::NONE, types: &[] };
 
-/// With padding or without.
+/// Base64 that is read with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -44,7 +44,7 @@ fn add_encoder_functions(functions: &mut CelFunctions) {
             }
         })
         .cost(|arguments, _| traversal_cost(arguments.first().map_or(0, Val::size)).saturating_add(1))
-        .help("the bytes that a text in base64 stands for"),
+        .help("the bytes that are encoded in a base64 text"),
     );
     functions.add(
         CelOverload::function("json.encode", &[CelKind::Any], CelKind::String, |arguments, call| {

@@ -1,4 +1,4 @@
-//! `'%d of %s'.format([1, 'two'])`
+//! The function `format`, as in `'%d of %s'.format([1, 'two'])`.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use crate::function::CelCallContext;
 use crate::time::format_seconds;
 use crate::val::{MapVal, Val};
 
-/// How many digits may be asked for.
+/// The largest precision of a formatting clause.
 const MAX_PRECISION: usize = 1000;
 
-/// What a value takes in a text besides its own text.
+/// The bytes that are charged for a scalar in a formatted text.
 const SCALAR_BYTES: usize = 8;
 
-/// How values inside of lists and maps are written.
+/// The notation of values inside lists and maps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormatStyle {
     /// `[a, 1.5]`
     Plain,
-    /// `["a", 1.500000]`, as it was at first and is in the API server.
+    /// `["a", 1.500000]`, as in early versions of the library and in the API server.
     Literal,
 }
 
@@ -84,7 +84,7 @@ fn format_with_style<'a>(
     Ok(Val::text(out))
 }
 
-/// Reads `.3`, if there is one; six digits otherwise.
+/// Reads a precision such as `.3`; the default is six digits.
 fn read_precision(text: &str) -> Result<(usize, &str), CelFailure> {
     let Some(digits) = text.strip_prefix('.') else { return Ok((6, text)) };
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
@@ -109,12 +109,12 @@ fn write_clause(
             out.push_str(&format_double(*value, verb, Some(precision)));
             Ok(())
         }
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
         ('f' | 'e', Val::Int(value)) => {
             out.push_str(&format_double(*value as f64, verb, Some(precision)));
             Ok(())
         }
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
         ('f' | 'e', Val::UInt(value)) => {
             out.push_str(&format_double(*value as f64, verb, Some(precision)));
             Ok(())
@@ -195,7 +195,7 @@ fn group_thousands(number: &str) -> String {
     out
 }
 
-/// Writes a value as CEL would have it written.
+/// Writes a value as a CEL literal.
 fn write_cel_literal(
     out: &mut String,
     value: &Val<'_>,
@@ -229,7 +229,7 @@ fn write_cel_literal(
     Ok(())
 }
 
-/// Writes the entries of a map, in the order of what is written of their keys.
+/// Writes the entries of a map, sorted by the text of their keys.
 fn write_sorted_entries(
     map: &MapVal<'_>,
     write: fn(&mut String, &Val<'_>, &mut CelCallContext<'_, '_>) -> Result<(), CelFailure>,
@@ -246,7 +246,7 @@ fn write_sorted_entries(
     Ok(entries)
 }
 
-/// Writes any value; maps by their keys in order.
+/// Writes any value; the entries of maps are sorted by key.
 fn write_formatted_val(
     out: &mut String,
     value: &Val<'_>,

@@ -1,4 +1,4 @@
-//! More of lists. `sortBy` is a macro.
+//! The list functions of the CEL extensions. `sortBy` is a macro.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub const LISTS: CelLibrary = CelLibrary {
     types: &[],
 };
 
-/// How deep lists are flattened at most.
+/// The largest depth of `flatten`.
 const MAX_FLATTEN_DEPTH: i64 = 128;
 
 fn add_list_functions(functions: &mut CelFunctions) {
@@ -87,12 +87,12 @@ fn add_list_functions(functions: &mut CelFunctions) {
     );
 }
 
-/// Making a list costs 10 and one for each item, and a call costs 1.
+/// Returns the cost of a call that makes a list: 1 for the call, 10 for the list and 1 for each item.
 fn made_list_cost(_: &[Val<'_>], result: &Val<'_>) -> u64 {
     result.size().saturating_add(11)
 }
 
-/// Comparing every item with every other, twice, and a little more for texts.
+/// Returns the cost of comparing every item with every other, twice; strings cost a little more.
 fn pairwise_comparison_cost(arguments: &[Val<'_>]) -> u64 {
     let Some(Val::List(list)) = arguments.first() else { return 1 };
     let pairs = (list.len() as u64).saturating_pow(2);
@@ -103,7 +103,7 @@ fn pairwise_comparison_cost(arguments: &[Val<'_>]) -> u64 {
     pairs.saturating_mul(2).saturating_add(texts).saturating_add(11)
 }
 
-/// Sorting is only charged for where the type of the items is known beforehand, which that of JSON is not.
+/// Returns the cost of sorting, which is 1 for JSON: only lists whose item type is known are charged by size.
 fn list_sort_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     match arguments.first() {
         Some(Val::List(ListVal::Made(_))) => pairwise_comparison_cost(arguments),
@@ -171,7 +171,7 @@ fn list_distinct<'a>(
     Ok(Val::list(kept))
 }
 
-/// Sorts by the first of each pair; they must all be of one type that has an order.
+/// Sorts pairs by their first values, which must all have one ordered type.
 pub(crate) fn sort_by_keys<'a>(keyed: &mut [(Val<'a>, Val<'a>)]) -> Result<(), CelFailure> {
     let Some(kind) = keyed.first().map(|(key, _)| key.kind()) else { return Ok(()) };
     let orderable = [

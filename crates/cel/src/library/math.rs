@@ -1,4 +1,4 @@
-//! Numbers.
+//! The `math` functions.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::standard::size_of;
 use crate::val::{CelKind, Val};
 
-/// The library of numbers.
+/// The library of `math` functions.
 pub const MATH: CelLibrary =
     CelLibrary { name: "math", functions: add_math_functions, macros: MacroSet::NONE, types: &[] };
 
@@ -170,7 +170,7 @@ fn math_sign<'a>(arguments: &[Val<'a>], _: &mut CelCallContext<'_, 'a>) -> Resul
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the root of the nearest double is what is asked for")]
+#[expect(clippy::cast_precision_loss, reason = "the root of the nearest double is wanted")]
 fn math_sqrt<'a>(arguments: &[Val<'a>], _: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     match arguments {
         [Val::Int(value)] => Ok(Val::Double((*value as f64).sqrt())),
@@ -190,7 +190,7 @@ fn compute_bits<'a>(arguments: &[Val<'a>], compute: fn(u64, u64) -> u64) -> Resu
     }
 }
 
-/// Moves bits; a sign is a bit like others.
+/// Shifts bits. The sign bit is shifted like the others.
 fn shift_bits<'a>(arguments: &[Val<'a>], is_left: bool) -> Result<Val<'a>, CelFailure> {
     let (bits, by) = match arguments {
         [Val::Int(value), Val::Int(by)] => (value.cast_unsigned(), *by),

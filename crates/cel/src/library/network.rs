@@ -19,7 +19,7 @@ pub const NETWORK: CelLibrary = CelLibrary {
     types: &[IP_TYPE_NAME, CIDR_TYPE_NAME],
 };
 
-/// The same, where an IPv4 address is never written as IPv6.
+/// The same library, but every IPv4-mapped IPv6 address is an error.
 pub(super) const STRICT_NETWORK: CelLibrary = CelLibrary {
     name: "strict network",
     functions: add_network_functions::<false>,
@@ -239,7 +239,7 @@ fn add_cidr_functions<const MAY_MAP: bool>(functions: &mut CelFunctions) {
     }
 }
 
-/// Returns what reading the second argument costs, if it is a text.
+/// Returns the cost of parsing the second argument, if it is a string.
 fn network_argument_cost(arguments: &[Val<'_>]) -> u64 {
     match arguments.get(1) {
         Some(Val::String(_)) => traversal_cost(size_of(arguments, 1)),
@@ -266,7 +266,7 @@ fn parse_ip<const MAY_MAP: bool>(text: &str) -> Result<IpVal, CelFailure> {
                 "`{text}` is an IPv4 address written as IPv6, which is not allowed"
             )))
         }
-        // Without dots it is allowed, and is the IPv4 address.
+        // An IPv4-mapped address without dots is allowed, and is the IPv4 address.
         Ok(IpAddr::V6(address)) => Ok(IpVal(IpAddr::V6(address).to_canonical())),
         Ok(address) => Ok(IpVal(address)),
         Err(_) => Err(CelFailure::value(format!("`{text}` is not an IP address"))),

@@ -1,4 +1,4 @@
-//! Values that may be absent. The syntax (`a.?b`, `a[?b]`) and `or`, `orValue`, `optMap` are macros.
+//! Optional values. The syntax (`a.?b`, `a[?b]`) and `or`, `orValue`, `optMap` are macros.
 
 use super::CelLibrary;
 use crate::environment::MacroSet;

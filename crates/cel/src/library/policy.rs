@@ -1,9 +1,9 @@
-//! The libraries of policies that are more than admission policies of the API server: images, documents,
-//! checksums, certificates and times, and what only the world can answer.
+//! The libraries of Kyverno's CEL policies, beyond those of the API server's admission policies: images, documents,
+//! checksums, certificates, times, and queries to the host (cluster, HTTP, registries).
 //!
-//! What the world is asked, by [`Host::ask`](crate::Host::ask), and what it answers:
+//! The queries to the host, made with [`Host::ask`](crate::Host::ask), and their answers:
 //!
-//! | question | arguments | answer |
+//! | query | arguments | answer |
 //! |---|---|---|
 //! | [`RESOURCE_GET`] | version, resource, namespace, name | the object; null when there is none |
 //! | [`RESOURCE_LIST`] | version, resource, namespace, labels (an object, or null for all) | an object with `items` |
@@ -15,7 +15,7 @@
 //! | [`IMAGE_DATA`] | image | what the registry knows about it |
 //!
 //! The version is as `apiVersion` has it, such as `apps/v1`; the resource is in the plural, such as `pods`; the
-//! namespace is empty for what is in none. An error of the world becomes an error of the expression.
+//! namespace is empty for cluster-scoped resources. An error of the host becomes an error of the expression.
 
 mod certificates;
 mod checks;
@@ -66,7 +66,7 @@ use crate::error::CelFailure;
 use crate::function::CelCallContext;
 use crate::val::Val;
 
-/// What all policies have beyond admission policies, besides the resources of the cluster.
+/// The libraries that all policies have beyond admission policies, besides `resource`.
 const POLICY_LIBRARIES: [&CelLibrary; 16] = [
     &BINDINGS,
     &ENCODERS,
@@ -88,13 +88,13 @@ const POLICY_LIBRARIES: [&CelLibrary; 16] = [
 
 impl CelEnvironment {
     /// Returns the environment of policies, without variables: that of admission policies and the libraries of
-    /// this module. `a.orValue(b)` is `a` where that is no optional.
+    /// this module. `a.orValue(b)` is `a` if `a` is not an optional.
     #[must_use]
     pub fn policy() -> Self {
         base_policy_environment().with(&RESOURCES).constant("resource", resources::unrestricted_resources())
     }
 
-    /// Returns the same for policies that see one namespace only: `resource.get(version, resource, name)`.
+    /// Returns the environment of policies that see one namespace only: `resource.get(version, resource, name)`.
     #[must_use]
     pub fn policy_in(namespace: impl Into<Text>) -> Self {
         base_policy_environment()
@@ -114,7 +114,7 @@ fn base_policy_environment() -> CelEnvironment {
         .object(users::SERVICE_ACCOUNT_TYPE_NAME, users::SERVICE_ACCOUNT_FIELDS)
 }
 
-/// Asks the world; without one, the error says that nobody can answer.
+/// Sends a query to the host. It is an error if there is none.
 fn ask_host<'a>(
     call: &CelCallContext<'_, 'a>,
     question: &str,
@@ -122,7 +122,7 @@ fn ask_host<'a>(
     failed: &str,
 ) -> Result<Val<'a>, CelFailure> {
     let failure = |reason: &str| CelFailure::value(format!("{failed}: {reason}"));
-    let host = call.host().ok_or_else(|| failure("nobody is there to be asked"))?;
+    let host = call.host().ok_or_else(|| failure("no cluster and no recorded answers are available"))?;
     host.ask(question, arguments).map(Val::from).map_err(|reason| failure(&reason))
 }
 
@@ -131,14 +131,14 @@ fn json_argument(arguments: &[Val<'_>], index: usize) -> Result<Value, CelFailur
     arguments.get(index).ok_or_else(CelFailure::mismatch)?.to_value().map_err(CelFailure::value)
 }
 
-/// Returns the argument at `index` as JSON, a map of texts to texts.
+/// Returns the argument at `index`, a map of strings to strings, as JSON.
 fn text_map_argument(arguments: &[Val<'_>], index: usize) -> Result<Value, CelFailure> {
     let found = json_argument(arguments, index)?;
     let is_good = found.as_object().is_some_and(|map| map.values().all(|value| value.as_str().is_some()));
     if is_good { Ok(found) } else { Err(CelFailure::mismatch()) }
 }
 
-/// Returns the text that the argument at `index` is, holds or is written as.
+/// Returns the string of the argument at `index`, which may be in an optional or a library's value.
 fn inner_text_argument<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>, CelFailure> {
     let mut value = arguments.get(index).ok_or_else(CelFailure::mismatch)?;
     while let Val::Optional(Some(held)) = value {
@@ -153,9 +153,9 @@ fn inner_text_argument<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow
     value.as_str().map(Cow::Borrowed).ok_or_else(bad)
 }
 
-/// Returns JSON with all numbers as doubles, which is what a reader without a type in mind makes of them.
+/// Returns JSON with all numbers as doubles, as Go reads JSON without a type.
 ///
-/// A short text may stand for very many values, so each is counted.
+/// Each value is counted, since a short text may expand to very many values (YAML aliases).
 fn numbers_to_doubles(value: &Value, call: &mut CelCallContext<'_, '_>) -> Result<Value, CostExceeded> {
     call.make(1)?;
     Ok(match value {
@@ -171,7 +171,7 @@ fn numbers_to_doubles(value: &Value, call: &mut CelCallContext<'_, '_>) -> Resul
     })
 }
 
-/// A value without parts of its own, whose methods are a library.
+/// A value without content whose methods are a library, such as `http`.
 #[derive(Debug)]
 struct LibraryHandle(&'static str);
 

@@ -35,7 +35,7 @@ fn add_regex_functions(functions: &mut CelFunctions) {
             CelOverload::function("regex.replace", parameters, CelKind::String, regex_replace)
                 .pattern(1)
                 .cost(regex_match_cost)
-                .help("a text with matches replaced; `\\1` stands for the first group"),
+                .help("a text with matches replaced; `\\1` is the first group"),
         );
     }
 }

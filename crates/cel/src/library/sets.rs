@@ -1,4 +1,4 @@
-//! Lists seen as sets.
+//! Set operations on lists.
 
 use super::CelLibrary;
 use crate::cost::CostExceeded;

@@ -1,4 +1,4 @@
-//! More of texts. Positions count characters.
+//! The string functions of the CEL extensions. Positions count characters.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::function::{CallCost, CelCallContext, CelFunctionBody, CelFunctions, C
 use crate::standard::size_of;
 use crate::val::{CelKind, ListVal, Val};
 
-/// The library of texts.
+/// The library of string functions.
 pub const STRINGS: CelLibrary =
     CelLibrary { name: "strings", functions: add_string_functions, macros: MacroSet::NONE, types: &[] };
 
-/// The library of texts as the API server has it: no `reverse`, and `format` writes what is in lists and maps as CEL
-/// would have it written.
+/// The library of string functions as in the API server (version 2): without `reverse`, and `format` writes items of
+/// lists and maps as CEL literals.
 pub const STRINGS_2: CelLibrary = CelLibrary {
     name: "strings, version 2",
     functions: add_string_functions_v2,
@@ -92,7 +92,7 @@ fn add_common_string_functions(functions: &mut CelFunctions) {
 
 fn add_string_search_functions(functions: &mut CelFunctions, first: CelFunctionBody, last: CelFunctionBody) {
     use CelKind::{Int, String};
-    // Searching rounds down, and counts bytes.
+    // The cost of searching counts bytes and rounds down.
     let cost: CallCost =
         |arguments, _| arguments.first().and_then(Val::as_str).map_or(0, |text| text.len() as u64 / 10);
     for parameters in [&[String, String][..], &[String, String, Int]] {
@@ -109,7 +109,7 @@ fn add_string_search_functions(functions: &mut CelFunctions, first: CelFunctionB
     }
 }
 
-/// Searches as version 2 does: nothing is found behind the end.
+/// Searches as version 2 does: a start behind the end of the string finds nothing.
 fn search_from_valid_index<'a>(
     search: CelFunctionBody,
     arguments: &[Val<'a>],
@@ -175,7 +175,7 @@ fn string_last_index_of<'a>(
     if part.is_empty() {
         return Ok(Val::Int(last));
     }
-    // A match may start at `last` and go on behind it.
+    // A match may start at `last` and extend beyond it.
     let Some(start) = byte_index_of_character(text, usize::try_from(last).unwrap_or(0)) else {
         return Ok(Val::Int(-1));
     };
@@ -186,13 +186,13 @@ fn string_last_index_of<'a>(
     Ok(Val::Int(found.map_or(-1, |at| count_text_characters(text.get(..at).unwrap_or_default()))))
 }
 
-/// Charges for searching `text` for `part`. What is searched for is looked at more closely than what is searched, even
-/// where the text is too short to have it.
+/// Charges for searching `text` for `part`. Preparing `part` takes more work per byte than scanning `text`, even
+/// when `text` is too short to contain it.
 fn charge_string_search(text: &str, part: &str, call: &mut CelCallContext<'_, '_>) -> Result<(), CelFailure> {
     Ok(call.work(text.len() / 16 + part.len() / 4)?)
 }
 
-/// Returns where the character at `index` starts; the end for the one behind the last.
+/// Returns the byte offset of the character at `index`, or of the end.
 fn byte_index_of_character(text: &str, index: usize) -> Option<usize> {
     if text.is_ascii() {
         return (index <= text.len()).then_some(index);
@@ -304,7 +304,7 @@ fn string_split<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) ->
     Ok(Val::List(ListVal::Made(Arc::new(parts))))
 }
 
-/// Returns each character; what is over the limit stays together.
+/// Returns the characters; beyond the limit, the rest is one string.
 fn split_characters<'a>(text: &str, limit: usize) -> Vec<Val<'a>> {
     let mut parts = Vec::new();
     let mut rest = text;

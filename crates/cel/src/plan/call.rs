@@ -30,14 +30,14 @@ impl Planner<'_> {
         let Some(target) = target else { return self.unknown_function(name, false, expr.span) };
         let overloads = self.overloads(name, true);
         if overloads.is_empty() {
-            // The receiver may have mistakes of its own.
+            // The receiver is planned only to report its errors.
             let _ = self.expr(target);
             return self.unknown_function(name, true, expr.span);
         }
         self.calling(name, &overloads, std::iter::once(target).chain(arguments), expr.span)
     }
 
-    /// Returns the function that is called without a receiver: `f(a)`, or `a.f(b)` where `a.f` is its name.
+    /// Returns the overloads of a call without receiver: `f(a)`, or `a.f(b)` where `a.f` is the function's name.
     fn function(&self, target: Option<&CelExpr>, name: &Text) -> Option<(Text, Vec<Arc<CelOverload>>)> {
         let full = match target {
             Some(target) => Text::from(format!("{}.{name}", self.qualified(target)?)),
@@ -83,7 +83,7 @@ impl Planner<'_> {
         };
         let mut fitting: Vec<_> = taking.iter().filter(accepts).cloned().collect();
         if kinds.iter().all(|kind| kind.kind != CelKind::Any) {
-            // Of those that take values of these types, the first is called.
+            // Of several overloads that accept these types, the first is called.
             fitting.truncate(1);
         }
         let Some(first) = fitting.first() else {
@@ -128,7 +128,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Compiles the pattern of a call, if it is a constant.
+    /// Compiles the regular expression of a call, if it is a constant.
     fn pattern(
         &mut self,
         plans: &[CelPlan],
@@ -156,13 +156,13 @@ impl Planner<'_> {
     }
 }
 
-/// Returns whether a function only converts, which the API server does beforehand where it can.
+/// Returns whether a function is a type conversion, which the API server computes at compile time where it can.
 pub(super) fn is_conversion(name: &str) -> bool {
     ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
         .contains(&name)
 }
 
-/// Returns the signatures of those that take `first`, or of all if none does.
+/// Returns the signatures of the overloads that take `first`, or of all if none does.
 fn list_signatures(overloads: &[Arc<CelOverload>], first: Option<&CelType>) -> String {
     let takes = |overload: &&Arc<CelOverload>| overload.accepts(first.map(|first| first.kind).into_iter());
     let signatures = |overloads: &mut dyn Iterator<Item = &Arc<CelOverload>>| -> Vec<String> {
@@ -176,7 +176,7 @@ fn list_signatures(overloads: &[Arc<CelOverload>], first: Option<&CelType>) -> S
 }
 
 impl Planner<'_> {
-    /// Returns the type of what a macro goes over has as its elements.
+    /// Returns the type of the elements that a macro iterates over.
     pub(super) fn element_types(range: &CelType) -> (CelType, CelType) {
         match range.kind {
             CelKind::List => (CelType::of(CelKind::Int), range.elements()),

@@ -1,4 +1,4 @@
-//! Computing what does not depend on anything.
+//! Constant folding.
 
 use super::call::is_conversion;
 use super::{CelPlan, PlannedStepKind, Planner};
@@ -9,14 +9,14 @@ use crate::error::CelFailure;
 use crate::eval::CelEvaluator;
 use crate::val::{ListVal, MapVal, Val};
 
-/// How much computing a constant may cost; what costs more waits for the evaluation.
+/// The largest cost of a constant that is computed at compile time.
 const MAX_CONSTANT_COST: u64 = 1_000;
 
-/// How much work it may be besides. More than any literal that an expression has room for.
+/// The largest work of a constant that is computed at compile time. Any literal needs less.
 const MAX_CONSTANT_WORK: u64 = 400_000;
 
 impl Planner<'_> {
-    /// Returns the result of `plan` where all it needs is constant. What fails is left as it is: it may
+    /// Replaces `plan` by its value if all operands are constants. A plan that fails is kept, since it may
     /// never be evaluated.
     pub(super) fn folded(&self, plan: CelPlan) -> CelPlan {
         if !has_constant_operands(&plan) {
@@ -30,7 +30,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns what a constant is, and what computing it costs.
+/// Returns the value of a constant expression, and the cost of computing it.
 pub(super) fn compute_constant(
     plan: &CelPlan,
     environment: &CelEnvironment,
@@ -43,7 +43,7 @@ pub(super) fn compute_constant(
     Ok((made.ok_or_else(CelFailure::mismatch)?, cost.used()))
 }
 
-/// Returns whether the API server computes this beforehand too, so that it costs nothing: literals of
+/// Returns whether the API server also computes this at compile time, so that it costs nothing: literals of
 /// literals, and conversions of them.
 fn is_free_constant(plan: &CelPlan) -> bool {
     let is = |plan: &CelPlan| matches!(plan, CelPlan::Constant(_, 0));
@@ -55,7 +55,7 @@ fn is_free_constant(plan: &CelPlan) -> bool {
     }
 }
 
-/// Returns whether everything directly in `plan` is a constant.
+/// Returns whether all operands of `plan` are constants.
 fn has_constant_operands(plan: &CelPlan) -> bool {
     let is = |plan: &CelPlan| matches!(plan, CelPlan::Constant(..));
     match plan {
@@ -77,7 +77,7 @@ fn has_constant_operands(plan: &CelPlan) -> bool {
     }
 }
 
-/// Returns a value that borrows nothing.
+/// Returns the value with all borrowed parts copied.
 pub(super) fn to_owned_val(value: Val<'_>) -> Option<Val<'static>> {
     Some(match value {
         Val::Null => Val::Null,

@@ -1,4 +1,4 @@
-//! Macros: calls that mean more than a call.
+//! Macros: calls that are expanded at compile time.
 
 use kubewright_value::Text;
 
@@ -12,7 +12,7 @@ use crate::error::CelCompileErrorKind;
 use crate::val::CelKind;
 
 impl Planner<'_> {
-    /// Returns what the macro `name` stands for; nothing when it is a call of a function.
+    /// Expands the macro `name`; nothing when it is an ordinary call.
     pub(super) fn expand(
         &mut self,
         expr: &CelExpr,
@@ -42,7 +42,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns what a call stands for that is only another way to write a field.
+    /// Expands a [`Shorthand`](crate::Shorthand) to the field that it is an alias of.
     fn shorthand(
         &mut self,
         expr: &CelExpr,
@@ -87,7 +87,7 @@ impl Planner<'_> {
                 CelCompileErrorKind::Syntax,
             );
         };
-        // The operand is planned by itself: `has(a.b)` asks for a field even where `a.b` is a variable.
+        // The operand is planned by itself: `has(a.b)` tests a field even if there is a variable `a.b`.
         let (plan, kind) = self.expr(operand);
         let step =
             super::PlannedStep::new(PlannedStepKind::Field(name.clone()), *is_optional, field.span.start);
@@ -237,7 +237,7 @@ impl Planner<'_> {
         }
         let (range, range_kind) = self.expr(target);
         if ![CelKind::Any, CelKind::List, CelKind::Map].contains(&range_kind.kind) {
-            let message = format!("a value of type `{range_kind}` cannot be gone over");
+            let message = format!("a value of type `{range_kind}` cannot be iterated over");
             self.error(message, target.span, CelCompileErrorKind::Type);
         }
         let (key, element) = Self::element_types(&range_kind);
@@ -292,7 +292,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Makes a variable that the rest of the macro sees.
+    /// Adds a macro variable to the scope and returns its slot.
     fn enter(&mut self, name: Text, kind: CelType) -> u32 {
         let slot = u32::try_from(self.scope.len()).unwrap_or(u32::MAX);
         self.scope.push(MacroVariable { name, slot, kind });

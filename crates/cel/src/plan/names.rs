@@ -1,4 +1,4 @@
-//! Names, and the fields and indexes behind them.
+//! Resolving names, and the fields and indexes behind them.
 
 use kubewright_value::Text;
 
@@ -31,7 +31,7 @@ impl Planner<'_> {
         }
         let (steps, kind) = self.steps(links, kind);
         let (root, mut all) = match plan {
-            // A path behind a path is one path.
+            // A path on a path is merged into one.
             CelPlan::Path(path) => (path.root, path.steps.into_vec()),
             plan => (plan, Vec::new()),
         };
@@ -102,7 +102,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Finds what `name` and as many fields behind it as possible stand for; returns how many were used.
+    /// Resolves `name` with as many of its fields as possible (`a.b` may be one variable); returns how many were used.
     fn named(
         &mut self,
         name: &Text,
@@ -170,7 +170,7 @@ impl Planner<'_> {
         self.unknown(message, span, CelCompileErrorKind::UnknownName)
     }
 
-    /// Returns `a.b` as one name, if the expression is that and no variable of a macro.
+    /// Returns the qualified name `a.b`, if the expression is one and does not start with a macro variable.
     pub(super) fn qualified(&self, expr: &CelExpr) -> Option<String> {
         let (root, links) = unfold_plan_path(expr);
         let CelNode::Identifier { name, is_absolute } = &root.node else { return None };
@@ -187,7 +187,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns what a path starts with, and the links of it in order.
+/// Returns the expression that a path starts with, and its links in order.
 fn unfold_plan_path(expr: &CelExpr) -> (&CelExpr, Vec<PathLink<'_>>) {
     let mut links = Vec::new();
     let mut current = expr;

@@ -1,10 +1,10 @@
-//! What operators do to types, as far as it is certain.
+//! Result types of operators, as far as they are certain.
 
 use crate::ast::CelOperator;
 use crate::environment::CelType;
 use crate::val::CelKind;
 
-/// Returns the type of the result; nothing when no operator takes these types.
+/// Returns the type of the result; nothing when the operator does not take these types.
 pub(super) fn binary_result_type(operator: CelOperator, left: &CelType, right: &CelType) -> Option<CelType> {
     match operator {
         CelOperator::Add
@@ -26,8 +26,8 @@ pub(super) fn binary_result_type(operator: CelOperator, left: &CelType, right: &
     }
 }
 
-/// Returns the type of a sum, a product and the like of an integer and a double, or of a comparison of both; nothing when
-/// it is certain that there are not one of each.
+/// Returns the type of arithmetic with an integer and a double, or of a comparison of both; nothing when the operands
+/// are certainly not one of each.
 pub(super) fn mixed_result_type(operator: CelOperator, left: CelKind, right: CelKind) -> Option<CelType> {
     let is_integer = |kind| matches!(kind, CelKind::Int | CelKind::UInt);
     let is_comparison = matches!(operator, CelOperator::Equal | CelOperator::NotEqual);
@@ -109,7 +109,7 @@ pub(super) fn are_compatible_types(left: &CelType, right: &CelType) -> bool {
     }
 }
 
-/// Returns the type of a value that is of one of both.
+/// Returns the type that covers both.
 pub(super) fn join_types(left: &CelType, right: &CelType) -> CelType {
     if left == right {
         return left.clone();

@@ -18,7 +18,7 @@ fn reads(text: &str, want: &[&str]) {
 }
 
 #[test]
-fn paths_are_found_wherever_they_are() {
+fn reads_finds_paths_in_all_nodes() {
     reads("object.spec.replicas > params.max", &["object.spec.replicas", "params.max"]);
     reads("has(object.spec.x) ? object.a : [object.b]", &["object.spec.x", "object.b", "object.a"]);
     reads("object.metadata.labels['a'] == 'x'", &["object.metadata.labels.a"]);
@@ -29,7 +29,7 @@ fn paths_are_found_wherever_they_are() {
 }
 
 #[test]
-fn variables_of_macros_stand_for_items() {
+fn reads_follows_macro_variables_to_items() {
     reads("object.cs.all(c, c.image != '')", &["object.cs.*.image", "object.cs"]);
     reads("object.cs.all(i, c, c.image != '' && i > 0)", &["object.cs.*.image", "object.cs"]);
     reads("object.cs.filter(c, c.a).map(c, c.b)", &["object.cs.*.a", "object.cs.*.b", "object.cs"]);
@@ -53,7 +53,7 @@ fn variables_of_macros_stand_for_items() {
 }
 
 #[test]
-fn a_value_from_many_places_is_followed_to_some_of_them() {
+fn reads_limits_the_sources_of_one_value() {
     let mut text = "x.a".to_owned();
     for _ in 0..20 {
         text = format!("cel.bind(x, x + x, {text})");
@@ -76,7 +76,7 @@ fn compared(text: &str, want: &[&str]) {
 }
 
 #[test]
-fn comparisons_of_paths_with_texts_are_found() {
+fn compared_finds_paths_compared_with_strings() {
     compared("object.a == 'x' && !('y' != object.b.c)", &["object.a x", "object.b.c y"]);
     compared("object['a'] in ['x', 'y', object.b]", &["object.a x", "object.a y"]);
     compared("object.list.exists(o, o.kind == 'x')", &["object.list.*.kind x"]);

@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Type conversions.
 
 use kubewright_golib::float;
 use kubewright_value::duration::Duration;
@@ -103,7 +103,7 @@ fn convert_to_uint<'a>(arguments: &[Val<'a>], _: &mut CelCallContext<'_, 'a>) ->
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+#[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
 fn convert_to_double<'a>(
     arguments: &[Val<'a>],
     _: &mut CelCallContext<'_, 'a>,

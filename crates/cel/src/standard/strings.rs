@@ -1,4 +1,4 @@
-//! Looking into texts.
+//! The standard string functions.
 
 use crate::cost::traversal_cost;
 use crate::error::CelFailure;
@@ -10,7 +10,7 @@ const TWO_STRINGS: &[CelKind] = &[CelKind::String, CelKind::String];
 pub(super) fn add_standard_string_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::method("contains", TWO_STRINGS, CelKind::Bool, |arguments, call| {
-            // What is searched for is looked at more closely than what is searched.
+            // Searching prepares the second string first, which takes more work per byte than scanning the first.
             call.work(arguments.get(1).map_or(0, Val::long_text).saturating_mul(8))?;
             test_two_texts(arguments, |text, part| text.contains(part))
         })
@@ -18,7 +18,7 @@ pub(super) fn add_standard_string_functions(functions: &mut CelFunctions) {
             traversal_cost(argument_size(arguments, 0))
                 .saturating_mul(traversal_cost(argument_size(arguments, 1)))
         })
-        .help("whether a text has another in it"),
+        .help("whether a text contains another"),
     );
     functions.add(
         CelOverload::method("startsWith", TWO_STRINGS, CelKind::Bool, |arguments, _| {
@@ -47,7 +47,7 @@ pub(super) fn add_standard_string_functions(functions: &mut CelFunctions) {
     }
 }
 
-/// Returns what searching a text for a pattern costs.
+/// Returns the cost of matching a regular expression in a string.
 pub(crate) fn regex_match_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     traversal_cost(argument_size(arguments, 0).saturating_add(1))
         .saturating_mul(argument_size(arguments, 1).div_ceil(4))

@@ -1,4 +1,4 @@
-//! What calendar and clock show.
+//! The standard functions of timestamps and durations.
 
 use kubewright_golib::time::Civil;
 
@@ -6,7 +6,7 @@ use crate::error::CelFailure;
 use crate::function::{CelFunctions, CelOverload};
 use crate::val::{CelKind, Val};
 
-/// Reads one thing off a calendar or clock, for one method each, since a function captures nothing.
+/// Adds one method for each part of a date. A function pointer cannot capture which part it reads.
 macro_rules! parts {
     ($functions:ident: $($name:literal $help:literal = $read:expr;)*) => {$(
         for parameters in [&[CelKind::Timestamp][..], &[CelKind::Timestamp, CelKind::String]] {

@@ -1,11 +1,11 @@
 //! Time zones by offset or by name.
 //!
-//! There is no time zone database here. The zones that are known are those whose rules can be said in
-//! one line, from the year on in which they began; any other name or time is refused rather than guessed.
+//! There is no time zone database here. The table has the zones whose rules fit in
+//! one line, from the year in which the rules began; any other name or year is an error rather than a guess.
 
 use kubewright_golib::time::{Time, days_from_civil};
 
-/// Returns how many seconds east of UTC clocks in `zone` are at a time, in seconds since 1970.
+/// Returns the offset of `zone` at a time given in seconds since 1970, in seconds east of UTC.
 pub(super) fn zone_offset(zone: &str, unix: i64) -> Result<i32, String> {
     if let "" | "UTC" | "Z" | "GMT" | "Etc/UTC" | "Etc/GMT" | "Zulu" | "Universal" = zone {
         return Ok(0);
@@ -18,13 +18,13 @@ pub(super) fn zone_offset(zone: &str, unix: i64) -> Result<i32, String> {
     let standard = minutes * 60;
     let year = Time::from_unix(unix).civil().year;
     let Some(saving) = rule.saving(year) else {
-        return Err(format!("the rules of time zone `{zone}` in {year} are not known here"));
+        return Err(format!("the rules of time zone `{zone}` in {year} are not known"));
     };
     let is_saving = saving.is_some_and(|(start, end)| {
         let shift = i64::from(standard);
         let (start, end) = match rule {
             DaylightSavingRule::Europe => (start, end),
-            // Clocks are put back at a time that they show before, an hour ahead.
+            // The end is given in daylight saving time, an hour ahead of standard time.
             _ => (start - shift, end - shift - 3600),
         };
         if start < end { (start..end).contains(&unix) } else { unix >= start || unix < end }
@@ -32,10 +32,10 @@ pub(super) fn zone_offset(zone: &str, unix: i64) -> Result<i32, String> {
     Ok(standard + if is_saving { 3600 } else { 0 })
 }
 
-/// When clocks are put forward.
+/// The daylight saving rule of a zone.
 #[derive(Clone, Copy)]
 enum DaylightSavingRule {
-    /// Never, from a year on.
+    /// No daylight saving since a year.
     Never(i64),
     /// As in the United States and Canada.
     America,
@@ -47,8 +47,8 @@ enum DaylightSavingRule {
 }
 
 impl DaylightSavingRule {
-    /// Returns from when to when clocks are put forward in a year, both as local clocks show it at that
-    /// moment (Europe: in UTC); nothing where the year's rules are not known.
+    /// Returns the start and end of daylight saving time in a year, both in the local time valid at that
+    /// moment (Europe: in UTC); nothing for a year whose rules are not known.
     fn saving(self, year: i64) -> Option<Option<(i64, i64)>> {
         let hour = 3600;
         match self {
@@ -77,7 +77,7 @@ impl DaylightSavingRule {
     }
 }
 
-/// Returns the start of the first Sunday from a day on, in seconds since 1970.
+/// Returns the start of the first Sunday on or after a day, in seconds since 1970.
 fn first_sunday_from(year: i64, month: u32, day: u32) -> i64 {
     let days = days_from_civil(year, month, day);
     // 1970 began on a Thursday.
@@ -97,7 +97,7 @@ fn parse_fixed_offset(zone: &str) -> Option<i32> {
     Some(sign * (number(hours)? * 3600 + number(minutes)? * 60))
 }
 
-/// Names, minutes east of UTC in winter, and the rule.
+/// Names, standard offset in minutes east of UTC, and the rule.
 const ZONES: &[(&[&str], i32, DaylightSavingRule)] = &[
     (
         &[

@@ -1,4 +1,4 @@
-//! Lists and maps: JSON as it was given, or what an expression made.
+//! Lists and maps, borrowed from JSON or made by an expression.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,22 +9,22 @@ use kubewright_value::{Map, Text, Value};
 
 use super::Val;
 
-/// From how many entries on a map that an expression made has an index.
+/// The largest map made by an expression that is searched without an index.
 const MAX_UNINDEXED_ENTRIES: usize = 12;
 
 /// A list.
 #[derive(Clone)]
 pub enum ListVal<'a> {
-    /// A list of JSON that the bindings hold.
+    /// A JSON list, borrowed from the bindings.
     Borrowed(&'a Arc<Vec<Value>>),
-    /// A list of JSON that is shared.
+    /// A shared JSON list.
     Shared(Arc<Vec<Value>>),
-    /// What an expression made.
+    /// A collection made by the expression.
     Made(Arc<Vec<Val<'a>>>),
 }
 
 impl<'a> ListVal<'a> {
-    /// Returns how many items there are.
+    /// Returns the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -34,7 +34,7 @@ impl<'a> ListVal<'a> {
         }
     }
 
-    /// Returns whether there is no item.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -59,16 +59,16 @@ impl<'a> ListVal<'a> {
 /// A map.
 #[derive(Clone)]
 pub enum MapVal<'a> {
-    /// An object of JSON that the bindings hold.
+    /// A JSON object, borrowed from the bindings.
     Borrowed(&'a Arc<Map>),
-    /// An object of JSON that is shared.
+    /// A shared JSON object.
     Shared(Arc<Map>),
-    /// What an expression made.
+    /// A collection made by the expression.
     Made(Arc<MapEntries<'a>>),
 }
 
 impl<'a> MapVal<'a> {
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -78,13 +78,13 @@ impl<'a> MapVal<'a> {
         }
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the value under a key that is a string.
+    /// Returns the value of a string key.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Val<'a>> {
         match self {
@@ -94,7 +94,7 @@ impl<'a> MapVal<'a> {
         }
     }
 
-    /// Returns the value under `key`; numbers find equal numbers of other types.
+    /// Returns the value of `key`; a number matches equal numbers of other types.
     #[must_use]
     pub fn get(&self, key: &Val<'_>) -> Option<Val<'a>> {
         match (self, key) {
@@ -124,7 +124,7 @@ impl<'a> MapVal<'a> {
     }
 }
 
-/// The entries of a map that an expression made, in order.
+/// The entries of a map made by an expression, in order.
 #[derive(Clone, Default)]
 pub struct MapEntries<'a> {
     entries: Vec<(Val<'a>, Val<'a>)>,
@@ -139,19 +139,19 @@ impl<'a> MapEntries<'a> {
         Self::default()
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds an entry; returns false and changes nothing when the key is known or cannot be one.
+    /// Adds an entry; returns false and changes nothing if the key exists or has a type that no key can have.
     pub fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> bool {
         let Some(hash) = hash_key(&key) else { return false };
         if self.position(&key, hash).is_some() {
@@ -194,7 +194,8 @@ impl<'a> MapEntries<'a> {
     }
 }
 
-/// Equal numbers of different types have equal hashes; what cannot be a key has none.
+/// Returns the hash of a key; nothing for a value that cannot be a key. Equal numbers of different types have the
+/// same hash.
 fn hash_key(key: &Val<'_>) -> Option<u64> {
     let mut state = DefaultHasher::new();
     match key {

@@ -1,4 +1,4 @@
-//! From JSON and back to it.
+//! Conversion from and to JSON.
 
 use std::borrow::Cow;
 
@@ -26,13 +26,13 @@ impl<'a> Val<'a> {
     /// Returns the value as JSON: bytes in base64, timestamps and durations as text, an empty optional as null.
     ///
     /// # Errors
-    /// When JSON has no word for it: a type, a value of a library, or a number that is not finite; or when it is
-    /// too large to be written down.
+    /// When the value has no JSON form (a type, a value of a library, or a number that is not finite), or is
+    /// too large.
     pub fn to_value(&self) -> Result<Value, String> {
         self.written(&mut MAX_JSON_VALUES.clone())
     }
 
-    /// A value may hold another many times over and still be small; as JSON it is not.
+    /// Converts the value, counting down `left`: a small value may contain another many times and be huge as JSON.
     fn written(&self, left: &mut usize) -> Result<Value, String> {
         *left = left.checked_sub(1).ok_or("the value is too large")?;
         Ok(match self {
@@ -68,10 +68,10 @@ impl<'a> Val<'a> {
     }
 }
 
-/// How many values a result may be made of, beyond an object that is a result as a whole.
+/// The values that a result may consist of, unless it is one whole object from the input.
 const MAX_JSON_VALUES: usize = 200_000;
 
-/// Counts JSON that is part of a larger value; alone it is as large as it was given.
+/// Counts JSON that is part of a larger value. A result that is one whole object is not counted, since it is input.
 fn count_part(value: Value, left: &mut usize) -> Result<Value, String> {
     if *left + 1 < MAX_JSON_VALUES {
         count_json_values(&value, left).ok_or("the value is too large")?;
@@ -106,7 +106,7 @@ fn json_key_text(key: &Val<'_>) -> Result<Text, String> {
     }
 }
 
-/// Returns the integer that `value` is.
+/// Returns `value` as an integer, if it is one.
 #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
 pub(crate) fn exact_integer(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < 1e19).then_some(value as i128)

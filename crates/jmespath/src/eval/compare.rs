@@ -1,4 +1,4 @@
-//! Walks over whole values, each node charged.
+//! Operations on whole values, charged for each node.
 
 use kubewright_value::{Budget, Exhausted, Value, bounded};
 
@@ -11,7 +11,7 @@ pub(in super::super) fn equal_within_budget(
     bounded::equal(left, right, budget)
 }
 
-/// Charges what it would cost to write `value` out: a step for each node, and its text.
+/// Charges the cost of writing `value` out: a step for each node, and its text.
 pub(in super::super) fn charge_written_value(budget: &mut Budget, value: &Value) -> Result<(), Exhausted> {
     bounded::charge_text(value, budget)
 }

@@ -1,7 +1,7 @@
-//! Paths, and where they end because a key is missing.
+//! Paths, and the keys that are missing in them.
 //!
-//! What is missing is told only where a path at the end of an expression runs into it. An `||`, a pipe,
-//! a comparison, a projection, a function and a `[…]` or `{…}` make null of it.
+//! A missing key is reported only by a path at the end of an expression. An `||`, a pipe,
+//! a comparison, a projection, a function and a `[…]` or `{…}` turn it into null.
 
 use std::borrow::Cow;
 
@@ -12,17 +12,17 @@ use super::super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep};
 use super::super::function::JmesPathFailure;
 use super::{JmesPathResult, NULL, evaluate_expr, is_truthy_value};
 
-/// What a path leads to, or the key that an object does not have.
+/// The value at the end of a path, or the key that is missing.
 enum PathResult<'e, 'v> {
     Value(Cow<'v, Value>),
     Missing(&'e Text),
 }
 
-/// Which keys must be there.
+/// The keys whose absence ends a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequiredKeys {
     All,
-    /// Those of [`Step::NeededKey`].
+    /// Those of [`JmesPathStep::NeededKey`].
     Marked,
 }
 
@@ -38,7 +38,7 @@ pub(in super::super) fn lookup_expr<'a>(
     })
 }
 
-/// Follows `steps` from what `first` finds; null where the path ends early.
+/// Follows `steps` from the result of `first`; null where a key is missing.
 pub(super) fn follow_path<'a>(
     budget: &mut Budget,
     first: &'a JmesPathExpr,
@@ -89,7 +89,7 @@ fn resolve_path<'e: 'v, 'v>(
     }
 }
 
-/// Takes `steps` from a value that may not live as long as the object.
+/// Follows `steps` from a value that may be temporary.
 fn follow_steps_from<'e: 'v, 'v>(
     budget: &mut Budget,
     steps: &'e [JmesPathStep],
@@ -125,8 +125,8 @@ fn follow_steps<'e: 'v, 'v>(
                 _ => None,
             },
             JmesPathStep::Index(index) => array_item(value, *index),
-            // What it makes is gone through by the steps that are left. Each adds levels to the value,
-            // of which an expression cannot have many, so this does not go deep.
+            // The remaining steps recurse on the result. Each such step adds levels to the value,
+            // whose number is limited, so the recursion is not deep.
             JmesPathStep::Expr(expr) => {
                 return match resolve_expr(budget, expr, value, needed)? {
                     PathResult::Value(value) => follow_steps_from(budget, steps.as_slice(), value, needed),
@@ -146,7 +146,7 @@ fn array_item(value: &Value, index: i64) -> Option<&Value> {
     items.get(index)
 }
 
-/// Only what is missing on the very right is told.
+/// Resolves `a && b`. Only a key that is missing in the last part is reported.
 fn resolve_and<'e: 'v, 'v>(
     budget: &mut Budget,
     parts: &'e [JmesPathExpr],

@@ -1,7 +1,7 @@
-//! Projections: the elements they go over, and what is made of each.
+//! Projections.
 //!
-//! A projection of a projection, or of `[a, b]`, goes over the elements as they are found: no list is
-//! made of them in between.
+//! A projection of a projection, or of `[a, b]`, iterates over the elements directly: no intermediate
+//! list is made.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{JmesPathResult, NULL, evaluate_expr, evaluate_members, is_truthy_val
 
 type ProjectedElements<'a> = Vec<Cow<'a, Value>>;
 
-/// Evaluates `projection`; null when its source is not of the type it goes over.
+/// Evaluates `projection`; null when its source does not have the right type.
 pub(super) fn evaluate_projection<'a>(
     budget: &mut Budget,
     projection: &'a Projection,
@@ -26,7 +26,7 @@ pub(super) fn evaluate_projection<'a>(
     })
 }
 
-/// What a projection goes over.
+/// The elements that a projection iterates over.
 enum ProjectionSource<'a> {
     Found(&'a [Value]),
     Made(Arc<Vec<Value>>),
@@ -58,7 +58,7 @@ fn collect_elements<'a>(
     Ok(Some(collector.found))
 }
 
-/// Returns what `projection` goes over; nothing when it is not of the right type.
+/// Returns the elements that `projection` iterates over; nothing when its source does not have the right type.
 fn find_projection_source<'a>(
     budget: &mut Budget,
     projection: &'a Projection,
@@ -110,7 +110,7 @@ fn find_projection_source<'a>(
     })
 }
 
-/// Charges for evaluating `expr` in another way than by [`eval`].
+/// Charges for evaluating `expr` without [`evaluate_expr`].
 fn charge_level<T>(
     budget: &mut Budget,
     expr: &JmesPathExpr,
@@ -131,7 +131,7 @@ struct ProjectionCollector<'b, 'a> {
 }
 
 impl<'a> ProjectionCollector<'_, 'a> {
-    /// Goes over `count` items, each of which `take` hands out once.
+    /// Adds `count` items, each of which `take` returns once.
     fn go_over(
         &mut self,
         count: usize,
@@ -172,7 +172,7 @@ impl<'a> ProjectionCollector<'_, 'a> {
         }
     }
 
-    /// Adds what is made of `value`, unless that is null.
+    /// Adds the projected `value`, unless it is null.
     fn add(&mut self, value: Cow<'a, Value>) -> Result<(), JmesPathFailure> {
         self.budget.step(1)?;
         let made = match &self.projection.each {
@@ -197,7 +197,7 @@ impl<'a> ProjectionCollector<'_, 'a> {
             return Err(JmesPathFailure::wrong_value("the step of a slice must not be 0"));
         }
         let length = i64::try_from(count).unwrap_or(i64::MAX);
-        // Going back, the place before the first item is an end as well.
+        // With a negative step, the position before the first item is a valid end.
         let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
         let place = |given: Option<i64>, default: i64| match given {
             None => default,

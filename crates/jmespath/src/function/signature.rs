@@ -1,4 +1,4 @@
-//! Which arguments a function takes.
+//! Signatures of functions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,17 +8,17 @@ use kubewright_value::{Budget, Exhausted, Kind, Value};
 
 use super::JmesPathArgument;
 
-/// The types that one argument may have.
+/// The set of types that an argument may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArgumentTypes(u16);
 
-/// How many arguments a function takes, and of which types; and what it is good for.
+/// A function's parameters, result type and one-line description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JmesPathSignature {
     parameters: Cow<'static, [ArgumentTypes]>,
-    /// How many must be there.
+    /// The number of required arguments.
     required: usize,
-    /// Whether the last one may be given again and again.
+    /// Whether the last parameter may be repeated.
     is_variadic: bool,
     returns: &'static str,
     help: &'static str,
@@ -33,20 +33,20 @@ impl ArgumentTypes {
     pub const NUMBER: Self = Self(4);
     /// A string.
     pub const STRING: Self = Self(8);
-    /// An array of anything.
+    /// An array.
     pub const ARRAY: Self = Self(16);
     /// An object.
     pub const OBJECT: Self = Self(32);
-    /// An array of nothing but numbers.
+    /// An array of numbers.
     pub const NUMBERS: Self = Self(64);
-    /// An array of nothing but strings.
+    /// An array of strings.
     pub const STRINGS: Self = Self(128);
     /// An expression, as in `&name`.
     pub const REFERENCE: Self = Self(256);
     /// Any value.
     pub const ANY: Self = Self(1 | 2 | 4 | 8 | 16 | 32);
 
-    /// Each type as an error names it, and as a signature does.
+    /// Each type with its name in errors and its name in signatures.
     const NAMES: [(Self, &'static str, &'static str); 9] = [
         (Self::NULL, "null", "null"),
         (Self::BOOLEAN, "a boolean", "boolean"),
@@ -59,7 +59,7 @@ impl ArgumentTypes {
         (Self::REFERENCE, "an expression such as `&name`", "&expression"),
     ];
 
-    /// Returns what has a type of either.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -136,25 +136,25 @@ impl JmesPathSignature {
         Self { required, parameters: Cow::Borrowed(parameters), is_variadic: false, returns, help }
     }
 
-    /// Says the type of what is returned, and in one line what the function does.
+    /// Sets the result type and the one-line description.
     #[must_use]
     pub fn described(self, returns: &'static str, help: &'static str) -> Self {
         Self { returns, help, ..self }
     }
 
-    /// Returns what the function does, in one line; empty if nobody said it.
+    /// Returns the one-line description; empty if there is none.
     #[must_use]
     pub fn help(&self) -> &'static str {
         self.help
     }
 
-    /// Lets the last `count` parameters be left out.
+    /// Makes the last `count` parameters optional.
     #[must_use]
     pub fn optional(self, count: usize) -> Self {
         Self { required: self.parameters.len().saturating_sub(count), ..self }
     }
 
-    /// Lets the last parameter be given again and again.
+    /// Allows the last parameter any number of times.
     #[must_use]
     pub fn variadic(self) -> Self {
         Self { is_variadic: true, ..self }
@@ -164,12 +164,12 @@ impl JmesPathSignature {
         self.is_variadic = true;
     }
 
-    /// Returns what the argument at `index` may be.
+    /// Returns the types that the argument at `index` may have.
     pub(super) fn accepts(&self, index: usize) -> ArgumentTypes {
         self.parameters.get(index).or(self.parameters.last()).copied().unwrap_or(ArgumentTypes::ANY)
     }
 
-    /// Returns why `name` cannot be called with `count` arguments.
+    /// Returns the error of calling `name` with `count` arguments, if it is one.
     pub(in super::super) fn refuses(&self, name: &str, count: usize) -> Option<String> {
         let (least, most) = (self.required, self.parameters.len());
         if count >= least && (self.is_variadic || count <= most) {

@@ -38,28 +38,28 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "divide",
         TWO_OPERANDS,
         "number|string",
-        "the quotient of two of a kind, or of a quantity or duration and a number",
+        "the quotient of two values of one type, or of a quantity or duration and a number",
         |arguments, budget| call_arithmetic(arguments, budget, divide_operands),
     ),
     define_builtin(
         "modulo",
         TWO_OPERANDS,
         "number|string",
-        "the rest of dividing two integers, whole quantities or durations",
+        "the remainder of two integers, whole quantities or durations",
         |arguments, budget| call_arithmetic(arguments, budget, modulo_operands),
     ),
     define_builtin(
         "sum",
         &[ArgumentTypes::ARRAY],
         "number|string",
-        "the sum of numbers, quantities or durations; one at least",
+        "the sum of at least one number, quantity or duration",
         call_sum,
     ),
     define_builtin(
         "round",
         &[ArgumentTypes::NUMBER, ArgumentTypes::NUMBER],
         "number",
-        "the number rounded to so many decimal places",
+        "the number rounded to a number of decimal places",
         call_round,
     ),
 ];
@@ -221,8 +221,8 @@ fn duration_result(result: Option<Duration>) -> Result<Value, JmesPathFailure> {
     result.map(|duration| Value::from(duration.to_string())).ok_or_else(too_large_failure)
 }
 
-/// Whole seconds and the rest apart, so that the rest does not lose digits.
-#[expect(clippy::cast_precision_loss, reason = "a double is what is asked for")]
+/// Returns a duration in seconds. Whole seconds and the fraction are converted separately to keep precision.
+#[expect(clippy::cast_precision_loss, reason = "a double is wanted")]
 fn duration_to_seconds(duration: Duration) -> f64 {
     const SECOND: i64 = 1_000_000_000;
     let nanoseconds = duration.nanoseconds();

@@ -1,4 +1,4 @@
-//! Certificates.
+//! Decoding of X.509 certificates.
 
 use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode};
 use kubewright_value::{Budget, Value};
@@ -11,7 +11,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "x509_decode",
     &[ArgumentTypes::STRING],
     "object",
-    "what a PEM certificate or certificate request with an RSA key says",
+    "the fields of a PEM certificate or certificate request with an RSA key",
     call_x509_decode,
 )];
 

@@ -1,4 +1,4 @@
-//! Texts that stand for other texts or values.
+//! Encodings and checksums: base64, SHA, MD5, JSON and YAML.
 
 use base64::Engine as _;
 use kubewright_golib::base64::BASE64;
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     define_builtin("base64_encode", TEXT, "string", "the string in base64", |arguments, budget| {
         Ok(Value::from(BASE64.encode(charge_text_argument(arguments, budget, 2)?)))
     }),
-    define_builtin("base64_decode", TEXT, "string", "what the base64 says", call_base64_decode),
+    define_builtin("base64_decode", TEXT, "string", "the text that is encoded in base64", call_base64_decode),
     define_builtin(
         "sha256",
         TEXT,
@@ -34,11 +34,11 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     define_builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
         Ok(Value::from(hex(&md5(charge_text_argument(arguments, budget, 1)?.as_bytes()))))
     }),
-    define_builtin("parse_json", TEXT, "any", "the value that the JSON text says", call_parse_json),
-    define_builtin("parse_yaml", TEXT, "any", "the value that the YAML text says", call_parse_yaml),
+    define_builtin("parse_json", TEXT, "any", "the value of the JSON text", call_parse_json),
+    define_builtin("parse_yaml", TEXT, "any", "the value of the YAML text", call_parse_yaml),
 ];
 
-/// Line breaks are skipped; what is not UTF-8 is replaced.
+/// Decodes base64. Line breaks are skipped, and invalid UTF-8 is replaced.
 fn call_base64_decode(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,

@@ -23,6 +23,6 @@ fn call_image_normalize(
     let image = arguments.first().map_or("", JmesPathArgument::text);
     budget.step(image.len() as u64 / 8)?;
     budget.produce(image.len().saturating_mul(4))?;
-    let bad = |_| JmesPathFailure::wrong_value(format!("`{image}` is no reference to an image")).about(0);
+    let bad = |_| JmesPathFailure::wrong_value(format!("`{image}` is not an image reference")).about(0);
     Reference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
 }

@@ -1,4 +1,4 @@
-//! Objects and arrays by computed keys.
+//! Lookup by computed keys, and conversion between objects and arrays.
 
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -14,7 +14,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "lookup",
         &[CONTAINER, ArgumentTypes::STRING.or(ArgumentTypes::NUMBER)],
         "any",
-        "what stands under the key or at the index; null if nothing does",
+        "the value of the key or index; null if there is none",
         call_lookup,
     ),
     define_builtin(
@@ -33,13 +33,13 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     ),
 ];
 
-/// What an object with two entries takes in a list.
+/// The bytes of an object with two entries in a list.
 const ITEM_BYTES: usize = size_of::<Value>() + size_of::<Map>() + 2 * size_of::<(Text, Value)>() + 32;
 
-/// What an entry of an object takes, which has room for twice as many and perhaps an index.
+/// The bytes of an entry of an object, which may reserve twice its size and an index.
 const ENTRY_BYTES: usize = 2 * size_of::<(Text, Value)>() + 64;
 
-/// Returns what stands under a key or index, or null.
+/// Returns the value of a key or index, or null.
 fn call_lookup(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [container, key] = arguments else { return Ok(Value::Null) };
     let found = match (container.value(), key.value()) {
@@ -76,7 +76,7 @@ fn call_items(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result
             items.iter().enumerate().map(|(i, value)| (Value::from(i), value)).collect()
         }
     };
-    // All entries share the two names; whoever writes the result does not.
+    // The entries share the two key names, but writing the result out repeats them.
     let each = ITEM_BYTES + key_name.len() + value_name.len();
     budget.produce(entries.len().saturating_mul(each))?;
     let object = |(key, value): (Value, &Value)| {
@@ -88,7 +88,7 @@ fn call_items(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result
     Ok(Value::array(entries.into_iter().map(object).collect()))
 }
 
-/// A key without a value gets null; a value without a key is left out.
+/// Builds an object from keys and values. A missing value is null; extra values are ignored.
 fn call_object_from_lists(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,

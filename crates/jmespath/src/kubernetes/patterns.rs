@@ -11,7 +11,7 @@ use super::super::function::{
 };
 use super::text_or_empty;
 
-/// What a pattern may take when it is compiled, and what that costs at least.
+/// The largest compiled regular expression, and the minimum steps of compiling one.
 const MAX_REGEX_BYTES: usize = 256 << 10;
 const REGEX_COMPILE_STEPS: u64 = 2_000;
 
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "regex_replace_all_literal",
         REPLACING,
         "string",
-        "the text with each match of the expression replaced; `$` stands for itself",
+        "the text with each match of the expression replaced; `$` is not special",
         |arguments, budget| {
             call_regex_replace_all_literal(&compile_argument(arguments, budget)?, arguments, budget)
         },
@@ -85,7 +85,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
 
 type RegexFunction = fn(&Regex, &[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>;
 
-/// A bad expression is left for the call to complain about.
+/// Compiles a literal regular expression. An invalid one is reported by the call.
 fn prepare_regex(literals: &[Option<&Value>], call: RegexFunction) -> Option<Box<JmesPathFunctionBody>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
     let regex = regex::compile(pattern).ok()?;
@@ -158,7 +158,7 @@ fn call_label_match(
     Ok(Value::Bool(true))
 }
 
-/// A text that is no version counts as 0.0.0.
+/// Compares a version with a range. An invalid version counts as 0.0.0, as in Kyverno.
 fn call_semver_compare(
     range: &VersionRange,
     arguments: &[JmesPathArgument<'_>],

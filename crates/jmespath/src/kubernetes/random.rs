@@ -1,4 +1,4 @@
-//! Texts made up by chance, such that a regular expression matches them.
+//! Random texts that match a regular expression.
 
 use kubewright_golib::random::{RandomTextError, matching_text};
 use kubewright_value::Value;
@@ -11,14 +11,14 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "random",
     &[ArgumentTypes::STRING],
     "string",
-    "a text made up by chance that the regular expression matches",
-    |_, _| Err(JmesPathFailure::wrong_value("`random` is not known here: the caller has to give a seed")),
+    "a random text that matches the regular expression",
+    |_, _| Err(JmesPathFailure::wrong_value("`random` needs a seed, which is not set")),
 )];
 
-/// What compiling a pattern costs, besides 64 steps for each of its bytes.
+/// The steps of compiling a pattern, besides 64 for each of its bytes.
 const GENERATOR_COMPILE_STEPS: u64 = 2_000;
 
-/// Returns `functions` where `random` draws from `seed`.
+/// Returns `functions` with the seed of `random`.
 pub(super) fn add_seed(functions: JmesPathFunctions, seed: u64) -> JmesPathFunctions {
     functions.instead("random", move |arguments, budget| {
         let pattern = arguments.first().map_or("", JmesPathArgument::text);

@@ -1,4 +1,4 @@
-//! Texts cut, replaced and compared.
+//! String functions.
 
 use std::cmp::Ordering;
 
@@ -32,14 +32,14 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "replace",
         &[ArgumentTypes::STRING, ArgumentTypes::STRING, ArgumentTypes::STRING, ArgumentTypes::NUMBER],
         "string",
-        "the first string with so many of the second replaced by the third; all if negative",
+        "the first string with the second replaced by the third so many times; everywhere if negative",
         call_replace,
     ),
     define_builtin(
         "replace_all",
         THREE_STRINGS,
         "string",
-        "the first string with every second one replaced by the third",
+        "the first string with every occurrence of the second replaced by the third",
         |arguments, budget| replace_occurrences(arguments, usize::MAX, budget),
     ),
     define_builtin("to_upper", ONE_STRING, "string", "the string in upper case", |arguments, budget| {
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "split",
         TWO_STRINGS,
         "array[string]",
-        "the parts of the first string between the second ones",
+        "the parts of the first string between occurrences of the second",
         call_split,
     ),
     define_builtin(
@@ -84,7 +84,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "to_boolean",
         ONE_STRING,
         "boolean",
-        "what `true` or `false` in any case says",
+        "the boolean of `true` or `false`, in any case",
         call_to_boolean,
     ),
     define_builtin(
@@ -121,7 +121,7 @@ fn call_equal_fold(
     Ok(Value::Bool(first.text().chars().map(fold_case).eq(second.text().chars().map(fold_case))))
 }
 
-/// The Turkish ones are the same as no other.
+/// Folds the case of a character. The Turkish dotted and dotless i fold to themselves, as in Go.
 fn fold_case(c: char) -> char {
     if matches!(c, 'İ' | 'ı') { c } else { lower_case_character(upper_case_character(c)) }
 }
@@ -161,7 +161,7 @@ fn map_characters(
     Ok(Value::from(text.chars().map(map).collect::<String>()))
 }
 
-/// A character whose upper case is more than one keeps its own.
+/// Returns the upper case of a character; a character whose upper case is several characters is unchanged.
 fn upper_case_character(c: char) -> char {
     let mut upper = c.to_uppercase();
     match (upper.next(), upper.next()) {
@@ -174,7 +174,7 @@ fn lower_case_character(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// An empty separator parts all characters.
+/// Splits a string. An empty separator splits between all characters.
 fn call_split(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [text, separator] = arguments else { return Ok(Value::Null) };
     let (text, separator) = (text.text(), separator.text());
@@ -192,11 +192,7 @@ fn call_split(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result
 fn call_truncate(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [text, length] = arguments else { return Ok(Value::Null) };
     budget.step(text.text().len() as u64 / 8)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, which is what is wanted"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as intended")]
     let length = length.number().as_f64() as usize;
     let end = text.text().char_indices().nth(length).map_or(text.text().len(), |(end, _)| end);
     Ok(Value::from(text.text().get(..end).unwrap_or_default()))
@@ -213,7 +209,7 @@ fn call_to_boolean(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result
     }
 }
 
-/// Returns the shortest path that means the same; an empty one stays empty.
+/// Returns the shortest equivalent path; an empty one stays empty.
 fn call_path_canonicalize(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,

@@ -1,5 +1,5 @@
-//! Points in time as texts, as in `2024-05-01T10:00:00Z`. There is no clock here: what needs the
-//! present moment has to be told.
+//! Timestamps such as `2024-05-01T10:00:00Z`. Evaluation reads no clock: functions that need the
+//! current time get it from the caller.
 
 use kubewright_golib::time::{self, Time};
 use kubewright_value::duration::Duration;
@@ -11,7 +11,7 @@ use super::super::function::{
 
 const RFC3339: &str = "2006-01-02T15:04:05Z07:00";
 
-/// From year 1 to 1970, where truncating starts to count.
+/// The time from year 1, from which truncation counts, to 1970.
 const YEAR_ONE_NANOSECONDS: i128 = 62_135_596_800 * 1_000_000_000;
 
 const ONE_STRING: &[ArgumentTypes] = &[ArgumentTypes::STRING];
@@ -53,24 +53,24 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "the duration from the first time to the second",
         call_time_diff,
     ),
-    define_builtin("time_now", &[], "string", "the present moment", |_, _| {
+    define_builtin("time_now", &[], "string", "the current time", |_, _| {
         Err(missing_clock_failure("time_now"))
     }),
-    define_builtin("time_now_utc", &[], "string", "the present moment, in UTC", |_, _| {
+    define_builtin("time_now_utc", &[], "string", "the current time, in UTC", |_, _| {
         Err(missing_clock_failure("time_now_utc"))
     }),
     define_builtin(
         "time_parse",
         TWO_STRINGS,
         "string",
-        "the time in the second text, read by the layout that is the first",
+        "the time in the second string, in the layout of the first",
         call_time_parse,
     ),
     define_builtin(
         "time_since",
         THREE_STRINGS,
         "string",
-        "the duration between two times of a layout; empty is RFC 3339, and now",
+        "the duration between two times in a layout; an empty layout is RFC 3339, an empty time is now",
         |arguments, budget| call_time_since(arguments, budget, None),
     ),
     define_builtin("time_to_cron", ONE_STRING, "string", "a cron expression for the time", call_time_to_cron),
@@ -86,7 +86,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     }),
 ];
 
-/// Returns `functions` where the present moment is `now`, in nanoseconds since 1970.
+/// Returns `functions` with the current time `now`, in nanoseconds since 1970.
 pub(super) fn add_clock(functions: JmesPathFunctions, now: i128) -> JmesPathFunctions {
     let present =
         move |_: &[JmesPathArgument<'_>], _: &mut Budget| Ok(Value::from(Time::utc(now).format(RFC3339)));
@@ -97,9 +97,7 @@ pub(super) fn add_clock(functions: JmesPathFunctions, now: i128) -> JmesPathFunc
 }
 
 fn missing_clock_failure(name: &str) -> JmesPathFailure {
-    JmesPathFailure::wrong_value(format!(
-        "`{name}` is not known here: the caller has to give the present moment"
-    ))
+    JmesPathFailure::wrong_value(format!("`{name}` needs the current time, which is not set"))
 }
 
 fn call_time_add(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
@@ -107,7 +105,7 @@ fn call_time_add(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Res
     Ok(Value::from(time.add(duration_argument(arguments, 1)?.nanoseconds()).format(RFC3339)))
 }
 
-/// Neither end is between.
+/// Returns whether a time is between two others, both excluded.
 fn call_time_between(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
@@ -121,7 +119,7 @@ fn call_time_diff(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Re
     Ok(duration_between(time_argument(arguments, 0, budget)?, time_argument(arguments, 1, budget)?))
 }
 
-/// Reads a time by a layout; a layout that is a number means seconds since 1970.
+/// Parses a time with a Go layout. If the layout is a number, the text is in seconds since 1970.
 fn call_time_parse(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
@@ -131,12 +129,12 @@ fn call_time_parse(
         return Ok(Value::from(parse_time_as(arguments, 1, layout.text(), budget)?.format(RFC3339)));
     }
     let seconds = text.text().parse().map_err(|_| {
-        JmesPathFailure::wrong_value(format!("`{}` is no number of seconds", text.text())).about(1)
+        JmesPathFailure::wrong_value(format!("`{}` is not a number of seconds", text.text())).about(1)
     })?;
     Ok(Value::from(Time::from_unix(seconds).format(RFC3339)))
 }
 
-/// Returns the time from the second argument to the third, both by the layout that is the first.
+/// Returns the duration from the second argument to the third, both in the layout of the first.
 fn call_time_since(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
@@ -197,11 +195,11 @@ fn parse_time_as(
 fn duration_argument(arguments: &[JmesPathArgument<'_>], index: usize) -> Result<Duration, JmesPathFailure> {
     let text = arguments.get(index).map_or("", JmesPathArgument::text);
     Duration::parse(text).map_err(|error| {
-        JmesPathFailure::wrong_value(format!("`{text}` is no duration: {error}")).about(index)
+        JmesPathFailure::wrong_value(format!("`{text}` is not a duration: {error}")).about(index)
     })
 }
 
-/// A difference that is too long is the longest there is.
+/// Returns the duration between two times; saturates at the longest duration.
 fn duration_between(from: i128, until: i128) -> Value {
     let nanoseconds = (until - from).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
     let nanoseconds = i64::try_from(nanoseconds).unwrap_or(i64::MAX);

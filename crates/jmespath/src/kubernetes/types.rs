@@ -1,4 +1,4 @@
-//! Numbers and texts of each other as Go reads and writes them, where the specification has it otherwise.
+//! `to_number` and `to_string` as Go converts, which differs from the specification.
 
 use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
@@ -15,7 +15,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "to_number",
         ANY,
         "number",
-        "the number a string says; null if it is none",
+        "the number in a string; null if it is not a number",
         |arguments, _| {
             Ok(arguments.first().map(|argument| convert_go_number(argument.value())).unwrap_or_default())
         },
@@ -31,9 +31,9 @@ fn convert_go_number(value: &Value) -> Value {
     }
 }
 
-/// More forms than JSON has are numbers: `+5`, `.5`, `5.`, `007` and `1_000`.
+/// Parses a number as Go does, which accepts more than JSON: `+5`, `.5`, `5.`, `007` and `1_000`.
 fn parse_go_number(text: &str) -> Option<Number> {
-    // What is left are `inf` and `nan`, which no JSON can hold.
+    // The rest are `inf` and `nan`, which JSON does not have.
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
         return None;

@@ -1,4 +1,4 @@
-//! Where a URL leads. Names are not looked up here, so it is told from the text alone.
+//! `is_external_url`. Host names are not resolved, so the result depends on the text alone.
 
 use core::net::IpAddr;
 
@@ -13,11 +13,11 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "is_external_url",
     &[ArgumentTypes::STRING],
     "boolean",
-    "whether the URL leads out of private networks; names are not looked up",
+    "whether the URL is outside private networks; host names are not resolved",
     call_is_external_url,
 )];
 
-/// Names that are those of this machine or of a cluster wherever they are looked up.
+/// Host names that are always of this machine or of a cluster.
 const INTERNAL_HOSTS: [&str; 5] = ["localhost", ".localhost", ".svc", ".cluster.local", ".internal"];
 
 fn call_is_external_url(
@@ -28,7 +28,7 @@ fn call_is_external_url(
     budget.step(text.len() as u64 / 8 + 1)?;
     budget.produce(text.len().saturating_mul(2))?;
     let bad = |message: String| JmesPathFailure::wrong_value(message).about(0);
-    let url = url::parse(text).map_err(|reason| bad(format!("`{text}` is no URL: {reason}")))?;
+    let url = url::parse(text).map_err(|reason| bad(format!("`{text}` is not a URL: {reason}")))?;
     let host = url.hostname();
     if let Ok(address) = host.parse() {
         return Ok(Value::Bool(!is_internal_address(address)));
@@ -39,11 +39,13 @@ fn call_is_external_url(
     }
     Err(bad(match name.is_empty() {
         true => format!("`{text}` names no host"),
-        false => format!("where `{host}` leads is not known here: names are not looked up, only addresses"),
+        false => {
+            format!("cannot decide for `{host}`: host names are not resolved, only addresses are checked")
+        }
     }))
 }
 
-/// Returns whether the address is of this machine or of a private network.
+/// Returns whether the address is of this machine or a private network.
 fn is_internal_address(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => address.is_loopback() || address.is_private(),

@@ -1,4 +1,4 @@
-//! What stands in brackets and has members: `[a, b]`, `{a: b}` and `f(a, &b)`.
+//! Multi-selects and calls: `[a, b]`, `{a: b}` and `f(a, &b)`.
 
 use std::sync::Arc;
 

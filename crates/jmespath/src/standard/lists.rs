@@ -63,14 +63,14 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "map",
         &[ArgumentTypes::REFERENCE, ArgumentTypes::ARRAY],
         "array",
-        "what the expression makes of each item, nulls included",
+        "the result of the expression for each item, nulls included",
         call_map,
     ),
     define_builtin(
         "merge",
         &[ArgumentTypes::OBJECT],
         "object",
-        "the keys of all objects; of the same ones the last",
+        "the entries of all objects; of equal keys the last wins",
         call_merge,
     )
     .variadic(),
@@ -152,7 +152,7 @@ fn call_map(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<V
 fn call_merge(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let mut merged = Map::new();
     for map in arguments.iter().filter_map(|argument| argument.value().as_object()) {
-        // An entry has room for twice as many behind it, and perhaps an index.
+        // A map may reserve twice the size of its entries and an index.
         charge_items(budget, map.len().saturating_mul(6))?;
         for (key, value) in map.iter() {
             merged.insert(key.clone(), value.clone());

@@ -52,7 +52,7 @@ fn round_argument(arguments: &[JmesPathArgument<'_>], round: fn(f64) -> f64) -> 
     }
 }
 
-/// Adds integers apart from the others, so that they stay exact.
+/// Sums integers separately from doubles, so that they stay exact.
 fn sum_numbers(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Number, JmesPathFailure> {
     let (mut whole, mut rest) = (0_i128, None);
     for number in arguments.iter().flat_map(JmesPathArgument::items).filter_map(Value::as_number) {
@@ -63,7 +63,7 @@ fn sum_numbers(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Resul
             Number::Float(float) => rest = Some(rest.unwrap_or(0.0) + float),
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "it is what a double can hold")]
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
     let sum = match (rest, i64::try_from(whole), u64::try_from(whole)) {
         (None, Ok(int), _) => Number::from(int),
         (None, _, Ok(int)) => Number::from(int),

@@ -1,4 +1,4 @@
-//! The greatest, the least, and all in order. Only strings and numbers have an order, not mixed.
+//! Sorting, minimum and maximum. Items must be all strings or all numbers.
 
 use kubewright_value::{Budget, Kind, Value};
 
@@ -17,25 +17,19 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     define_builtin("min", PLAIN, "number|string", "the least item; null for none", |arguments, budget| {
         find_extreme(arguments, budget, |new, old| new < old)
     }),
-    define_builtin(
-        "sort_by",
-        BY,
-        "array",
-        "the items ordered by what the expression makes of each",
-        call_sort_by,
-    ),
+    define_builtin("sort_by", BY, "array", "the items sorted by the result of the expression", call_sort_by),
     define_builtin(
         "max_by",
         BY,
         "any",
-        "the item of which the expression makes the most",
+        "the item with the greatest result of the expression",
         |arguments, budget| find_extreme_by(arguments, budget, |new, old| new > old),
     ),
     define_builtin(
         "min_by",
         BY,
         "any",
-        "the item of which the expression makes the least",
+        "the item with the least result of the expression",
         |arguments, budget| find_extreme_by(arguments, budget, |new, old| new < old),
     ),
 ];
@@ -47,7 +41,7 @@ fn call_sort(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<
     Ok(Value::array(items))
 }
 
-/// Returns the first of the best ones.
+/// Returns the first of the greatest or least items.
 fn find_extreme(
     arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
@@ -63,7 +57,7 @@ fn find_extreme(
     Ok(best.cloned().unwrap_or_default())
 }
 
-/// Items with equal keys keep their order.
+/// Sorts by key. Items with equal keys keep their order.
 fn call_sort_by(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     if let Some(few) = short_array_argument(arguments) {
         return Ok(Value::array(few.to_vec()));
@@ -92,7 +86,7 @@ fn find_extreme_by(
     Ok(best.map(|(_, item)| item.clone()).unwrap_or_default())
 }
 
-/// Returns the items if there is one at most: nobody asks for its key, which may be of any type.
+/// Returns the items if there is at most one: its key is not evaluated and may have any type.
 fn short_array_argument<'a>(arguments: &'a [JmesPathArgument<'_>]) -> Option<&'a [Value]> {
     arguments.first().map(JmesPathArgument::items).filter(|items| items.len() < 2)
 }

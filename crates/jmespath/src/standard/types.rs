@@ -1,4 +1,4 @@
-//! What a value is, and making it something else.
+//! Types of values and conversions.
 
 use kubewright_value::{Budget, Value, bounded, json};
 
@@ -22,7 +22,7 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "to_number",
         ANY,
         "number",
-        "the number a string says; null if it is none",
+        "the number in a string; null if it is not a number",
         |arguments, _| Ok(convert_json_number(value_argument(arguments))),
     ),
     define_builtin("to_string", ANY, "string", "the string itself, or the value as JSON", call_to_string),
@@ -40,7 +40,7 @@ fn call_to_array(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result<V
     })
 }
 
-/// A string is read as JSON reads a number; it is null when it is none.
+/// Converts a string as a JSON number; null if it is not a number.
 fn convert_json_number(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),

@@ -1,8 +1,8 @@
-//! What a user may do, asked of the world.
+//! The `authorizer`: checks whether a user may do something.
 //!
-//! `check` asks [`Host::ask`](crate::Host::ask) the question [`CHECK`] with one object: `verb`,
+//! `check` asks [`Host::ask`](crate::Host::ask) the question [`AUTHORIZER_CHECK`] with one object: `verb`,
 //! either `path` or `group` and `resource` with, where they are set, `subresource`, `namespace`, `name`,
-//! `fieldSelector` and `labelSelector`, and `user` for another user than the one who asks. The answer is
+//! `fieldSelector` and `labelSelector`, and `user` for another user than that of the request. The answer is
 //! an object with `allowed`, and with `reason` and `error` where there is one. No answer is an error.
 
 use std::any::Any;
@@ -25,7 +25,7 @@ pub const AUTHORIZER: CelLibrary = CelLibrary {
     types: &[],
 };
 
-/// The question that the world is asked.
+/// The query of an authorization check.
 pub const AUTHORIZER_CHECK: &str = "authorizer.check";
 
 /// The type of the variable `authorizer`.
@@ -39,13 +39,13 @@ const GROUP_CHECK: CelKind = CelKind::Opaque("kubernetes.authorization.GroupChec
 const DECISION: CelKind = CelKind::Opaque("kubernetes.authorization.Decision");
 const RESOURCE: &[CelKind] = &[RESOURCE_CHECK_TYPE, CelKind::String];
 
-/// Returns what the variable `authorizer` is bound to: it asks for the user of the request.
+/// Returns the value of the variable `authorizer`, which checks the user of the request.
 #[must_use]
 pub fn authorizer() -> Val<'static> {
     Val::opaque(AuthorizerCheckVal { kind: AUTHORIZER_TYPE, fields: Vec::new() })
 }
 
-/// Returns what the variable `authorizer.requestResource` is bound to; what is empty is not asked about.
+/// Returns the value of the variable `authorizer.requestResource`. Empty fields are not part of the check.
 #[must_use]
 pub fn resource_check(
     group: &str,
@@ -61,7 +61,7 @@ pub fn resource_check(
     Val::opaque(set.fold(question, |question, (field, value)| question.with(field, value)))
 }
 
-/// A question that is being put together.
+/// An authorization check that is being built.
 #[derive(Debug, Clone, PartialEq)]
 struct AuthorizerCheckVal {
     kind: CelKind,
@@ -117,7 +117,7 @@ impl Opaque for AuthorizerDecisionVal {
     }
 }
 
-/// Adds a method that sets one field of a question.
+/// Adds a method that sets one field of a check.
 macro_rules! setters {
     ($functions:ident: $($name:literal $parameters:expr => $result:ident $help:literal;)*) => {$(
         $functions.add(
@@ -206,7 +206,7 @@ fn add_decision_functions(functions: &mut CelFunctions) {
     );
 }
 
-/// A selector becomes a list of structures, one for at least two characters each.
+/// Returns the cost of a selector, which is parsed to a list of requirements of at least two characters each.
 fn selector_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     let size = size_of(arguments, 1);
     10_u64.saturating_add(size.div_ceil(10)).saturating_add(size.div_ceil(2).saturating_mul(50))
@@ -243,7 +243,7 @@ fn check_authorization<'a>(
 ) -> Result<Val<'a>, CelFailure> {
     let question =
         opaque_argument::<AuthorizerCheckVal>(arguments, 0)?.to_value(text_argument(arguments, 1)?);
-    let host = call.host().ok_or_else(|| CelFailure::value("nothing is known about what users may do"))?;
+    let host = call.host().ok_or_else(|| CelFailure::value("no authorizer is available"))?;
     let answer = host.ask(AUTHORIZER_CHECK, &[question]).map_err(CelFailure::value)?;
     let text = |name: &str| answer.get(name).and_then(Value::as_str).map(Text::new);
     let Some(is_allowed) = answer.get("allowed").and_then(Value::as_bool) else {

@@ -1,4 +1,4 @@
-//! Where the API server counts otherwise than the language, and what it leaves out.
+//! Costs that the API server counts differently from the CEL libraries, and functions it does not have.
 
 use super::CelLibrary;
 use crate::environment::MacroSet;
@@ -6,7 +6,7 @@ use crate::function::CelFunctions;
 use crate::standard::size_of;
 use crate::val::{CelKind, Val};
 
-/// Added last, since it changes what the others added.
+/// The changes, as a library that is added last because it changes the others' functions.
 pub(super) const COSTS: CelLibrary = CelLibrary {
     name: "kubernetes costs",
     functions: set_kubernetes_costs,
@@ -14,7 +14,7 @@ pub(super) const COSTS: CelLibrary = CelLibrary {
     types: &[],
 };
 
-/// How many values of a tree are looked at; a larger one costs more than anything may.
+/// The values of a tree that are counted. A larger tree exceeds every cost limit anyway.
 const MAX_COUNTED_VALUES: u64 = 1_000_000;
 
 fn set_kubernetes_costs(functions: &mut CelFunctions) {
@@ -25,13 +25,13 @@ fn set_kubernetes_costs(functions: &mut CelFunctions) {
     functions.set_cost("flatten", list_flatten_cost);
 }
 
-/// Returns 11 and the size of the list for each level, however large the lists in it are.
+/// Returns the cost of `flatten`: 11, plus the size of the outer list for each level.
 fn list_flatten_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     let levels = arguments.get(1).and_then(Val::as_int).map_or(1, i64::unsigned_abs);
     size_of(arguments, 0).saturating_mul(levels).saturating_add(11)
 }
 
-/// Returns what going through the first argument with everything in it costs.
+/// Returns the cost of visiting the first argument with all nested values.
 pub(super) fn whole_value_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     let mut left = MAX_COUNTED_VALUES;
     arguments.first().map_or(0, |value| count_values(value, &mut left))

@@ -1,4 +1,4 @@
-//! Formats of names and other texts.
+//! Named formats such as `dns1123Label`, which check a string.
 
 mod names;
 
@@ -23,7 +23,7 @@ pub const FORMATS: CelLibrary =
 
 const FORMAT_TYPE_NAME: &str = "kubernetes.NamedFormat";
 
-/// A format: what is wrong with a text, and how long the pattern is that its cost is counted by.
+/// A named format: its check, and the length of the regular expression that its cost is computed from.
 struct NameFormat {
     name: &'static str,
     pattern_size: u64,
@@ -81,7 +81,7 @@ impl fmt::Debug for NamedFormatVal {
     }
 }
 
-/// Adds a function for each format, since a function captures nothing.
+/// Adds a function for each format. A function pointer cannot capture the format.
 macro_rules! constants {
     ($functions:ident: $($name:literal)*) => {$(
         $functions.add(

@@ -1,4 +1,4 @@
-//! Keys in the paths of JSON patches.
+//! Escaping of keys in the paths of JSON patches.
 
 use super::{CelLibrary, text_argument};
 use crate::cost::traversal_cost;

@@ -1,4 +1,4 @@
-//! Order, sums and places of items.
+//! Kubernetes' list functions: order, sums and positions of items.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::error::CelFailure;
 use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::val::{CelKind, ListVal, Val};
 
-/// The library of lists.
+/// The library of Kubernetes' list functions.
 pub const LISTS: CelLibrary = CelLibrary {
     name: "kubernetes lists",
     functions: add_kubernetes_list_functions,
@@ -60,7 +60,7 @@ fn charged_list_argument<'v, 'a>(
     Ok(list)
 }
 
-/// Returns the order of two items; none with a NaN.
+/// Returns the order of two items; nothing for a NaN.
 fn order_items(a: &Val<'_>, b: &Val<'_>) -> Result<Option<Ordering>, CelFailure> {
     let is_nan = |value: &Val<'_>| matches!(value, Val::Double(value) if value.is_nan());
     match a.order(b) {
@@ -95,11 +95,11 @@ fn list_max<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Res
     find_extreme_item(charged_list_argument(arguments, call)?, "max", Ordering::Less)
 }
 
-/// Returns the item to which no other is in the order `replaced`.
+/// Returns the smallest or largest item: an item replaces the one found before if it compares as `replaced`.
 fn find_extreme_item<'a>(list: &ListVal<'a>, name: &str, replaced: Ordering) -> Result<Val<'a>, CelFailure> {
     let mut items = list.iter();
     let mut found = items.next().ok_or_else(|| CelFailure::value(format!("{name} called on empty list")))?;
-    // An item without an order is none even alone.
+    // An item without an order is an error even if it is the only one.
     order_items(&found, &found)?;
     for item in items {
         if order_items(&found, &item)? == Some(replaced) {

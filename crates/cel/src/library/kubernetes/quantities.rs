@@ -26,12 +26,12 @@ const QUANTITY: CelKind = CelKind::Opaque(QUANTITY_TYPE_NAME);
 const ONE_QUANTITY: &[CelKind] = &[QUANTITY];
 const TWO_QUANTITIES: &[CelKind] = &[QUANTITY, QUANTITY];
 
-/// A quantity, and how the API server holds it: whether it calls `1.0` an integer depends on that.
+/// A quantity in the API server's representation, which decides whether `1.0` is an integer.
 #[derive(Debug)]
 struct QuantityVal {
     quantity: Quantity,
     small: Option<SmallQuantity>,
-    /// How many decimals it is counted with.
+    /// The decimal places of the representation.
     decimals: i64,
 }
 
@@ -61,7 +61,7 @@ impl QuantityVal {
                 let decimals = small.map_or_else(|| small::count_decimals(&quantity), |small| -small.scale);
                 Ok(Self { quantity, small, decimals })
             }
-            Err(error) => Err(CelFailure::value(format!("`{text}` is no quantity: {error}"))),
+            Err(error) => Err(CelFailure::value(format!("`{text}` is not a quantity: {error}"))),
         }
     }
 

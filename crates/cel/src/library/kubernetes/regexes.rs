@@ -43,7 +43,7 @@ fn regex_find_all<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
 ) -> Result<Val<'a>, CelFailure> {
-    // A count below zero stands for all.
+    // A negative count means all matches.
     let most = arguments
         .get(2)
         .and_then(Val::as_int)

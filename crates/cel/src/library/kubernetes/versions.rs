@@ -50,7 +50,7 @@ fn add_semver_functions(functions: &mut CelFunctions) {
                 match read_semver_argument(arguments)? {
                     Ok(version) => Ok(Val::opaque(SemverVal(version))),
                     Err(error) => Err(CelFailure::value(format!(
-                        "`{}` is no version: {error}",
+                        "`{}` is not a version: {error}",
                         text_argument(arguments, 0)?
                     ))),
                 }

@@ -1,4 +1,4 @@
-//! Certificates.
+//! Decoding of X.509 certificates.
 
 use kubewright_golib::x509;
 use kubewright_value::Value;
@@ -16,7 +16,7 @@ pub const CERTIFICATES: CelLibrary = CelLibrary {
     types: &[],
 };
 
-/// What is told about a certificate; a request tells all.
+/// The fields of a certificate in the result. A certificate request has all its fields.
 const CERTIFICATE_FIELDS: [&str; 37] = [
     "AuthorityKeyId",
     "BasicConstraintsValid",
@@ -60,7 +60,7 @@ const CERTIFICATE_FIELDS: [&str; 37] = [
 fn add_certificate_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::function("x509.decode", &[CelKind::String], CelKind::Any, decode_certificate)
-            .help("what a PEM certificate or certificate request with an RSA key says"),
+            .help("the fields of a PEM certificate or certificate request with an RSA key"),
     );
 }
 

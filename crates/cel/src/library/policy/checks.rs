@@ -1,6 +1,6 @@
-//! Requests that a proxy asks about, and the answers to it: `http.Denied("no").Response()`.
+//! Requests that a proxy asks to authorize, and the responses to it: `http.Denied("no").Response()`.
 //!
-//! The request is the variable `object`. Its fields are those of the proxy's messages; what is not set there is
+//! The request is the variable `object`. Its fields are those of the proxy's messages; an unset field is
 //! zero or empty.
 
 mod answers;
@@ -18,10 +18,10 @@ use super::{
 use crate::environment::{CelEnvironment, CelType, FieldTypes};
 use crate::val::{CelKind, Val};
 
-/// What an expression about a request over HTTP results in, unless it is null.
+/// The type of the result of an expression about an HTTP request, unless it is null.
 pub const HTTP_RESPONSE_TYPE: CelKind = CelKind::Opaque("http.CheckResponse");
 
-/// What an expression about a request of Envoy results in, unless it is null.
+/// The type of the result of an expression about an Envoy request, unless it is null.
 pub const ENVOY_RESPONSE_TYPE: CelKind = CelKind::Opaque("envoy.service.auth.v3.CheckResponse");
 
 const CHECK_LIBRARIES: [&CelLibrary; 19] = [

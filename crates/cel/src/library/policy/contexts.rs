@@ -1,4 +1,4 @@
-//! What the world keeps for policies: values by name, and what registries know about images.
+//! Global context entries, and image metadata from registries.
 
 use kubewright_value::{Text, Value};
 
@@ -14,10 +14,10 @@ pub const CONTEXTS: CelLibrary = CelLibrary {
     types: &["globalcontext.Context", "imagedata.Context"],
 };
 
-/// The question for a value by its name.
+/// The query for a global context entry.
 pub const GLOBAL_CONTEXT: &str = "globalContext.get";
 
-/// The question for what a registry knows about an image.
+/// The query for the metadata of an image.
 pub const IMAGE_DATA: &str = "image.getMetadata";
 
 const GLOBAL: CelKind = CelKind::Opaque("globalcontext.Context");
@@ -40,7 +40,7 @@ fn add_context_functions(functions: &mut CelFunctions) {
                     let question = [context_text(text_argument(arguments, 1)?), context_text(projection)];
                     ask_host(call, GLOBAL_CONTEXT, &question, "failed to get global reference")
                 })
-                .help("a value that is kept for policies, by its name and that of a projection"),
+                .help("a global context entry, by its name and that of a projection"),
             );
         }
     }
@@ -54,7 +54,7 @@ fn add_context_functions(functions: &mut CelFunctions) {
                     "failed to get image data",
                 )
             })
-            .help("what the registry knows about an image"),
+            .help("the metadata of an image, from its registry"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! JSON and YAML, read and written. Numbers that are read are doubles, whatever they look like.
+//! Reading and writing JSON and YAML. All numbers are read as doubles.
 
 mod write;
 
@@ -17,7 +17,7 @@ pub const DOCUMENTS: CelLibrary = CelLibrary {
     types: &["json.Json", "yaml.Yaml"],
 };
 
-/// The same for policies about requests, which have one function, by another name.
+/// The library for policies about requests, which has only `json.Unmarshal`.
 pub(super) const CHECK_DOCUMENTS: CelLibrary = CelLibrary {
     name: "check documents",
     functions: add_check_document_functions,
@@ -39,7 +39,7 @@ pub(super) fn yaml_handle() -> Val<'static> {
 fn add_document_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::method("unmarshal", &[JSON, CelKind::Any], CelKind::Any, unmarshal_json)
-            .help("the value that a JSON text says; all numbers are doubles"),
+            .help("the value of a JSON text; all numbers are doubles"),
     );
     functions.add(
         CelOverload::method("marshal", &[JSON, CelKind::Any], CelKind::String, |arguments, call| {
@@ -53,17 +53,17 @@ fn add_document_functions(functions: &mut CelFunctions) {
             let text = text_argument(arguments, 1)?;
             charge_document_text(text, call)?;
             let read = call.within(|budget| bounded::parse_yaml(text, budget))?;
-            let read = read.map_err(|error| CelFailure::value(format!("no YAML: {error}")))?;
+            let read = read.map_err(|error| CelFailure::value(format!("invalid YAML: {error}")))?;
             Ok(Val::from(numbers_to_doubles(&read, call)?))
         })
-        .help("the value that a YAML text says; all numbers are doubles"),
+        .help("the value of a YAML text; all numbers are doubles"),
     );
 }
 
 fn add_check_document_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::method("Unmarshal", &[JSON, CelKind::Any], CelKind::Any, unmarshal_json)
-            .help("the value that a JSON text says; all numbers are doubles"),
+            .help("the value of a JSON text; all numbers are doubles"),
     );
 }
 
@@ -74,11 +74,11 @@ fn unmarshal_json<'a>(
     let text = inner_text_argument(arguments, 1)?;
     charge_document_text(&text, call)?;
     let read = call.within(|budget| bounded::parse_json(&text, budget))?;
-    let read = read.map_err(|error| CelFailure::value(format!("no JSON: {error}")))?;
+    let read = read.map_err(|error| CelFailure::value(format!("invalid JSON: {error}")))?;
     Ok(Val::from(numbers_to_doubles(&read, call)?))
 }
 
-/// Reading makes at most a value for each character, and takes its time.
+/// Charges for parsing: at most one value for each character, and the work of reading them.
 fn charge_document_text(text: &str, call: &mut CelCallContext<'_, '_>) -> Result<(), CelFailure> {
     Ok(call.work(text.len())?)
 }

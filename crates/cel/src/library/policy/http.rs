@@ -1,4 +1,4 @@
-//! Requests over HTTP, made by the world.
+//! HTTP requests, which the host makes.
 
 use std::any::Any;
 
@@ -11,7 +11,7 @@ use crate::error::CelFailure;
 use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::val::{CelKind, Opaque, Val};
 
-/// The library of requests.
+/// The library of HTTP requests.
 pub const HTTP: CelLibrary = CelLibrary {
     name: "http",
     functions: add_http_functions,
@@ -19,15 +19,15 @@ pub const HTTP: CelLibrary = CelLibrary {
     types: &["http.Context"],
 };
 
-/// The question for what is at a URL.
+/// The query for a GET request.
 pub const HTTP_GET: &str = "http.get";
 
-/// The question for what a URL answers to a body.
+/// The query for a POST request.
 pub const HTTP_POST: &str = "http.post";
 
 const HTTP_CONTEXT: CelKind = CelKind::Opaque("http.Context");
 
-/// Who makes requests, trusting the certificates it was given or those of the system.
+/// An HTTP client, which trusts the given certificate authorities or those of the system.
 #[derive(Debug, PartialEq)]
 struct HttpContextVal {
     certificates: Option<Text>,
@@ -59,7 +59,7 @@ fn add_http_functions(functions: &mut CelFunctions) {
             functions.add(
                 CelOverload::method(name, parameters, CelKind::Any, http_get_response)
                     .values(CelKind::String)
-                    .help("what is at a URL, asked with headers; `statusCode` besides"),
+                    .help("the response of a GET request with headers, with `statusCode` added"),
             );
         }
     }
@@ -78,7 +78,7 @@ fn add_http_functions(functions: &mut CelFunctions) {
         );
         for overload in [plain, with_headers.values(CelKind::String)] {
             functions
-                .add(overload.help("what a URL answers to a body, sent with headers; `statusCode` besides"));
+                .add(overload.help("the response of a POST request with headers, with `statusCode` added"));
         }
     }
     for name in ["client", "Client"] {
@@ -88,7 +88,7 @@ fn add_http_functions(functions: &mut CelFunctions) {
                 let certificates = (!given.is_empty()).then(|| Text::new(given));
                 Ok(Val::opaque(HttpContextVal { certificates }))
             })
-            .help("makes requests to servers with certificates of these authorities, in PEM"),
+            .help("an HTTP client that trusts these certificate authorities, in PEM"),
         );
     }
 }

@@ -1,6 +1,6 @@
 //! References to images, as clients of registries read them: `nginx` is `library/nginx` in `index.docker.io`.
 //!
-//! They are laxer about names than the registries are, and say nothing about why a text is none.
+//! Names are checked less strictly than registries do, and an invalid reference has no detailed error.
 
 use std::any::Any;
 
@@ -29,13 +29,13 @@ const DIGEST_LENGTH: usize = 64;
 /// A reference by a tag or by a digest.
 #[derive(Debug)]
 struct ImageReferenceVal {
-    /// As it was written.
+    /// The reference as written.
     whole: Text,
     registry: Text,
     repository: Text,
-    /// What follows the colon; the default where there is neither it nor a digest, otherwise empty.
+    /// The tag; `latest` if there is neither a tag nor a digest, empty if there is only a digest.
     tag: Text,
-    /// What follows the `@`, or nothing.
+    /// The digest after `@`, or empty.
     digest: Text,
 }
 
@@ -48,7 +48,7 @@ impl Opaque for ImageReferenceVal {
         self
     }
 
-    /// `nginx` and `nginx:latest` are not the same, since they were not written the same.
+    /// Compares the references as written, so `nginx` and `nginx:latest` differ.
     fn equals(&self, other: &dyn Opaque) -> bool {
         let other: Option<&Self> = other.as_any().downcast_ref();
         other.is_some_and(|other| self.whole == other.whole)
@@ -149,7 +149,7 @@ fn parse_image_reference(whole: &str) -> Option<ImageReferenceVal> {
 
 fn parse_tagged_image(whole: &str) -> Option<ImageReferenceVal> {
     let (base, tag) = match whole.rsplit_once(':') {
-        // What has a slash behind the colon was a port.
+        // A colon with a slash behind it was that of a port.
         Some((base, tag)) if !tag.contains('/') => (base, Some(tag)),
         _ => (whole, None),
     };
@@ -172,7 +172,7 @@ fn parse_digested_image(whole: &str) -> Option<ImageReferenceVal> {
         Some(image) => self::split_registry(&format!("{}/{}", image.registry, image.repository))?,
         None => self::split_registry(base)?,
     };
-    // The tag is looked for in what was written, whether or not it can be one.
+    // The tag before a digest is read as written, valid or not.
     let tag = match base.rsplit_once(':') {
         Some((_, tag)) if !tag.contains('/') => tag,
         _ => "",

@@ -1,7 +1,7 @@
-//! JSON Web Tokens of requests: `jwt.Decode(token, key)`, and `jwks.Fetch(url)`, which the world answers.
+//! JSON Web Tokens: `jwt.Decode(token, key)`, and `jwks.Fetch(url)`, which the host answers.
 //!
-//! A token whose signature does not verify is an error, so that nobody reads claims that nobody signed. One outside of
-//! its time (`exp`, `nbf`, `iat`) is decoded with `Valid` false.
+//! A token whose signature does not verify is an error, so that unsigned claims are never read. A token outside
+//! its validity (`exp`, `nbf`, `iat`) is decoded with `Valid` false.
 
 mod keys;
 
@@ -28,19 +28,19 @@ pub(super) const TOKEN_FIELDS: FieldTypes = &[("Claims", CelKind::Map), ("Valid"
 
 const KEY_SET: CelKind = CelKind::Opaque("jwk.Set");
 
-/// The longest token that is decoded.
+/// The longest token that is decoded, in bytes.
 const MAX_TOKEN_BYTES: usize = 64 << 10;
 
 /// The most keys that a set may have.
 const MAX_KEYS: usize = 100;
 
-/// What verifying one signature may take, in items looked at.
+/// The work that is charged for verifying one signature.
 const VERIFICATION_WORK: usize = 50_000;
 
-/// Claims that are times, with whether they say when the token begins to be valid.
+/// The time claims, with whether the token is valid from that time on (not until it).
 const TIME_CLAIMS: [(&str, bool); 3] = [("exp", false), ("nbf", true), ("iat", true)];
 
-/// What a token says.
+/// A decoded token.
 #[derive(Debug, PartialEq)]
 struct JwtTokenVal {
     claims: Value,
@@ -92,7 +92,7 @@ impl Opaque for JwkSetVal {
 }
 
 fn add_jwt_functions(functions: &mut CelFunctions) {
-    let help = "what a JSON Web Token claims, once its signature is verified: `Claims` and `Valid`";
+    let help = "the claims of a JSON Web Token whose signature verifies: `Claims` and `Valid`";
     functions.add(
         CelOverload::function(
             "jwt.Decode",
@@ -125,15 +125,15 @@ fn add_jwt_functions(functions: &mut CelFunctions) {
                 .map_err(CelFailure::value)?;
             match found.get("keys").and_then(Value::as_array) {
                 Some(keys) if keys.len() <= MAX_KEYS => Ok(Val::opaque(JwkSetVal(found))),
-                Some(_) => Err(CelFailure::value(format!("a set of keys may have {MAX_KEYS} of them"))),
-                None => Err(CelFailure::value("the answer is no set of keys: it has no list `keys`")),
+                Some(_) => Err(CelFailure::value(format!("a key set has at most {MAX_KEYS} keys"))),
+                None => Err(CelFailure::value("the response is not a key set: it has no list `keys`")),
             }
         })
         .help("the JSON Web Keys at a URL"),
     );
 }
 
-/// Verifies and reads a token with the key that `key` chooses by its header.
+/// Verifies a token with the key that `key` chooses by its header, and decodes it.
 fn decode_jwt<'a>(
     token: &str,
     key: impl FnOnce(&Value) -> Result<VerificationKey, CelFailure>,
@@ -147,9 +147,9 @@ fn decode_jwt<'a>(
     call.work(VERIFICATION_WORK + token.len())?;
     let (signed, signature) = token.rsplit_once('.').ok_or_else(|| bad("it has no signature"))?;
     let (header, claims) = signed.split_once('.').ok_or_else(|| bad("it has no claims"))?;
-    let header = parse_jwt_part(header).ok_or_else(|| bad("its header is no JSON in base64"))?;
-    let claims = parse_jwt_part(claims).ok_or_else(|| bad("its claims are no JSON in base64"))?;
-    let signature = decode_base64url(signature).ok_or_else(|| bad("its signature is no base64"))?;
+    let header = parse_jwt_part(header).ok_or_else(|| bad("its header is not base64-encoded JSON"))?;
+    let claims = parse_jwt_part(claims).ok_or_else(|| bad("its claims are not base64-encoded JSON"))?;
+    let signature = decode_base64url(signature).ok_or_else(|| bad("its signature is not base64"))?;
     let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default();
     let key = key(&header)?;
     key.verify(algorithm, signed.as_bytes(), &signature).map_err(|why| bad(&why))?;
@@ -158,7 +158,7 @@ fn decode_jwt<'a>(
     Ok(Val::opaque(JwtTokenVal { claims, is_valid }))
 }
 
-/// Returns a part of a token, which is an object.
+/// Returns the JSON object of a part of a token.
 fn parse_jwt_part(text: &str) -> Option<Value> {
     let text = String::from_utf8(decode_base64url(text)?).ok()?;
     json::parse(&text).ok().filter(|value| value.as_object().is_some())
@@ -168,7 +168,7 @@ fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
-/// Returns the key of a set that a token with this header was signed with: the one it names, or the only one.
+/// Returns the key of a set for a token with this header: the key it names (`kid`), or the only one.
 fn choose_key(set: &Value, header: &Value) -> Result<VerificationKey, CelFailure> {
     let keys = set.get("keys").and_then(Value::as_array).unwrap_or_default();
     let name = header.get("kid").and_then(Value::as_str);
@@ -179,25 +179,23 @@ fn choose_key(set: &Value, header: &Value) -> Result<VerificationKey, CelFailure
     };
     let key = key.ok_or_else(|| match name {
         Some(name) => CelFailure::value(format!("there is no key `{name}` in the set")),
-        None => CelFailure::value("the token names no key, and the set has not exactly one"),
+        None => CelFailure::value("the token names no key, and the set does not have exactly one"),
     })?;
     VerificationKey::read(key).map_err(CelFailure::value)
 }
 
-/// Returns whether now is within the times that a token names.
+/// Returns whether the current time is within the token's validity.
 fn are_claims_valid(claims: &Value, call: &CelCallContext<'_, '_>) -> Result<bool, CelFailure> {
     for (name, is_start) in TIME_CLAIMS {
         let Some(claim) = claims.get(name) else { continue };
-        let bad = || CelFailure::value(format!("the claim `{name}` is no time"));
+        let bad = || CelFailure::value(format!("the claim `{name}` is not a time"));
         let time: f64 = match claim {
             Value::String(text) => text.parse().map_err(|_| bad())?,
             Value::Number(number) => number.as_f64(),
             _ => return Err(bad()),
         };
         let now = call.inputs().now.ok_or_else(|| {
-            CelFailure::value(
-                "whether a token is valid is not known here: the caller has to give the present moment",
-            )
+            CelFailure::value("the validity of a token needs the current time, which is not set")
         })?;
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact in a double")]
         let now = now.div_euclid(1_000_000_000) as f64;
@@ -208,7 +206,7 @@ fn are_claims_valid(claims: &Value, call: &CelCallContext<'_, '_>) -> Result<boo
     Ok(true)
 }
 
-/// Returns the claims with a list of audiences, also where there is one.
+/// Returns the claims with `aud` as a list, also when it is a single string.
 fn audience_as_list(mut claims: Value) -> Value {
     if let Some(audience) = claims.get("aud").and_then(Value::as_str).map(Text::new)
         && let Some(map) = claims.as_object_mut()

@@ -1,4 +1,4 @@
-//! Texts made up by chance, from the seed of the caller.
+//! Random texts, generated from the caller's seed.
 
 use kubewright_golib::random::{RandomTextError, matching_text};
 use kubewright_value::{Budget, Limits};
@@ -8,14 +8,14 @@ use crate::error::{CelErrorKind, CelFailure};
 use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::val::{CelKind, Val};
 
-/// The library of chance.
+/// The library of `random`.
 pub const RANDOM: CelLibrary =
     CelLibrary { name: "random", functions: add_random_functions, macros: MacroSet::NONE, types: &[] };
 
-/// What `random()` makes.
+/// The regular expression of `random()` without an argument.
 const DEFAULT_RANDOM_PATTERN: &str = "[0-9a-z]{8}";
 
-/// What one call may do.
+/// The limits of one call.
 const GENERATOR_LIMITS: Limits = Limits { steps: 100_000, bytes: 1 << 20, depth: 64 };
 
 fn add_random_functions(functions: &mut CelFunctions) {
@@ -24,21 +24,21 @@ fn add_random_functions(functions: &mut CelFunctions) {
             CelOverload::function(name, &[], CelKind::String, |_, call| {
                 generate_random_text(DEFAULT_RANDOM_PATTERN, call)
             })
-            .help("eight digits and letters made up by chance"),
+            .help("eight random digits and letters"),
         );
         functions.add(
             CelOverload::function(name, &[CelKind::String], CelKind::String, |arguments, call| {
                 generate_random_text(text_argument(arguments, 0)?, call)
             })
-            .help("a text made up by chance that a regular expression matches"),
+            .help("a random text that matches a regular expression"),
         );
     }
 }
 
-/// Calls of one evaluation differ by what was done before them.
+/// Generates a text. The work done so far is part of the seed, so that calls of one evaluation differ.
 fn generate_random_text<'a>(pattern: &str, call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     let Some(seed) = call.inputs().random_seed else {
-        return Err(CelFailure::value("`random` is not known here: the caller has to give a seed"));
+        return Err(CelFailure::value("`random` needs a seed, which is not set"));
     };
     call.work(5_000 + pattern.len().saturating_mul(64))?;
     let seed = seed ^ call.cost.used().rotate_left(32) ^ call.cost.work_left();

@@ -1,4 +1,4 @@
-//! Resources of the cluster, asked of the world.
+//! `resource.get` and its like, which query the cluster.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ use crate::val::{CelKind, Opaque, Val};
 pub const RESOURCES: CelLibrary =
     CelLibrary { name: "resources", functions: add_resource_functions, macros: MacroSet::NONE, types: TYPES };
 
-/// The library of resources in one namespace, which the functions therefore do not take.
+/// The library of resources in one namespace. Its functions do not take a namespace.
 pub const NAMESPACED_RESOURCES: CelLibrary = CelLibrary {
     name: "namespaced resources",
     functions: add_namespaced_resource_functions,
@@ -21,16 +21,16 @@ pub const NAMESPACED_RESOURCES: CelLibrary = CelLibrary {
     types: TYPES,
 };
 
-/// The question for one resource.
+/// The query for one resource.
 pub const RESOURCE_GET: &str = "resource.get";
 
-/// The question for resources.
+/// The query for a list of resources.
 pub const RESOURCE_LIST: &str = "resource.list";
 
-/// The wish for a resource.
+/// The query that creates a resource, such as a SubjectAccessReview.
 pub const RESOURCE_POST: &str = "resource.post";
 
-/// The question for what resources of a kind are called.
+/// The query for the resource name of a kind.
 pub const RESOURCE_NAME: &str = "resource.toGVR";
 
 const TYPES: &[&str] = &["resource.Context", "schema.GroupVersionResource"];
@@ -38,13 +38,13 @@ const RESOURCE_CONTEXT: CelKind = CelKind::Opaque("resource.Context");
 const GVR: CelKind = CelKind::Opaque("schema.GroupVersionResource");
 const STRING: CelKind = CelKind::String;
 
-/// The resources that can be seen.
+/// The value of `resource`: the resources of all namespaces or of one.
 #[derive(Debug, PartialEq)]
 struct ResourceContextVal {
     namespace: Option<Text>,
 }
 
-/// Resources of a kind: `apps/v1` and `deployments`.
+/// A resource type: `apps/v1` and `deployments`.
 #[derive(Debug, PartialEq)]
 struct GroupVersionResourceVal {
     version: Text,
@@ -150,14 +150,14 @@ fn add_resource_overloads(
         for parameters in post {
             functions.add(
                 CelOverload::method(name, parameters, CelKind::Map, self::post_resource)
-                    .help("the resource that is made of an object, such as a review"),
+                    .help("the resource that is created from an object, such as a review"),
             );
         }
     }
     for name in ["toGVR", "ToGVR"] {
         functions.add(
             CelOverload::method(name, &[RESOURCE_CONTEXT, STRING, STRING], GVR, resource_of_kind)
-                .help("what resources of a kind are called, by version and kind"),
+                .help("the resource name of a kind, by version and kind"),
         );
     }
 }
@@ -181,7 +181,7 @@ fn post_resource<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
 ) -> Result<Val<'a>, CelFailure> {
-    // What is in no namespace is made without one.
+    // A cluster-scoped resource is created without a namespace.
     let (question, object) = match arguments {
         [_, version, resource, object @ Val::Map(_)]
             if opaque_argument::<ResourceContextVal>(arguments, 0)?.namespace.is_none() =>
@@ -209,11 +209,11 @@ fn resource_of_kind<'a>(
         Val::String(resource) => {
             Ok(Val::opaque(GroupVersionResourceVal { version, resource: resource.into_owned() }))
         }
-        _ => Err(CelFailure::value(format!("{failed}: there is none"))),
+        _ => Err(CelFailure::value(format!("{failed}: not found"))),
     }
 }
 
-/// Returns version, resource and namespace, and the arguments behind them.
+/// Returns version, resource and namespace, and the remaining arguments.
 fn resource_location<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<([Value; 3], &'v [Val<'a>]), CelFailure> {
     let resources = opaque_argument::<ResourceContextVal>(arguments, 0)?;
     let (version, resource, used) = match arguments.get(1).and_then(Val::as_opaque::<GroupVersionResourceVal>)
@@ -228,7 +228,7 @@ fn resource_location<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<([Value; 3], &'
     Ok(([version, resource, namespace], arguments.get(used..).unwrap_or_default()))
 }
 
-/// Returns a map whose keys are texts as JSON.
+/// Returns a map with string keys as JSON.
 fn json_object_argument(argument: &Val<'_>) -> Result<Value, CelFailure> {
     let Val::Map(map) = argument else { return Err(CelFailure::mismatch()) };
     if map.iter().any(|(key, _)| key.as_str().is_none()) {

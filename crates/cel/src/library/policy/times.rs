@@ -1,4 +1,4 @@
-//! The present moment, and times cut to a step or written for a schedule.
+//! The current time, truncated times and cron schedules.
 
 use super::{CelLibrary, MacroSet};
 use crate::Timestamp;
@@ -13,13 +13,14 @@ pub const TIMES: CelLibrary =
 fn add_time_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::function("time.now", &[], CelKind::Timestamp, |_, call| {
-            let now = call.inputs().now.ok_or_else(|| {
-                CelFailure::value("`time.now` is not known here: the caller has to give the present moment")
-            })?;
+            let now = call
+                .inputs()
+                .now
+                .ok_or_else(|| CelFailure::value("`time.now` needs the current time, which is not set"))?;
             let now = Timestamp::new(now).ok_or_else(|| CelFailure::value("timestamp overflow"))?;
             Ok(Val::Timestamp(now))
         })
-        .help("the present moment"),
+        .help("the current time"),
     );
     functions.add(
         CelOverload::function(
@@ -33,7 +34,7 @@ fn add_time_functions(functions: &mut CelFunctions) {
                 Ok(Val::Timestamp(truncate_timestamp(*time, step.nanoseconds())))
             },
         )
-        .help("a time cut to a multiple of a duration, counted from the start of year 1"),
+        .help("a time truncated to a multiple of a duration, counted from the start of year 1"),
     );
     functions.add(
         CelOverload::function("time.toCron", &[CelKind::Timestamp], CelKind::String, |arguments, _| {
@@ -44,11 +45,11 @@ fn add_time_functions(functions: &mut CelFunctions) {
                 civil.minute, civil.hour, civil.day, civil.month, civil.weekday
             )))
         })
-        .help("the schedule of cron at which a time is: minute, hour, day, month and day of the week"),
+        .help("the cron schedule of a time: minute, hour, day, month and day of the week"),
     );
 }
 
-/// A step of nothing or less cuts nothing.
+/// Truncates a time to a multiple of `step`. A step of 0 or less changes nothing.
 fn truncate_timestamp(time: Timestamp, step: i64) -> Timestamp {
     if step <= 0 {
         return time;

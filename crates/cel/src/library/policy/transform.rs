@@ -1,4 +1,4 @@
-//! Lists of objects to maps.
+//! `listObjToMap`: a map from two lists of objects.
 
 use kubewright_value::Text;
 
@@ -43,7 +43,7 @@ fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> 
             }
         };
         let value = text_keyed_map(&to, call)?.field(value_name).unwrap_or_default();
-        // Of equal keys the last counts.
+        // Of equal keys the last one wins.
         match places.entry(key.clone()) {
             std::collections::hash_map::Entry::Occupied(place) => {
                 if let Some((_, known)) = made.get_mut(*place.get()) {
@@ -59,7 +59,7 @@ fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> 
     Ok(Val::Map(MapVal::Made(made.into_iter().collect::<MapEntries<'a>>().into())))
 }
 
-/// Returns the map that `value` is, whose keys all have to be texts.
+/// Returns `value` as a map, whose keys must all be strings.
 fn text_keyed_map<'v, 'a>(
     value: &'v Val<'a>,
     call: &mut CelCallContext<'_, 'a>,

@@ -1,4 +1,4 @@
-//! Names of users.
+//! Service accounts from user names.
 
 use std::any::Any;
 
@@ -23,7 +23,7 @@ pub(super) const SERVICE_ACCOUNT_FIELDS: FieldTypes =
 
 const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-/// A service account; both are empty for what is none.
+/// A service account. Both fields are empty for another user.
 #[derive(Debug, Default, PartialEq)]
 struct ServiceAccountVal {
     namespace: Text,
@@ -47,7 +47,7 @@ impl Opaque for ServiceAccountVal {
         self.name.is_empty() && self.namespace.is_empty()
     }
 
-    /// What is empty is left out.
+    /// Returns the JSON form, without empty fields.
     fn to_json(&self) -> Option<Value> {
         let fields = [("name", &self.name), ("namespace", &self.namespace)];
         let set = fields.into_iter().filter(|(_, value)| !value.is_empty());

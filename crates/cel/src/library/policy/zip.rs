@@ -1,4 +1,4 @@
-//! Compressing texts. How far one unfolds is capped: a small text may hold a huge one.
+//! gzip. The decompressed size is limited, since a small input may expand to a huge one.
 
 use std::io::{Read as _, Write as _};
 
@@ -16,10 +16,10 @@ use crate::val::{CelKind, Val};
 pub const ZIP: CelLibrary =
     CelLibrary { name: "gzip", functions: add_gzip_functions, macros: MacroSet::NONE, types: &[] };
 
-/// How many bytes a text may unfold to.
+/// The largest decompressed text, in bytes.
 const MAX_DECOMPRESSED_BYTES: usize = 16 << 20;
 
-/// The operating system is left open, so that the same text always becomes the same bytes.
+/// The gzip header's code for an unknown operating system, so that the output is the same everywhere.
 const UNKNOWN_SYSTEM: u8 = 255;
 
 fn add_gzip_functions(functions: &mut CelFunctions) {

@@ -1,4 +1,4 @@
-//! What texts of each format look like, and what Kubernetes says about those that do not.
+//! The check of each named format, with Kubernetes' own messages.
 
 use kubewright_golib::url;
 
@@ -103,7 +103,7 @@ pub(super) fn check_uuid(text: &str) -> Vec<String> {
     message_unless(rest == Some(""), "does not match the UUID format")
 }
 
-/// Base64 with padding, at least one group of four.
+/// Checks base64 with padding, of at least one group of four characters.
 pub(super) fn check_base64(text: &str) -> Vec<String> {
     let digits = text.trim_end_matches('=');
     let is_fine = !digits.is_empty()
@@ -117,7 +117,7 @@ pub(super) fn check_date(text: &str) -> Vec<String> {
     message_unless(is_rfc3339_date(text), "invalid date")
 }
 
-/// A date, a `t`, a clock and a zone; anything behind another `t` is not looked at.
+/// Checks a date, a `t`, a time and a zone. Text behind a second `t` is ignored.
 pub(super) fn check_date_time(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let mut parts = lower.split('t');
@@ -143,7 +143,7 @@ fn is_rfc3339_time(text: &str) -> bool {
         let offset = zone.strip_prefix(['+', '-']).and_then(|offset| offset.split_once(':'));
         zone == "z" || offset.is_some_and(|(hours, minutes)| two(hours, "99") && two(minutes, "99"))
     };
-    // Any character may stand before the digits of a fraction.
+    // Kubernetes accepts any character before the digits of a fraction.
     let mut behind = rest.chars();
     let has_separator = behind.next().is_some_and(|c| c != '\n');
     let digits = behind.as_str();
@@ -151,12 +151,12 @@ fn is_rfc3339_time(text: &str) -> bool {
     is_zone(rest) || (has_separator && zone.len() < digits.len() && is_zone(zone))
 }
 
-/// Returns the beginning of a name as a name: what is added to it may follow a hyphen.
+/// Returns a name prefix as a complete name: a trailing hyphen is allowed, since a suffix follows it.
 pub(super) fn complete_name_prefix(text: &str) -> String {
     let Some(start) = text.strip_suffix('-').filter(|start| !start.is_empty()) else {
         return text.to_owned();
     };
-    // The character before the hyphen is not looked at, unless it can be in no name at all.
+    // Kubernetes replaces the last two bytes by `a`, so the character before the hyphen is not checked.
     let kept = start.strip_suffix(|c: char| c.is_ascii()).unwrap_or(start);
     format!("{kept}a")
 }
@@ -176,7 +176,7 @@ fn is_qualified_key(text: &str) -> bool {
     text.bytes().all(is_inner) && text.starts_with(is_end) && text.ends_with(is_end)
 }
 
-/// Bytes are counted, whatever the message calls them.
+/// Returns an error if `text` is longer than `most` bytes; Kubernetes' message calls them `units`.
 fn check_length(text: &str, most: usize, units: &str) -> Vec<String> {
     if text.len() > most { vec![format!("must be no more than {most} {units}")] } else { Vec::new() }
 }

@@ -1,11 +1,11 @@
-//! Quantities that the API server holds in 64 bits and a power of ten, without moving zeros between them.
+//! Quantities that the API server stores as a 64-bit integer and a power of ten, without normalizing zeros.
 
 use kubewright_value::quantity::{Format, Quantity};
 
-/// How many digits may be held.
+/// The digits that fit.
 const MAX_DIGITS: usize = 18;
 
-/// The smallest part that may be held: a nano.
+/// The smallest power of ten: nano.
 const MIN_SCALE: i64 = -9;
 
 /// `value * 10^scale`
@@ -16,7 +16,7 @@ pub(super) struct SmallQuantity {
 }
 
 impl SmallQuantity {
-    /// Reads what is known to be a quantity; nothing when it is held otherwise.
+    /// Reads a valid quantity; nothing when it is stored otherwise.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let is_negative = text.starts_with('-');
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
@@ -60,12 +60,12 @@ impl SmallQuantity {
         self.at_scale(0)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
     pub(super) fn as_double(self) -> f64 {
         if self.scale == 0 { self.value as f64 } else { self.value as f64 * power_of_ten(self.scale) }
     }
 
-    /// Returns the integer that is this many times `10^scale`, where that only adds zeros.
+    /// Returns the value in units of `10^scale`, if that only appends zeros.
     fn at_scale(self, scale: i64) -> Option<i64> {
         let more = u32::try_from(self.scale.checked_sub(scale)?).ok()?;
         if self.value == 0 {
@@ -75,13 +75,13 @@ impl SmallQuantity {
     }
 }
 
-/// Returns with how many decimals a text is counted that is not held in 64 bits.
+/// Returns the decimal places of a quantity that does not fit in 64 bits.
 pub(super) fn count_decimals(quantity: &Quantity) -> i64 {
     let is_capped = quantity.format() == Format::Binary && quantity.as_i64() == Some(i64::MAX);
     if is_capped { 0 } else { -MIN_SCALE }
 }
 
-/// Returns a quantity that is not held in 64 bits as a double.
+/// Returns a quantity that does not fit in 64 bits as a double.
 pub(super) fn large_quantity_to_double(quantity: &Quantity, decimals: i64) -> f64 {
     let text = quantity.to_decimal();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -94,7 +94,7 @@ pub(super) fn large_quantity_to_double(quantity: &Quantity, decimals: i64) -> f6
     }
 }
 
-/// Returns `10^scale` in the steps in which Go computes it.
+/// Returns `10^scale`, computed in the same steps as in Go so that rounding is the same.
 fn power_of_ten(scale: i64) -> f64 {
     let power = |exponent: i64| format!("1e{exponent}").parse().unwrap_or(f64::NAN);
     match scale {
@@ -109,13 +109,13 @@ fn split_leading_digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Returns the power of two that a suffix stands for.
+/// Returns the exponent of two of a suffix such as `Ki`.
 fn binary_suffix_exponent(suffix: &str) -> Option<usize> {
     let place = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix)?;
     Some((place + 1) * 10)
 }
 
-/// Returns the power of ten that a suffix stands for.
+/// Returns the exponent of ten of a suffix such as `k` or `e3`.
 fn decimal_suffix_exponent(suffix: &str) -> Option<i64> {
     match suffix {
         "" => Some(0),

@@ -1,4 +1,4 @@
-//! What a proxy is told about a request.
+//! Responses to a proxy about a request.
 
 use std::any::Any;
 
@@ -11,7 +11,7 @@ use crate::error::CelFailure;
 use crate::function::{CelCallContext, CelFunctions, CelOverload};
 use crate::val::{CelKind, Opaque, Val};
 
-/// The library of answers to requests over HTTP.
+/// The library of responses to HTTP requests.
 pub const HTTP_CHECKS: CelLibrary = CelLibrary {
     name: "http checks",
     functions: add_http_check_functions,
@@ -19,7 +19,7 @@ pub const HTTP_CHECKS: CelLibrary = CelLibrary {
     types: &[],
 };
 
-/// The library of answers to requests of Envoy.
+/// The library of responses to Envoy requests.
 pub const ENVOY_CHECKS: CelLibrary = CelLibrary {
     name: "envoy checks",
     functions: add_envoy_check_functions,
@@ -36,22 +36,22 @@ const HEADER: CelKind = CelKind::Opaque("envoy.config.core.v3.HeaderValueOption"
 const PARAMETER: CelKind = CelKind::Opaque("envoy.config.core.v3.QueryParameter");
 const STRING: CelKind = CelKind::String;
 
-/// What the proxy is told, or a part of it.
+/// A response to the proxy, or a part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckResponse {
     kind: CelKind,
-    /// Whether the request may pass.
+    /// Whether the request is allowed.
     pub is_allowed: bool,
-    /// Why it may not, where a reason was given.
+    /// The reason of a denial, if one was given.
     pub reason: Text,
-    /// The status that the caller gets; 0 where none was given.
+    /// The HTTP status for the caller; 0 if none was given.
     pub status: i64,
-    /// What else the proxy is told: a body, headers, parameters, a message and metadata.
+    /// Other fields: body, headers, parameters, message and metadata.
     pub details: Vec<(&'static str, Value)>,
 }
 
 impl CheckResponse {
-    /// Returns the answer that an expression resulted in.
+    /// Returns the response that an expression resulted in.
     #[must_use]
     pub fn of(value: &Val<'_>) -> Option<Self> {
         let found = value.as_opaque::<Self>()?;
@@ -82,28 +82,28 @@ fn add_http_check_functions(functions: &mut CelFunctions) {
         CelOverload::function("http.Allowed", &[], HTTP_OK, |_, _| {
             Ok(Val::opaque(CheckResponse::new(HTTP_OK, true)))
         })
-        .help("lets the request pass"),
+        .help("allows the request"),
     );
     functions.add(
         CelOverload::function("http.Denied", &[STRING], HTTP_DENIED, |arguments, _| {
             let reason = Text::new(text_argument(arguments, 0)?);
             Ok(Val::opaque(CheckResponse { reason, ..CheckResponse::new(HTTP_DENIED, false) }))
         })
-        .help("refuses the request, and says why"),
+        .help("denies the request, with a reason"),
     );
     for parameters in [&[HTTP_OK], &[HTTP_DENIED]] {
         functions.add(
             CelOverload::method("Response", parameters, HTTP_RESPONSE_TYPE, |arguments, _| {
                 finish_response(arguments, HTTP_RESPONSE_TYPE)
             })
-            .help("what the proxy is told"),
+            .help("the response to the proxy"),
         );
     }
     functions.add(
         CelOverload::method("Header", &[HTTP_ATTRIBUTES, STRING], CelKind::List, |arguments, _| {
             request_values(arguments, "header", &canonical_header_name(text_argument(arguments, 1)?))
         })
-        .help("the values of a header of the request, in whatever case its name is"),
+        .help("the values of a header of the request; its name is not case-sensitive"),
     );
     functions.add(
         CelOverload::method("QueryParam", &[HTTP_ATTRIBUTES, STRING], CelKind::List, |arguments, _| {
@@ -113,7 +113,7 @@ fn add_http_check_functions(functions: &mut CelFunctions) {
     );
 }
 
-/// Adds methods that note a detail, given as an object or as its name and value.
+/// Adds methods that set a field, given as an object or as its name and value.
 macro_rules! details {
     ($functions:ident: $($name:literal $receiver:ident $given:ident => $detail:literal $help:literal;)*) => {$(
         for parameters in [&[$receiver, $given][..], &[$receiver, STRING, STRING]] {
@@ -130,7 +130,7 @@ macro_rules! details {
 fn add_envoy_check_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::function("envoy.Allowed", &[], OK, |_, _| Ok(Val::opaque(CheckResponse::new(OK, true))))
-            .help("lets the request pass"),
+            .help("allows the request"),
     );
     functions.add(
         CelOverload::function("envoy.Denied", &[CelKind::Int], DENIED, |arguments, _| {
@@ -139,7 +139,7 @@ fn add_envoy_check_functions(functions: &mut CelFunctions) {
             let status = if is_held { Ok(code) } else { Err(CelFailure::value("integer overflow")) }?;
             Ok(Val::opaque(CheckResponse { status, ..CheckResponse::new(DENIED, false) }))
         })
-        .help("refuses the request, with a status"),
+        .help("denies the request, with a status"),
     );
     functions.add(
         CelOverload::function("envoy.Header", &[STRING, STRING], HEADER, |arguments, _| {
@@ -178,20 +178,20 @@ fn add_envoy_check_functions(functions: &mut CelFunctions) {
         CelOverload::method("WithoutHeader", &[OK, STRING], OK, |arguments, call| {
             add_response_detail(arguments, call, "headersToRemove", json_argument(arguments, 1)?)
         })
-        .help("takes a header from the request"),
+        .help("removes a header from the request"),
     );
     functions.add(
         CelOverload::method("WithoutQueryParam", &[OK, STRING], OK, |arguments, call| {
             add_response_detail(arguments, call, "queryParametersToRemove", json_argument(arguments, 1)?)
         })
-        .help("takes a parameter from the request"),
+        .help("removes a parameter from the request"),
     );
     for parameters in [&[OK], &[DENIED]] {
         functions.add(
             CelOverload::method("Response", parameters, RESPONSE, |arguments, _| {
                 finish_response(arguments, RESPONSE)
             })
-            .help("what the proxy is told"),
+            .help("the response to the proxy"),
         );
     }
     functions.add(
@@ -212,7 +212,7 @@ fn finish_response<'a>(arguments: &[Val<'a>], kind: CelKind) -> Result<Val<'a>, 
     Ok(Val::opaque(CheckResponse { kind, ..opaque_argument::<CheckResponse>(arguments, 0)?.clone() }))
 }
 
-/// Returns the answer with one more detail.
+/// Returns the response with one more field.
 fn add_response_detail<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
@@ -225,7 +225,7 @@ fn add_response_detail<'a>(
     Ok(Val::opaque(answer))
 }
 
-/// A header or a parameter is noted like an answer.
+/// Returns a header or parameter, which is represented like a response.
 fn make_named_value<'a>(arguments: &[Val<'a>], kind: CelKind) -> Result<Val<'a>, CelFailure> {
     let details = vec![("key", json_argument(arguments, 0)?), ("value", json_argument(arguments, 1)?)];
     Ok(Val::opaque(CheckResponse { details, ..CheckResponse::new(kind, true) }))
@@ -249,7 +249,7 @@ fn request_values<'a>(arguments: &[Val<'a>], field: &str, name: &str) -> Result<
     })
 }
 
-/// Returns the name of a header as servers keep it: `content-type` is `Content-Type`. What cannot be one stays.
+/// Returns the canonical name of a header: `Content-Type` for `content-type`. An invalid name is unchanged.
 fn canonical_header_name(name: &str) -> String {
     let is_token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     if !name.bytes().all(is_token) {

@@ -1,4 +1,4 @@
-//! Messages whose fields all exist, whether they are set or not.
+//! Messages of a proxy. Every field exists, whether it is set or not.
 
 use std::any::Any;
 
@@ -10,20 +10,20 @@ use super::MESSAGES;
 use crate::Timestamp;
 use crate::val::{CelKind, MapVal, Opaque, Val};
 
-/// A message, of which JSON says what is set.
+/// A message, with its set fields as JSON.
 #[derive(Debug)]
 pub(super) struct CheckMessageVal {
     kind: CelKind,
     value: Value,
 }
 
-/// Returns the message that `value` says.
+/// Returns a message whose set fields are in `value`.
 pub(super) fn check_message(kind: CelKind, value: Value) -> Val<'static> {
     Val::opaque(CheckMessageVal { kind, value })
 }
 
 impl CheckMessageVal {
-    /// Returns what is set; a name may be written in camel case too.
+    /// Returns the value of a field, if set. Its name in the JSON may be in camel case.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.value
             .get(name)
@@ -60,12 +60,12 @@ impl Opaque for CheckMessageVal {
     }
 }
 
-/// Returns a value of a type; the zero of it when there is none, or one of another type.
+/// Returns the value of a field; the zero value of its kind if it is unset or has another type.
 fn typed_field_val(kind: CelKind, value: Option<&Value>) -> Val<'static> {
     let text = value.and_then(Value::as_str);
     match kind {
         CelKind::String => Val::text(text.unwrap_or_default()),
-        // The JSON of messages has long numbers as text.
+        // The JSON form of protobuf messages has 64-bit numbers as strings.
         CelKind::Int => Val::Int(value.and_then(Value::as_i64).or_else(|| text?.parse().ok()).unwrap_or(0)),
         CelKind::UInt => {
             let signed = value.and_then(Value::as_i64).and_then(|value| u64::try_from(value).ok());

@@ -1,4 +1,4 @@
-//! JSON text as Go writes it: keys sorted, what means something in HTML escaped.
+//! JSON text as Go writes it: keys sorted, HTML characters escaped.
 
 use std::fmt::Write as _;
 

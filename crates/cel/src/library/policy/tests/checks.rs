@@ -42,7 +42,7 @@ fn reads(found: Result<CheckResponse, String>, want: &str) {
 }
 
 #[test]
-fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
+fn http_request_is_allowed_or_denied_with_a_reason() {
     assert!(http("http.Allowed().Response()").unwrap().is_allowed);
     let denied = http("http.Denied('not allowed').Response()").unwrap();
     assert_eq!((denied.is_allowed, denied.reason.as_str()), (false, "not allowed"));
@@ -58,7 +58,7 @@ fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
 }
 
 #[test]
-fn fields_of_a_request_are_empty_where_they_are_not_set() {
+fn unset_request_fields_are_empty() {
     reads(http("object.attributes.path"), r#""/a""#);
     reads(http("object.attributes.host"), r#""""#);
     reads(http("has(object.attributes.host)"), "false");
@@ -71,7 +71,7 @@ fn fields_of_a_request_are_empty_where_they_are_not_set() {
 }
 
 #[test]
-fn a_request_of_envoy_is_denied_with_a_status() {
+fn envoy_request_is_denied_with_a_status() {
     let denied =
         envoy("envoy.Denied(403).WithBody('no').WithHeader('a', 'b').Response().WithMessage('m')").unwrap();
     assert_eq!((denied.is_allowed, denied.status), (false, 403));
@@ -85,7 +85,7 @@ fn a_request_of_envoy_is_denied_with_a_status() {
 }
 
 #[test]
-fn messages_of_envoy_are_read_from_their_json() {
+fn envoy_messages_are_read_from_json() {
     reads(envoy("object.attributes.request.http.headers['x']"), r#""y""#);
     reads(envoy("object.attributes.request.http.size"), "12");
     reads(envoy("object.attributes.context_extensions.a"), r#""b""#);
