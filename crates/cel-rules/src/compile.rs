@@ -6,8 +6,8 @@ use kubewright_cel::{
     CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
     FieldRead,
 };
-use kubewright_engine::fields::{self, Unknown};
 use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
@@ -272,7 +272,8 @@ impl<'k> Compiler<'k> {
             // What one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
-            let help = unknown.nearest.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            let near = path.get(unknown.at).and_then(|step| nearest(step, unknown.known.iter().copied()));
+            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
         let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
@@ -357,7 +358,7 @@ fn code_of(kind: CelCompileErrorKind) -> &'static Code {
 }
 
 /// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
-fn known_fields(kind: &str, path: &[&str]) -> Option<Unknown> {
+fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let mut parts = kind.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();

@@ -75,6 +75,8 @@ pub enum CelErrorKind {
     Unbound,
     /// The cost limit is used up. Always an error of the rule, never a "no".
     Limit,
+    /// An error of the host, with the number that the host assigned to it.
+    Host(u32),
 }
 
 /// An error of a function or operator, before its position in the expression is known.
@@ -125,6 +127,13 @@ impl CelFailure {
         &self.0.message
     }
 
+    /// Returns the error with `prefix` and a colon before its message.
+    #[must_use]
+    pub fn within(mut self, prefix: &str) -> Self {
+        self.0.message = format!("{prefix}: {}", self.0.message);
+        self
+    }
+
     /// Sets the position, unless it is known already.
     pub(super) fn at(mut self, at: u32) -> Self {
         self.0.at.get_or_insert(at);
@@ -138,6 +147,13 @@ impl CelFailure {
 
     pub(super) fn is_limit(&self) -> bool {
         self.0.kind == CelErrorKind::Limit
+    }
+}
+
+/// An error about a value.
+impl From<String> for CelFailure {
+    fn from(message: String) -> Self {
+        Self::value(message)
     }
 }
 

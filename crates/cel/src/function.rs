@@ -298,12 +298,13 @@ pub trait Host {
     /// Answers the query `question`.
     ///
     /// # Errors
-    /// When there is no answer, with the reason.
+    /// When there is no answer. An error of [`CelErrorKind::Host`](super::CelErrorKind::Host) has a number by which the
+    /// host finds its own error again.
     fn ask(
         &self,
         question: &str,
         arguments: &[kubewright_value::Value],
-    ) -> Result<kubewright_value::Value, String>;
+    ) -> Result<kubewright_value::Value, CelFailure>;
 }
 
 /// The regular expressions that were compiled during this evaluation.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use kubewright_value::{Location, Problem, ProblemKind, Text, Value};
 
-use crate::ObjectName;
+use kubewright_k8s::ObjectName;
 
 /// A stable name for one sort of mistake, with its page.
 #[derive(Debug, PartialEq, Eq)]

@@ -35,6 +35,7 @@ pub(super) struct JmesPathFunction {
     signature: JmesPathSignature,
     body: Box<JmesPathFunctionBody>,
     prepare: Option<PrepareBody>,
+    is_volatile: bool,
 }
 
 /// An entry of this crate's function tables. Its body captures nothing.
@@ -43,6 +44,7 @@ pub(super) struct JmesPathBuiltin {
     signature: JmesPathSignature,
     body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
     prepare: Option<PrepareBody>,
+    is_volatile: bool,
 }
 
 /// A call in an expression.
@@ -60,12 +62,24 @@ pub(super) const fn define_builtin(
     help: &'static str,
     body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
 ) -> JmesPathBuiltin {
-    JmesPathBuiltin { name, signature: JmesPathSignature::fixed(takes, returns, help), body, prepare: None }
+    JmesPathBuiltin {
+        name,
+        signature: JmesPathSignature::fixed(takes, returns, help),
+        body,
+        prepare: None,
+        is_volatile: false,
+    }
 }
 
 impl JmesPathBuiltin {
     pub(super) const fn variadic(mut self) -> Self {
         self.signature.repeat_last();
+        self
+    }
+
+    /// Marks a function whose result depends on the time or on a random seed.
+    pub(super) const fn volatile(mut self) -> Self {
+        self.is_volatile = true;
         self
     }
 
@@ -140,8 +154,9 @@ impl JmesPathFunctions {
         + 'static,
     ) -> Self {
         let name = name.into();
-        let function =
-            JmesPathFunction { name: name.clone(), signature, body: Box::new(body), prepare: None };
+        let is_volatile = self.get(&name).is_some_and(|replaced| replaced.is_volatile);
+        let body = Box::new(body);
+        let function = JmesPathFunction { name: name.clone(), signature, body, prepare: None, is_volatile };
         Arc::make_mut(&mut self.known).insert(name, Arc::new(function));
         self
     }
@@ -166,8 +181,8 @@ impl JmesPathFunctions {
         let functions = tables.iter().copied().flatten().map(|builtin| {
             let name = Cow::Borrowed(builtin.name);
             let (signature, prepare) = (builtin.signature.clone(), builtin.prepare);
-            let function =
-                JmesPathFunction { name: name.clone(), signature, body: Box::new(builtin.body), prepare };
+            let (body, is_volatile) = (Box::new(builtin.body), builtin.is_volatile);
+            let function = JmesPathFunction { name: name.clone(), signature, body, prepare, is_volatile };
             (name, Arc::new(function))
         });
         Self { known: Arc::new(functions.collect()) }
@@ -199,6 +214,10 @@ impl JmesPathFunctions {
 impl JmesPathFunction {
     pub(super) fn signature(&self) -> &JmesPathSignature {
         &self.signature
+    }
+
+    pub(super) fn is_volatile(&self) -> bool {
+        self.is_volatile
     }
 }
 

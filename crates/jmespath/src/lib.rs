@@ -45,6 +45,7 @@ pub enum JmesPathLanguage {
 pub struct JmesPathExpression {
     source: Box<str>,
     root: ast::JmesPathExpr,
+    is_volatile: bool,
 }
 
 /// The result of [`JmesPathExpression::find`].
@@ -129,7 +130,7 @@ impl JmesPathExpression {
         language: JmesPathLanguage,
     ) -> Result<Self, JmesPathParseError> {
         parser::parse_jmespath(text, functions, language)
-            .map(|root| Self { source: text.into(), root })
+            .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
             .map_err(|bad| bad.located(text))
     }
 

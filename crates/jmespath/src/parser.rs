@@ -15,17 +15,17 @@ use super::lex::{self, JmesPathSyntaxError, JmesPathToken, JmesPathTokenKind};
 
 mod select;
 
-/// Parses all of `text`.
+/// Parses all of `text`. Also returns whether it calls a function of the current time or of the random seed.
 pub(super) fn parse_jmespath(
     text: &str,
     functions: &JmesPathFunctions,
     language: JmesPathLanguage,
-) -> Result<JmesPathExpr, JmesPathSyntaxError> {
-    let mut parser =
-        JmesPathParser { tokens: lex::tokenize_jmespath(text)?, next: 0, depth: 0, functions, language };
+) -> Result<(JmesPathExpr, bool), JmesPathSyntaxError> {
+    let tokens = lex::tokenize_jmespath(text)?;
+    let mut parser = JmesPathParser { tokens, next: 0, depth: 0, functions, language, is_volatile: false };
     let expr = parser.expr(0)?;
     match parser.peek() {
-        JmesPathTokenKind::End => Ok(expr),
+        JmesPathTokenKind::End => Ok((expr, parser.is_volatile)),
         _ => Err(parser.unexpected("an operator or the end of the expression")),
     }
 }
@@ -63,6 +63,7 @@ struct JmesPathParser<'f> {
     depth: u32,
     functions: &'f JmesPathFunctions,
     language: JmesPathLanguage,
+    is_volatile: bool,
 }
 
 impl JmesPathParser<'_> {

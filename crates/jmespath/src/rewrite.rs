@@ -15,8 +15,22 @@ use super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep, Projection};
 pub struct PathRoots {
     /// The first keys of its paths, without repetitions, in the order of the expression.
     pub names: Vec<Text>,
+    /// The keys that its paths start with, up to the first index, function or `*`.
+    pub paths: Vec<Vec<Text>>,
     /// Whether it reads the input as a whole, as `@`, `*` and `[0]` do.
     pub takes_all: bool,
+    /// Whether its result depends on the time or on a random seed.
+    pub is_volatile: bool,
+}
+
+impl PathRoots {
+    /// Returns whether a path starts with `keys`.
+    #[must_use]
+    pub fn reads(&self, keys: &[&str]) -> bool {
+        let starts =
+            |path: &Vec<Text>| path.len() >= keys.len() && path.iter().zip(keys).all(|(a, b)| a == b);
+        self.paths.iter().any(starts)
+    }
 }
 
 /// The change of a path: how many of its first keys are replaced, and by which; nothing for no change.
@@ -26,7 +40,7 @@ impl JmesPathExpression {
     /// Returns the keys that the expression reads.
     #[must_use]
     pub fn roots(&self) -> PathRoots {
-        let mut roots = PathRoots::default();
+        let mut roots = PathRoots { is_volatile: self.is_volatile, ..PathRoots::default() };
         collect_roots(&self.root, &mut roots);
         roots
     }
@@ -61,7 +75,7 @@ impl JmesPathExpression {
                 [only] => only.clone(),
                 parts => JmesPathExpr::new(JmesPathNode::Or(parts.to_vec()), self.root.at),
             };
-            Self { source: self.source.clone(), root }
+            Self { source: self.source.clone(), root, is_volatile: self.is_volatile }
         };
         Some((made(before), made(constant)))
     }
@@ -74,8 +88,11 @@ impl JmesPathExpression {
     pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> JmesPathChange) -> Option<Self> {
         let rewriter = JmesPathRewriter { change, has_changed: Cell::new(false) };
         let root = rewriter.expr(&self.root);
-        (rewriter.has_changed.get() && !root.shape.is_too_high())
-            .then(|| Self { source: self.source.clone(), root })
+        (rewriter.has_changed.get() && !root.shape.is_too_high()).then(|| Self {
+            source: self.source.clone(),
+            root,
+            is_volatile: self.is_volatile,
+        })
     }
 }
 
@@ -95,6 +112,10 @@ fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
             (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::NeededKey(key))) => {
                 if !roots.names.contains(key) {
                     roots.names.push(key.clone());
+                }
+                let path = leading_keys(steps).into_iter().map(Text::new).collect();
+                if !roots.paths.contains(&path) {
+                    roots.paths.push(path);
                 }
             }
             (JmesPathNode::Current, Some(JmesPathStep::Expr(expr))) => collect_roots(expr, roots),
@@ -236,6 +257,19 @@ mod tests {
         reads("*.a", "@");
         reads("[0]", "@");
         reads("'a'", "");
+    }
+
+    #[test]
+    fn roots_know_the_keys_of_paths_and_functions_of_the_time() {
+        let roots = |text: &str| {
+            let functions = JmesPathFunctions::kubernetes();
+            JmesPathExpression::parse_as(text, &functions, JmesPathLanguage::Forgiving).expect(text).roots()
+        };
+        assert!(roots("length(request.roles)").reads(&["request", "roles"]));
+        assert!(!roots("request.object.roles").reads(&["request", "roles"]));
+        assert!(roots("a[?b < time_now()]").is_volatile);
+        assert!(roots("sort_by(a, &random('x'))").is_volatile);
+        assert!(!roots("time_utc(a)").is_volatile);
     }
 
     #[test]

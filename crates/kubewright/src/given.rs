@@ -20,7 +20,7 @@ use cluster::Cluster;
 pub(crate) use answers::{Answers, Shared, read_shared};
 pub(crate) use old::OldObjects;
 pub(crate) use set::Setting;
-pub(crate) use user::UserInfo;
+pub(crate) use user::read_user_info;
 pub(crate) use values::{FIELDS as VALUE_FIELDS, Values, is_rule};
 pub(crate) use world::GivenWorld;
 

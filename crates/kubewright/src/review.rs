@@ -4,13 +4,13 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    About, Decision, Engine, Occasion, Operation, Outcome, Phase, Request, RuleId, Settings, Status,
-    TraceNode,
+    Decision, Engine, EvaluationMode, Outcome, RuleId, RuleMetadata, Settings, Status, TraceNode,
 };
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo, normalise};
 use kubewright_patch as patch;
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::given::{GivenWorld, OldObjects};
 use crate::output::{Needs, json_object};
 use crate::request;
 use crate::words::plural;
@@ -32,7 +32,7 @@ pub(crate) struct Question<'a> {
     /// Whether a failure that does not refuse the object is a warning.
     pub(crate) is_lenient: bool,
     /// Why objects are looked at; without it every rule runs.
-    pub(crate) occasion: Option<Occasion>,
+    pub(crate) evaluation_mode: Option<EvaluationMode>,
     /// What the outputs want to know.
     pub(crate) needs: Needs,
 }
@@ -100,7 +100,7 @@ pub(crate) struct OutcomeRow {
     /// The exceptions that made the rule skip the object.
     pub(crate) exceptions: Vec<Text>,
     /// What the author of the rule says about it.
-    pub(crate) about: Arc<About>,
+    pub(crate) about: Arc<RuleMetadata>,
     /// What was looked at, when an output wants it.
     pub(crate) trace: Option<Box<TraceNode>>,
 }
@@ -147,28 +147,28 @@ pub(crate) struct Counts {
 
 impl Question<'_> {
     /// Returns the request that `document` stands for.
-    pub(crate) fn request(&self, document: &Document) -> Request {
+    pub(crate) fn request(&self, document: &Document) -> AdmissionRequest {
         if request::is_payload(document) {
             return request::of_payload(document, self.user);
         }
         let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {
-            request::change_operation(&mut request, operation);
+            request.set_operation(operation);
         }
         self.old.place(&mut request);
         values.place(&mut request);
-        request::place_namespace(&mut request);
-        // What rules change is compared with what was written.
-        if self.engine.rules().iter().all(|rule| rule.phase == Phase::Judge) {
-            request::place_maps(&mut request);
-        }
+        request.fill_namespace();
         request
     }
 
-    fn decide(&self, request: &Request) -> Decision {
-        let settings =
-            Settings { is_traced: self.needs.trace, occasion: self.occasion, ..Settings::default() };
+    fn decide(&self, request: &AdmissionRequest) -> Decision {
+        let settings = Settings {
+            is_traced: self.needs.trace,
+            evaluation_mode: self.evaluation_mode,
+            is_as_written: true,
+            ..Settings::default()
+        };
         self.engine.decide(request, self.world, &settings)
     }
 
@@ -186,7 +186,7 @@ impl Question<'_> {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let after = if counts.patched > 0 {
-            request::unplaced(decision.object, before, &request.namespace)
+            normalise::without_filled_namespace(decision.object, before, &request.namespace)
         } else {
             before.clone()
         };
@@ -255,7 +255,7 @@ impl OutcomeRow {
             is_refusal: outcome.is_refusal,
             is_scored,
             exceptions: outcome.exceptions,
-            about: outcome.about,
+            about: outcome.metadata,
             trace: outcome.trace,
         }
     }

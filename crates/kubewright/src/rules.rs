@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{Inputs, KeySource, Options};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest};
 use kubewright_graph::References;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
@@ -15,9 +16,6 @@ use crate::failure::Failure;
 use crate::given::is_rule;
 use crate::load;
 use crate::words::listed;
-
-/// The language that patterns are written in.
-const PATTERN: &str = "pattern";
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
@@ -78,19 +76,19 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     });
     if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no rules found in {}", listed(paths));
-        let help = match loaded.others.first() {
+        let help = match loaded.set_programs.first() {
             None => "",
-            Some(&PATTERN) => {
+            Some(SetProgram::Pattern) => {
                 "patterns are looked for in a set of objects: `kubewright detect FILE -r RESOURCES`"
             }
-            Some(_) => {
+            Some(SetProgram::Trait) => {
                 "traits are rendered with their parameters: `kubewright render --trait FILE -f MANIFESTS`"
             }
         };
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message).help(help));
     }
-    let patterns = loaded.others.iter().filter(|language| **language == PATTERN).count();
-    let traits = loaded.others.len() - patterns;
+    let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
+    let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
     Rules { rules: loaded.rules, diagnostics, traits, patterns, references, files: found.inputs.len() }
 }
 
@@ -143,7 +141,7 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
 }
 
 /// Returns why the scope of `rule` leaves out `request`.
-pub(crate) fn outside(rule: &Rule, request: &Request) -> String {
+pub(crate) fn outside(rule: &Rule, request: &AdmissionRequest) -> String {
     let scope = &rule.scope;
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)

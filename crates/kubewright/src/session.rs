@@ -1,11 +1,12 @@
 //! What every command that runs rules on objects needs: rules, a world and the question to ask.
 
-use kubewright_engine::{Diagnostic, Engine, Occasion, Operation};
+use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
+use kubewright_k8s::{Operation, UserInfo};
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::{self, Answers, GivenWorld, OldObjects, UserInfo, Values};
+use crate::given::{self, Answers, GivenWorld, OldObjects, Values};
 use crate::load::{self, Input, Wanted};
 use crate::output::{Needs, Paint, Tally, snippet, tell};
 use crate::review::Question;
@@ -28,7 +29,7 @@ pub(crate) struct Session {
     namespace: String,
     old: OldObjects,
     user: UserInfo,
-    occasion: Option<Occasion>,
+    evaluation_mode: Option<EvaluationMode>,
 }
 
 impl Session {
@@ -54,7 +55,7 @@ impl Session {
         let mut values = values(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
         let world = world(&objects.world, values, &mut diagnostics);
-        let user = given::file(objects.userinfo.as_deref(), UserInfo::read, &mut diagnostics);
+        let user = given::file(objects.userinfo.as_deref(), given::read_user_info, &mut diagnostics);
         let found = load::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
@@ -68,8 +69,8 @@ impl Session {
             operation: Operation::named(&objects.operation.to_uppercase()).unwrap_or(Operation::Create),
             namespace,
             old,
-            user: user.unwrap_or_default().called(objects.user.as_deref(), &objects.groups),
-            occasion: objects.background.then_some(Occasion::Background),
+            user: user.unwrap_or_default().renamed(objects.user.as_deref(), &objects.groups),
+            evaluation_mode: objects.background.then_some(EvaluationMode::Background),
         })
     }
 
@@ -88,7 +89,7 @@ impl Session {
             old: &self.old,
             user: &self.user,
             is_lenient: false,
-            occasion: self.occasion,
+            evaluation_mode: self.evaluation_mode,
             needs,
         }
     }

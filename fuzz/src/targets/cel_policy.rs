@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Host, Inputs};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, Host, Inputs};
 use kubewright_value::{Value, json};
 
 use super::Target;
@@ -71,7 +71,7 @@ static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| CelEnvironment::
 struct World(Value);
 
 impl Host for World {
-    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, CelFailure> {
         Ok(if question == "resource.toGVR" { Value::from("pods") } else { self.0.clone() })
     }
 }

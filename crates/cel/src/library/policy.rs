@@ -121,9 +121,9 @@ fn ask_host<'a>(
     arguments: &[Value],
     failed: &str,
 ) -> Result<Val<'a>, CelFailure> {
-    let failure = |reason: &str| CelFailure::value(format!("{failed}: {reason}"));
-    let host = call.host().ok_or_else(|| failure("no cluster and no recorded answers are available"))?;
-    host.ask(question, arguments).map(Val::from).map_err(|reason| failure(&reason))
+    let no_host = || CelFailure::value("there is no cluster to ask");
+    let answer = call.host().ok_or_else(no_host).and_then(|host| host.ask(question, arguments));
+    answer.map(Val::from).map_err(|failure| failure.within(failed))
 }
 
 /// Returns the argument at `index` as JSON.

@@ -13,7 +13,8 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "string",
     "a random text that matches the regular expression",
     |_, _| Err(JmesPathFailure::wrong_value("`random` needs a seed, which is not set")),
-)];
+)
+.volatile()];
 
 /// The steps of compiling a pattern, besides 64 for each of its bytes.
 const GENERATOR_COMPILE_STEPS: u64 = 2_000;

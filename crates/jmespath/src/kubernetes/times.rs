@@ -55,10 +55,12 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
     ),
     define_builtin("time_now", &[], "string", "the current time", |_, _| {
         Err(missing_clock_failure("time_now"))
-    }),
+    })
+    .volatile(),
     define_builtin("time_now_utc", &[], "string", "the current time, in UTC", |_, _| {
         Err(missing_clock_failure("time_now_utc"))
-    }),
+    })
+    .volatile(),
     define_builtin(
         "time_parse",
         TWO_STRINGS,
@@ -72,7 +74,8 @@ pub(super) const TABLE: &[JmesPathBuiltin] = &[
         "string",
         "the duration between two times in a layout; an empty layout is RFC 3339, an empty time is now",
         |arguments, budget| call_time_since(arguments, budget, None),
-    ),
+    )
+    .volatile(),
     define_builtin("time_to_cron", ONE_STRING, "string", "a cron expression for the time", call_time_to_cron),
     define_builtin(
         "time_truncate",

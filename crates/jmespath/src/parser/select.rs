@@ -59,6 +59,7 @@ impl JmesPathParser<'_> {
             });
         };
         let function = Arc::clone(function);
+        self.is_volatile |= function.is_volatile();
         let place = self.bad("");
         self.next += 2;
         let arguments = self.arguments()?;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Parser as _;
-use kubewright_engine::{Engine, Operation};
+use kubewright_engine::Engine;
+use kubewright_k8s::{Operation, UserInfo};
 use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -15,7 +16,7 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, OldObjects, UserInfo};
+use crate::given::{GivenWorld, OldObjects};
 use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
 use crate::review::{Counts, Question};
 use crate::rules;
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
-        occasion: None,
+        evaluation_mode: None,
         needs,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;

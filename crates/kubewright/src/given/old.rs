@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, ObjectName, Operation, Request};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::Value;
 
 use crate::load;
@@ -19,14 +20,14 @@ impl OldObjects {
         let documents = load::documents(&found.inputs, problems);
         let objects = load::objects_of(documents, problems).into_iter().map(|document| document.value);
         let named = objects.map(|object| {
-            let request = Request::for_object(object, Operation::Create, namespace);
+            let request = AdmissionRequest::for_object(object, Operation::Create, namespace);
             (name_of(&request), request.object)
         });
         Self(named.collect())
     }
 
     /// Lets `request`, which updates an object, know how that object was, if it is among these.
-    pub(crate) fn place(&self, request: &mut Request) {
+    pub(crate) fn place(&self, request: &mut AdmissionRequest) {
         if request.operation == Operation::Update
             && let Some(old) = self.0.get(&name_of(request))
         {
@@ -36,7 +37,7 @@ impl OldObjects {
     }
 }
 
-fn name_of(request: &Request) -> ObjectName {
+fn name_of(request: &AdmissionRequest) -> ObjectName {
     ObjectName {
         group: request.kind.group.clone(),
         kind: request.kind.kind.clone(),

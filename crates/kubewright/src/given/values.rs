@@ -1,6 +1,7 @@
 //! Values of variables, by rule and object: the file of `--values`.
 
-use kubewright_engine::{Diagnostic, GroupVersionKind, Operation, Request, RuleId};
+use kubewright_engine::{Diagnostic, RuleId};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::fields::Reader;
@@ -105,7 +106,7 @@ impl Values {
     }
 
     /// Returns the variables of `rule` for `request`; later ones replace earlier ones.
-    pub(crate) fn given(&self, rule: &RuleId, request: &Request) -> Given {
+    pub(crate) fn given(&self, rule: &RuleId, request: &AdmissionRequest) -> Given {
         let mut given = self.global.clone();
         let policies = || self.policies.iter().filter(|policy| is_named(&rule.policy, &policy.name));
         for policy in policies() {
@@ -140,7 +141,7 @@ impl Values {
     }
 
     /// Lets a request about a kind that stands for a part of another one be about that other one.
-    pub(crate) fn place(&self, request: &mut Request) {
+    pub(crate) fn place(&self, request: &mut AdmissionRequest) {
         if let Some(found) = self.subresources.iter().find(|known| known.kind == request.kind) {
             request.kind = found.parent.clone();
             request.subresource = found.part.clone();

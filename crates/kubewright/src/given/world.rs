@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use kubewright_engine::{Answer, ApiCall, ClosedWorld, ObjectName, Operation, Query, Request, RuleId, World};
+use kubewright_engine::{Answer, ApiCall, ClosedWorld, Query, RuleId, World};
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::{Text, Value};
 
 use super::values::OPERATION;
 use super::{Answers, Values};
 use crate::load::{self, Input};
-use crate::request;
 
 /// A world that is known completely, with values of variables.
 #[derive(Debug, Default)]
@@ -105,7 +105,9 @@ impl Manifests {
             // What is wrong with them is told by those who judge them.
             let documents = load::documents(&self.inputs, &mut Vec::new());
             let found = load::objects_of(documents, &mut Vec::new());
-            let stored = found.iter().map(|found| request::stored(&found.value, &self.namespace).object);
+            let stored = found
+                .iter()
+                .map(|found| AdmissionRequest::for_stored(found.value.clone(), &self.namespace).object);
             ClosedWorld::new(stored.chain(self.objects.iter().cloned()))
         })
     }
@@ -138,7 +140,7 @@ impl World for GivenWorld {
         }
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
         let mut given = self.values.given(rule, request);
         // The request says it itself, and may have it from elsewhere; only what no manifest can be about is a mere
         // value.

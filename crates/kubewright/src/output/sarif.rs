@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{About, Code, Diagnostic, Rule, Severity, Status};
+use kubewright_engine::{Code, Diagnostic, Rule, RuleMetadata, Severity, Status};
 use kubewright_value::{Map, Position, Value, json};
 
 use super::{Ending, Show, Target};
@@ -64,7 +64,7 @@ fn head() -> String {
     format!("{{\"$schema\":{},\"version\":\"2.1.0\",\"runs\":[{{\"results\":[\n", json::quote(SCHEMA))
 }
 
-fn level(status: Status, about: &About) -> Option<&'static str> {
+fn level(status: Status, about: &RuleMetadata) -> Option<&'static str> {
     match status {
         Status::Error => Some("error"),
         Status::Fail => Some(failure_level(about)),
@@ -75,7 +75,7 @@ fn level(status: Status, about: &About) -> Option<&'static str> {
 }
 
 /// Returns the level of a failure, which follows from the severity where that is said.
-fn failure_level(about: &About) -> &'static str {
+fn failure_level(about: &RuleMetadata) -> &'static str {
     match about.severity.as_str() {
         "medium" => "warning",
         "low" | "info" => "note",
@@ -177,7 +177,7 @@ fn rule_descriptor(rule: &Rule) -> Value {
     let id = rule.id.to_string();
     let name = if rule.id.rule.is_empty() { &rule.id.policy } else { &rule.id.rule };
     let text = format!("{} rule {}", rule.id.dialect, rule.id.short());
-    let level = failure_level(&rule.about);
+    let level = failure_level(&rule.metadata);
     let mut descriptor = Map::from([
         ("id", Value::from(id)),
         ("name", name.clone().into()),
@@ -185,11 +185,11 @@ fn rule_descriptor(rule: &Rule) -> Value {
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ]);
     let mut properties = Map::new();
-    if !rule.about.category.is_empty() {
-        properties.insert("tags".into(), vec![rule.about.category.clone()].into());
+    if !rule.metadata.category.is_empty() {
+        properties.insert("tags".into(), vec![rule.metadata.category.clone()].into());
     }
-    if !rule.about.severity.is_empty() {
-        properties.insert("problem.severity".into(), rule.about.severity.clone().into());
+    if !rule.metadata.severity.is_empty() {
+        properties.insert("problem.severity".into(), rule.metadata.severity.clone().into());
     }
     if !properties.is_empty() {
         descriptor.insert("properties".into(), properties.into());

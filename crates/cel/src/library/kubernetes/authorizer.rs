@@ -244,7 +244,7 @@ fn check_authorization<'a>(
     let question =
         opaque_argument::<AuthorizerCheckVal>(arguments, 0)?.to_value(text_argument(arguments, 1)?);
     let host = call.host().ok_or_else(|| CelFailure::value("no authorizer is available"))?;
-    let answer = host.ask(AUTHORIZER_CHECK, &[question]).map_err(CelFailure::value)?;
+    let answer = host.ask(AUTHORIZER_CHECK, &[question])?;
     let text = |name: &str| answer.get(name).and_then(Value::as_str).map(Text::new);
     let Some(is_allowed) = answer.get("allowed").and_then(Value::as_bool) else {
         return Err(CelFailure::value("the authorizer gave no answer"));

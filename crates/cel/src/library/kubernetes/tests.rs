@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{CelBindings, CelCost, CelEnvironment, CelProgram, CelType, Host};
+use crate::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, CelType, Host};
 
 use super::*;
 
@@ -10,13 +10,13 @@ struct TestAuthorizer;
 
 /// Allows `get`, cannot decide `err`, knows nothing about `unknown`.
 impl Host for TestAuthorizer {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         assert_eq!(question, AUTHORIZER_CHECK);
         let check = arguments.first().expect("one argument");
         let answer = match check.get("verb").and_then(Value::as_str) {
             Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(check))),
             Some("err") => r#"{"allowed":false,"error":"broken"}"#.to_owned(),
-            Some("unknown") => return Err("no decision".to_owned()),
+            Some("unknown") => return Err(CelFailure::value("no decision")),
             _ => r#"{"allowed":false,"reason":"no"}"#.to_owned(),
         };
         Ok(json::parse(&answer).expect("JSON"))

@@ -7,18 +7,18 @@ use std::cell::RefCell;
 
 use kubewright_value::{Value, json};
 
-use crate::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram, Host, Inputs};
+use crate::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelFailure, CelProgram, Host, Inputs};
 
 /// A host that records its queries, and fails for `bad`.
 #[derive(Default)]
 struct Echo(RefCell<Vec<String>>);
 
 impl Host for Echo {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         let shown: Vec<String> = arguments.iter().map(Value::to_string).collect();
         self.0.borrow_mut().push(format!("{question} {}", shown.join(" ")));
         match (question, arguments.last().and_then(Value::as_str)) {
-            (_, Some("bad")) => Err("no such thing".to_owned()),
+            (_, Some("bad")) => Err(CelFailure::value("no such thing")),
             (_, Some("missing")) => Ok(Value::Null),
             ("resource.toGVR", Some(kind)) => Ok(Value::from(format!("{}s", kind.to_lowercase()))),
             _ => Ok(json::parse(r#"{"items":[{"a":1}],"name":"x"}"#).unwrap()),
@@ -299,7 +299,7 @@ fn query_without_host_is_an_error() {
     let program =
         CelProgram::compile("resource.get('v1', 'pods', '', 'x')", &CelEnvironment::policy()).unwrap();
     let error = program.evaluate(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
-    assert_eq!(error.message, "failed to get resource: no cluster and no recorded answers are available");
+    assert_eq!(error.message, "failed to get resource: there is no cluster to ask");
 }
 
 #[test]

@@ -10,9 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::Options;
-use kubewright_engine::{
-    Decision, Dialect, Engine, Operation, Outcome, Request, Settings, Status, World as _,
-};
+use kubewright_engine::{Decision, Dialect, Engine, Outcome, Settings, Status, World as _};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
@@ -140,14 +139,14 @@ impl Prover<'_> {
         let source = self.engine(std::slice::from_ref(policy));
         let name = policy.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().into();
         // Values that are given in place of the object's own are given to the source alone.
-        let is_given = |request: &Request| {
-            source.rules().iter().any(|rule| !cases.world.given(&rule.id, request).is_empty())
+        let is_given = |request: &AdmissionRequest| {
+            source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
         };
         // What was made of the policy reads the object before an update like any other field, so for both of them it is
         // known: an update that changes nothing.
-        let known = |request| Request { is_old_object_assumed: false, ..request };
+        let known = |request| AdmissionRequest { is_old_object_assumed: false, ..request };
         let requests = cases.requests(&name).into_iter().filter(|request| !is_given(request));
-        let requests: Vec<Request> = requests.map(known).collect();
+        let requests: Vec<AdmissionRequest> = requests.map(known).collect();
         let made = one.conversion.written.iter().zip(&one.texts).enumerate();
         let mut finding = Finding { policy: place, differences: Vec::new(), proven: Vec::new() };
         for (at, (written, text)) in made {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Id, Node};
+use kubewright_k8s::object_title;
 use kubewright_patterns::{self as patterns, Finding, Findings, Level, Pattern, Settings, shipped};
 use kubewright_value::{Budget, Exhausted, Text};
 
@@ -211,10 +212,7 @@ impl<'s> Report<'s> {
 
 /// Returns `Kind namespace/name`.
 pub(crate) fn called(node: &Node) -> String {
-    match node.namespace.as_str() {
-        "" => format!("{} {}", node.kind, node.name),
-        namespace => format!("{} {namespace}/{}", node.kind, node.name),
-    }
+    object_title(&node.kind, &node.namespace, &node.name)
 }
 
 /// Returns the page of a pattern, if it is one that ships.

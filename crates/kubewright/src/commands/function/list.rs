@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Map, Source, Value};
 
 use super::marks;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{self as traits, Instance, Origin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, ObjectName, Severity, Subject};
+use kubewright_engine::{Diagnostic, Severity, Subject};
+use kubewright_k8s::ObjectName;
 use kubewright_traits::Manifest;
 use kubewright_value::{Map, Value};
 

@@ -1,6 +1,7 @@
 //! Applying the traits: the same whatever the manifests come from and wherever they go.
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{self as traits, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 

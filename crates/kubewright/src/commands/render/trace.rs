@@ -2,7 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
+use kubewright_engine::{Diagnostic, TraceNode};
+use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
 use kubewright_traits::{Manifest, Origin, Plane, Rendering, Writer};
 use kubewright_value::{Document, Map, Text, Value, json};

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_dialects::Options;
-use kubewright_engine::{
-    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
-};
+use kubewright_engine::{Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest};
 use kubewright_graph::References;
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_patterns as patterns;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Text};
@@ -18,7 +17,7 @@ use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::given::{GivenWorld, UserInfo, Values};
+use crate::given::{GivenWorld, Values};
 use crate::load::{self, Wanted};
 use crate::request;
 use crate::rules;
@@ -148,7 +147,7 @@ impl<'a> Bench<'a> {
                 return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
             }
         };
-        let decision = self.engine.decide(&request, &self.world, &Settings::default());
+        let decision = self.engine.decide(&request, &self.world, &manifest_settings());
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
         let judged = judge::Judged {
             case,
@@ -171,7 +170,7 @@ impl<'a> Bench<'a> {
             }
         }
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = Settings { is_traced: true, ..manifest_settings() };
             let traced = self.engine.decide(&request, &self.world, &settings);
             let is_meant = |outcome: &&Outcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
@@ -196,7 +195,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns what the rule called `id` decides when it is the only one.
-    fn alone(&self, id: &RuleId, request: &Request) -> Decision {
+    fn alone(&self, id: &RuleId, request: &AdmissionRequest) -> Decision {
         let name = id.to_string();
         let build = || {
             let dialects = kubewright_dialects::all(&self.options);
@@ -204,8 +203,8 @@ impl<'a> Bench<'a> {
             Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
-            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
-            None => build().decide(request, &self.world, &Settings::default()),
+            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &manifest_settings()),
+            None => build().decide(request, &self.world, &manifest_settings()),
         }
     }
 
@@ -238,9 +237,9 @@ impl<'a> Bench<'a> {
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
-                match rule.phase {
-                    kubewright_engine::Phase::Patch => "patch",
-                    kubewright_engine::Phase::Judge => "judge",
+                match rule.action {
+                    kubewright_engine::RuleAction::Mutate => "patch",
+                    kubewright_engine::RuleAction::Validate => "judge",
                 },
             )),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
@@ -255,7 +254,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the one object that the case names, and the request about it.
-    fn object(&self, case: &Case) -> Result<(&Document, Request), String> {
+    fn object(&self, case: &Case) -> Result<(&Document, AdmissionRequest), String> {
         let wanted = Selector::new(&case.resource);
         let operation = case.operation.unwrap_or(self.file.operation);
         let requests = self.objects.iter().map(|document| (document, self.request(document, operation)));
@@ -281,14 +280,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, document: &Document, operation: Operation) -> Request {
+    fn request(&self, document: &Document, operation: Operation) -> AdmissionRequest {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        let user = UserInfo::default().renamed(self.file.user.as_deref(), &self.file.groups);
         if request::is_payload(document) {
             return request::of_payload(document, &user);
         }
         request::of(&document.value, operation, namespace, &user)
     }
+}
+
+/// Returns the settings of decisions about objects of manifests.
+fn manifest_settings() -> Settings {
+    Settings { is_as_written: true, ..Settings::default() }
 }
 
 impl RuleName {
@@ -324,14 +328,14 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn selects(&self, request: &Request) -> bool {
+    fn selects(&self, request: &AdmissionRequest) -> bool {
         self.kind.is_none_or(|kind| kind == request.kind.kind)
             && self.namespace.is_none_or(|namespace| namespace == request.namespace)
             && self.name == request.name
     }
 
     /// Returns the object's name in the same form.
-    fn spelt_like(&self, request: &Request) -> String {
+    fn spelt_like(&self, request: &AdmissionRequest) -> String {
         let mut text = String::new();
         if self.kind.is_some() {
             text.push_str(&format!("{}/", request.kind.kind));

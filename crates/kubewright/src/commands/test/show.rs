@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use kubewright_engine::Operation;
+use kubewright_k8s::{Operation, object_title};
 use kubewright_value::{Map, Value, json};
 
 use super::coverage::{Coverage, Missing};
@@ -152,10 +152,9 @@ fn covered(out: &mut impl io::Write, coverage: &Coverage, paint: Paint) -> io::R
 }
 
 fn case(out: &mut impl io::Write, result: &CaseResult, file: &FileResult, paint: Paint) -> io::Result<()> {
-    let subject = match (result.kind.as_str(), result.namespace.as_str()) {
-        ("", _) => result.resource.to_string(),
-        (kind, "") => format!("{kind} {}", result.resource),
-        (kind, namespace) => format!("{kind} {namespace}/{}", result.resource),
+    let subject = match result.kind.as_str() {
+        "" => result.resource.to_string(),
+        kind => object_title(kind, &result.namespace, &result.resource),
     };
     let head = match subject.as_str() {
         "" => visible(&result.rule_text).into_owned(),

@@ -1,4 +1,5 @@
-use kubewright_engine::{Operation, Request, RuleId};
+use kubewright_engine::RuleId;
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, json, yaml};
 
 use super::Values;
@@ -21,8 +22,8 @@ fn values(text: &str) -> Values {
     Values::read(&yaml::read(&Source::new("v.yaml", text)).documents.remove(0)).expect("values")
 }
 
-fn request(object: &str) -> Request {
-    Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "default")
+fn request(object: &str) -> AdmissionRequest {
+    AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "default")
 }
 
 /// Asks for the values of `policy` and `rule` for the object `name`, as `name=value` in the order of the names.

@@ -1,12 +1,13 @@
 //! What a test asks its policies, for those who want to ask others the same.
 
-use kubewright_engine::{Diagnostic, Operation, Request};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::{Document, Text};
 
 use super::file::{self, TestFile};
 use super::objects::Objects;
 use super::{Manner, world};
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::GivenWorld;
 
 /// What a test asks.
 pub(in crate::commands) struct Cases<'c> {
@@ -46,18 +47,18 @@ pub(in crate::commands) fn with_cases<T>(
 impl Cases<'_> {
     /// Returns what the test asks the policy called `name`: about every object, and about each operation that is named
     /// for it.
-    pub(in crate::commands) fn requests(&self, name: &Text) -> Vec<Request> {
+    pub(in crate::commands) fn requests(&self, name: &Text) -> Vec<AdmissionRequest> {
         let rows = self.file.rows.iter().filter(|row| row.policy.rsplit('/').next() == Some(name.as_str()));
         let mut operations: Vec<Operation> = rows.filter_map(|row| row.operation).collect();
         operations.sort();
         operations.dedup();
         let choices = || std::iter::once(None).chain(operations.iter().copied().map(Some));
-        let mut requests: Vec<Request> = Vec::new();
+        let mut requests: Vec<AdmissionRequest> = Vec::new();
         for object in &self.objects.judged {
             let first = requests.len();
             for operation in choices() {
                 let request = object.asked(operation, name, self.world, self.user);
-                let is_known = |known: &Request| known.operation == request.operation;
+                let is_known = |known: &AdmissionRequest| known.operation == request.operation;
                 if !requests.iter().skip(first).any(is_known) {
                     requests.push(request);
                 }

@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{
-    Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest,
-};
+use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
@@ -16,7 +15,7 @@ use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo};
+use crate::given::GivenWorld;
 use crate::review::path_text;
 use crate::rules;
 
@@ -286,7 +285,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> Request {
+    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> AdmissionRequest {
         object.asked(row.operation, &policy.name, self.world, self.user)
     }
 }

@@ -1,13 +1,14 @@
 //! What the policies of a test may look up, and who asks.
 
 use kubewright_engine::Diagnostic;
+use kubewright_k8s::UserInfo;
 use kubewright_value::{Document, Value};
 
 use super::Manner;
 use super::file::TestFile;
 use super::objects::Objects;
 use crate::codes::TEST_VALUE;
-use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
+use crate::given::{self, Answers, GivenWorld, Values};
 
 /// Takes what `file` gives in place of a cluster out of it.
 pub(super) fn build(
@@ -22,7 +23,7 @@ pub(super) fn build(
         (None, Some(path)) => read.one(path, Values::read).unwrap_or_default(),
         (None, None) => Values::default(),
     };
-    let user = file.user.as_ref().and_then(|path| read.one(path, UserInfo::read));
+    let user = file.user.as_ref().and_then(|path| read.one(path, given::read_user_info));
     let mut answers = std::mem::take(&mut file.answers);
     let judged = objects.judged.iter().filter(|object| object.payload.is_none());
     let mut found: Vec<Value> = judged.map(|object| object.request.object.clone()).collect();

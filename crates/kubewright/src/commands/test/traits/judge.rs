@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_golib::glob;
+use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{Op, PatchError, Path};
 use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
@@ -252,10 +253,7 @@ impl<'m> Name<'m> {
 /// `Deployment shop/web`.
 impl std::fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.namespace {
-            "" => write!(f, "{} {}", self.kind, self.name),
-            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
-        }
+        f.write_str(&object_title(self.kind, self.namespace, self.name))
     }
 }
 

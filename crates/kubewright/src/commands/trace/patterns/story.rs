@@ -2,6 +2,7 @@
 
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_graph::{Graph, Id};
+use kubewright_k8s::object_title;
 use kubewright_patterns::{Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep};
 
 /// How many findings of one leader are told.
@@ -165,8 +166,5 @@ pub(in crate::commands) fn found(checked: &Checked) -> String {
 /// `Service shop/web`.
 pub(super) fn name(graph: &Graph, id: Id) -> String {
     let Some(node) = graph.node(id) else { return String::new() };
-    match node.namespace.as_str() {
-        "" => format!("{} {}", node.kind, node.name),
-        namespace => format!("{} {namespace}/{}", node.kind, node.name),
-    }
+    object_title(&node.kind, &node.namespace, &node.name)
 }

@@ -1,38 +1,38 @@
-//! What became of a rule object, for its status.
+//! The result of compiling and running a rule object, for its status.
 
 use kubewright_value::{Map, Text, Value};
 
 use super::AdmissionPolicyState;
 
-/// What became of a rule object.
+/// The result of compiling and running a rule object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleReport {
-    /// The generation of the object that this is about.
+    /// The observed `metadata.generation`.
     pub generation: i64,
-    /// How many rules of it run.
+    /// How many of its rules run.
     pub rules: usize,
-    /// Whether all of it runs.
+    /// Whether all of its rules run.
     pub is_ready: bool,
-    /// Why, in one word.
+    /// The `reason` of the condition `Ready`.
     pub reason: Text,
-    /// Why, with everything that is wrong.
+    /// The `message` of the condition: every mistake.
     pub message: String,
-    /// Since when it is so, as Kubernetes writes a time.
+    /// The `lastTransitionTime`.
     pub since: Text,
-    /// The last time that a rule could not answer, where it is news.
+    /// The last failed evaluation, if it is new.
     pub failure: Option<RuleFailure>,
     /// Whether the API server enforces the rule itself; nothing where rule objects of this kind never ask for that.
     pub admission_policy: Option<AdmissionPolicyState>,
 }
 
-/// A rule could not answer.
+/// A failed evaluation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFailure {
-    /// When, as Kubernetes writes a time.
+    /// When, in RFC 3339.
     pub time: Text,
-    /// Why.
+    /// The error message.
     pub message: String,
-    /// About which object.
+    /// The object of the request.
     pub object: String,
 }
 

@@ -1,16 +1,16 @@
-//! An address on the API server, read once: what is checked is what is sent.
+//! Paths of the API server, parsed once, so that what is checked is what is sent.
 
 use std::fmt;
 
 use kubewright_value::Text;
 
-/// The parts of an address on the API server. Made by [`ApiPath::parse`] alone from a text that a rule made, so
-/// that nothing in it can be read in two ways.
+/// The parts of a path of the API server. A text that a rule computed becomes one only through [`ApiPath::parse`],
+/// which refuses everything that could be read in two ways.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApiPath {
     /// The API group; empty for the core group.
     pub group: Text,
-    /// The version; empty for an address that is no resource, such as `/version`, which is then in `resource`.
+    /// The version; empty for a path that is not of a resource, such as `/version`, which is then in `resource`.
     pub version: Text,
     /// The namespace; empty for all of them, or for a resource without one.
     pub namespace: Text,
@@ -20,29 +20,29 @@ pub struct ApiPath {
     pub name: Text,
     /// A part of the object, such as `status`; mostly empty.
     pub subresource: Text,
-    /// What stands behind the question mark, decoded, in the order in which it was written.
+    /// The query parameters, decoded, in the order in which they were written.
     pub query: Vec<(Text, Text)>,
 }
 
-/// How long an address may be.
-const LONGEST: usize = 8 << 10;
+/// The longest path that is parsed.
+const MAX_PATH_BYTES: usize = 8 << 10;
 
-/// What is no reading: it connects to what runs in the cluster, in the name of the one who asks.
-const CONNECTIONS: [&str; 4] = ["proxy", "exec", "attach", "portforward"];
+/// Subresources that do not read an object: they connect to a process in the cluster with the caller's permissions.
+const CONNECT_SUBRESOURCES: [&str; 4] = ["proxy", "exec", "attach", "portforward"];
 
-/// What stands before a resource in addresses of old, and makes another request of it.
-const OLD_VERBS: [&str; 3] = ["watch", "proxy", "redirect"];
+/// Prefixes of a resource in deprecated paths, which turn a read into another request.
+const LEGACY_VERBS: [&str; 3] = ["watch", "proxy", "redirect"];
 
-/// Queries that make an answer one without an end.
-const ENDLESS: [&str; 2] = ["watch", "follow"];
+/// Query parameters that turn the response into a stream that does not end.
+const STREAMING_PARAMETERS: [&str; 2] = ["watch", "follow"];
 
 impl ApiPath {
-    /// Reads the address that a rule made.
+    /// Parses a path that a rule computed.
     ///
     /// # Errors
-    /// When any part of it could be taken for something else than it is.
+    /// When any part of it could be read in two ways.
     pub fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_PATH_BYTES {
             return Err(format!("an address of {} bytes is too long", text.len()));
         }
         let refused = |why: &str| format!("the address `{}` {why}", text.escape_debug());
@@ -51,23 +51,23 @@ impl ApiPath {
             return Err(refused("does not start with `/`"));
         };
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
-        if let Some(part) = parts.iter().find(|part| !is_name(part)) {
-            return Err(refused(&format!("has the part `{}`, which is no name", part.escape_debug())));
+        if let Some(part) = parts.iter().find(|part| !is_path_part(part)) {
+            return Err(refused(&format!("has the part `{}`, which is not a name", part.escape_debug())));
         }
-        let mut address = read_parts(&parts).map_err(|why| refused(&why))?;
+        let mut address = read_path_parts(&parts).map_err(|why| refused(&why))?;
         address.query = read_query(query).map_err(|why| refused(&format!("has a query in which {why}")))?;
         Ok(address)
     }
 
-    /// Returns whether it is an address of objects, and not of something about the server, such as `/version`.
+    /// Returns whether it is a path of objects, and not of the server itself, such as `/version`.
     #[must_use]
     pub fn is_resource(&self) -> bool {
         !self.version.is_empty()
     }
 }
 
-/// Reads what stands between the slashes, as the API server does.
-fn read_parts(parts: &[&str]) -> Result<ApiPath, String> {
+/// Reads the parts between the slashes, as the API server does.
+fn read_path_parts(parts: &[&str]) -> Result<ApiPath, String> {
     let mut address = ApiPath::default();
     let rest = match parts {
         ["api", version, rest @ ..] if !rest.is_empty() => {
@@ -78,15 +78,15 @@ fn read_parts(parts: &[&str]) -> Result<ApiPath, String> {
             (address.group, address.version) = ((*group).into(), (*version).into());
             rest
         }
-        ["api" | "apis", ..] => return Err("names no resource".to_owned()),
+        ["api" | "apis", ..] => return Err("does not name a resource".to_owned()),
         [one] => {
             address.resource = (*one).into();
             return Ok(address);
         }
-        _ => return Err("is no resource".to_owned()),
+        _ => return Err("is not a resource".to_owned()),
     };
     let rest = match rest {
-        // These two are parts of a namespace, and no resources in it.
+        // These two are subresources of a namespace, and not resources in it.
         ["namespaces", _, "status" | "finalize", ..] => rest,
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
             address.namespace = (*namespace).into();
@@ -101,16 +101,16 @@ fn read_parts(parts: &[&str]) -> Result<ApiPath, String> {
         _ => return Err("has too many parts".to_owned()),
     };
     let words = [&address.version, &address.namespace, &resource.into(), &subresource.into()];
-    if let Some(word) = words.into_iter().find(|word| !is_word(word)) {
-        return Err(format!("has `{word}` in a place where only small letters, digits and `-` stand"));
+    if let Some(word) = words.into_iter().find(|word| !is_dns_label(word)) {
+        return Err(format!("has `{word}` where only lower-case letters, digits and `-` are allowed"));
     }
-    if !address.group.bytes().all(|byte| is_small(byte) || byte == b'.') {
-        return Err(format!("has the group `{}`, which is none", address.group));
+    if !address.group.bytes().all(|byte| is_dns_byte(byte) || byte == b'.') {
+        return Err(format!("has the group `{}`, which is not an API group", address.group));
     }
-    if OLD_VERBS.contains(&resource) || (!address.namespace.is_empty() && resource == "namespaces") {
+    if LEGACY_VERBS.contains(&resource) || (!address.namespace.is_empty() && resource == "namespaces") {
         return Err(format!("has `{resource}` in the place of a resource"));
     }
-    if CONNECTIONS.contains(&subresource) {
+    if CONNECT_SUBRESOURCES.contains(&subresource) {
         return Err(format!("connects to something: `{subresource}`"));
     }
     (address.resource, address.name, address.subresource) =
@@ -118,7 +118,7 @@ fn read_parts(parts: &[&str]) -> Result<ApiPath, String> {
     Ok(address)
 }
 
-/// As it is sent.
+/// As it is sent to the API server.
 impl fmt::Display for ApiPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.group.as_str(), self.version.as_str()) {
@@ -152,19 +152,18 @@ impl fmt::Display for ApiPath {
     }
 }
 
-/// Returns whether it can be the name of anything. What an encoding, a separator or a step to elsewhere is made of
-/// is in none.
-fn is_name(part: &str) -> bool {
+/// Returns whether a part can be a name. No name has a character of an encoding or a separator, or a `..`.
+fn is_path_part(part: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
     part.len() <= 253 && part.bytes().all(is_letter) && !matches!(part, "" | ".") && !part.contains("..")
 }
 
-/// Returns whether it is empty, or can be the name of a namespace, a resource or a version.
-fn is_word(part: &str) -> bool {
-    part.len() <= 63 && part.bytes().all(is_small)
+/// Returns whether a part is empty, or can be the name of a namespace, a resource or a version.
+fn is_dns_label(part: &str) -> bool {
+    part.len() <= 63 && part.bytes().all(is_dns_byte)
 }
 
-fn is_small(byte: u8) -> bool {
+fn is_dns_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
@@ -173,18 +172,18 @@ fn read_query(text: &str) -> Result<Vec<(Text, Text)>, String> {
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(format!("`{}` is no name", key.escape_debug()));
+            return Err(format!("`{}` is not a name", key.escape_debug()));
         }
-        if ENDLESS.contains(&key) {
-            return Err(format!("`{key}` asks for an answer without an end"));
+        if STREAMING_PARAMETERS.contains(&key) {
+            return Err(format!("`{key}` asks for a response that does not end"));
         }
-        pairs.push((key.into(), decoded(value)?.into()));
+        pairs.push((key.into(), percent_decoded(value)?.into()));
     }
     Ok(pairs)
 }
 
-fn decoded(text: &str) -> Result<String, String> {
-    let wrong = || format!("`{}` is not encoded as addresses are", text.escape_debug());
+fn percent_decoded(text: &str) -> Result<String, String> {
+    let wrong = || format!("`{}` is not percent-encoded", text.escape_debug());
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
