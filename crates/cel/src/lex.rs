@@ -1,9 +1,9 @@
 //! The tokens of an expression.
 
-mod enclosed;
+mod closing_brace;
 mod literal;
 
-pub use enclosed::{UnclosedExpression, closing_brace};
+pub use closing_brace::{UnclosedExpression, closing_brace};
 use kubewright_value::Text;
 
 use super::ast::CelSpan;

@@ -8,18 +8,18 @@
 
 mod error;
 mod expression;
-mod find;
-mod mark;
+mod omitted;
 mod output;
-mod structure;
-mod text;
+mod segments;
+mod text_template;
+mod value_template;
 
 pub use error::{InterpolationProblem, RenderError};
-pub use find::{ExpressionSpan, TextSegment, UnfinishedExpression, find_expressions, split_segments};
-pub use mark::{OMITTED, is_omitted, omitted};
+pub use omitted::{OMITTED, is_omitted, omitted};
 pub use output::render_val;
-pub use structure::ValueTemplate;
-pub use text::{RenderedPiece, TextTemplate};
+pub use segments::{ExpressionSpan, TextSegment, UnfinishedExpression, find_expressions, split_segments};
+pub use text_template::{RenderedPiece, TextTemplate};
+pub use value_template::ValueTemplate;
 
 use kubewright_value::Value;
 

@@ -21,6 +21,7 @@ mod certificates;
 mod checks;
 mod contexts;
 mod documents;
+mod gzip;
 mod hashes;
 mod http;
 mod images;
@@ -31,7 +32,6 @@ mod resources;
 mod times;
 mod transform;
 mod users;
-mod zip;
 
 pub use certificates::CERTIFICATES;
 pub use checks::{
@@ -41,6 +41,7 @@ pub use checks::{
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
 use documents::CHECK_DOCUMENTS;
 pub use documents::DOCUMENTS;
+pub use gzip::ZIP;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};
 pub use images::IMAGES;
@@ -53,7 +54,6 @@ pub use resources::{
 pub use times::TIMES;
 pub use transform::TRANSFORM;
 pub use users::USERS;
-pub use zip::ZIP;
 
 use std::borrow::Cow;
 

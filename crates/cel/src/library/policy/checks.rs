@@ -3,11 +3,11 @@
 //! The request is the variable `object`. Its fields are those of the proxy's messages; an unset field is
 //! zero or empty.
 
-mod answers;
-mod record;
+mod message;
+mod responses;
 
-pub use answers::{CheckResponse, ENVOY_CHECKS, HTTP_CHECKS};
 use kubewright_value::Value;
+pub use responses::{CheckResponse, ENVOY_CHECKS, HTTP_CHECKS};
 
 use super::super::kubernetes::{FORMATS, LISTS, QUANTITIES, REGEX, URLS, VERSIONS};
 use super::super::{OPTIONALS, SETS, STRICT_NETWORK, STRINGS};
@@ -155,11 +155,11 @@ fn base_check_environment() -> CelEnvironment {
 /// Returns a request over HTTP as `object`: JSON with `attributes`, of which `body` is in base64.
 #[must_use]
 pub fn http_request(request: &Value) -> Val<'static> {
-    record::check_message(HTTP_REQUEST, request.clone())
+    message::check_message(HTTP_REQUEST, request.clone())
 }
 
 /// Returns a request of Envoy as `object`: the JSON form of its message.
 #[must_use]
 pub fn envoy_request(request: &Value) -> Val<'static> {
-    record::check_message(ENVOY_REQUEST, request.clone())
+    message::check_message(ENVOY_REQUEST, request.clone())
 }

@@ -1,6 +1,6 @@
 //! Reading and writing JSON and YAML. All numbers are read as doubles.
 
-mod write;
+mod json_writer;
 
 use kubewright_value::bounded;
 
@@ -44,7 +44,7 @@ fn add_document_functions(functions: &mut CelFunctions) {
     functions.add(
         CelOverload::method("marshal", &[JSON, CelKind::Any], CelKind::String, |arguments, call| {
             let value = arguments.get(1).ok_or_else(CelFailure::mismatch)?;
-            write::write_val_as_json(value, call).map(Val::text)
+            json_writer::write_val_as_json(value, call).map(Val::text)
         })
         .help("a value as JSON text, keys sorted"),
     );

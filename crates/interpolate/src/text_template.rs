@@ -4,8 +4,8 @@ use kubewright_value::{Position, Text, Value};
 
 use super::error::{InterpolationProblem, RenderError, offset_position};
 use super::expression::EmbeddedExpression;
-use super::find::{ExpressionSpan, find_expressions};
 use super::output::{charge_text_bytes, val_to_json, write_val_text};
+use super::segments::{ExpressionSpan, find_expressions};
 use super::{RenderedValue, is_omitted};
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram, Val};
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use kubewright_value::{Map, Text, Value};
 
 use super::super::{CelLibrary, MacroSet, json_argument, opaque_argument, text_argument};
-use super::record::CheckMessageVal;
+use super::message::CheckMessageVal;
 use super::{ENVOY_RESPONSE_TYPE, HTTP_ATTRIBUTES, HTTP_RESPONSE_TYPE};
 use crate::error::CelFailure;
 use crate::function::{CelCallContext, CelFunctions, CelOverload};

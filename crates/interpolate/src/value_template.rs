@@ -8,7 +8,7 @@ use kubewright_value::{Map, Position, Step, Text, Value};
 use super::RenderedValue;
 use super::error::{InterpolationProblem, RenderError};
 use super::output::{charge_text_bytes, limit_error};
-use super::text::TextTemplate;
+use super::text_template::TextTemplate;
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram};
 
 /// The problems of one template that are reported.
