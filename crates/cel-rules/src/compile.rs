@@ -80,7 +80,7 @@ impl<'k> Compiler<'k> {
             let Some(environment) = environments.first() else { break };
             let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
             // As long as nobody else has an environment, adding to it copies nothing.
-            variable.expression.program.share(&before);
+            variable.expression.program.share_environment(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
                 environment.add_variable(variable.name.clone(), kind.clone());
@@ -88,7 +88,9 @@ impl<'k> Compiler<'k> {
             variables.push(variable);
         }
         if let Some(environment) = environments.first() {
-            variables.iter_mut().for_each(|variable| variable.expression.program.share(environment));
+            variables
+                .iter_mut()
+                .for_each(|variable| variable.expression.program.share_environment(environment));
         }
         variables
     }
@@ -172,7 +174,7 @@ impl<'k> Compiler<'k> {
         earlier: &[Variable],
     ) -> Option<Variable> {
         let expression = self.expression(&one.expression, environment, &[])?;
-        let read = expression.program.names();
+        let read = expression.program.variable_names();
         let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
         let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
         Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
@@ -232,7 +234,7 @@ impl<'k> Compiler<'k> {
                 return None;
             }
         };
-        self.read.extend(program.names().map(str::to_owned));
+        self.read.extend(program.variable_names().map(str::to_owned));
         self.fields(text, &program);
         let found = program.result_type().kind;
         if !wanted.is_empty() && found != CelKind::Any && !wanted.contains(&found) {
@@ -315,7 +317,7 @@ impl<'k> Compiler<'k> {
 /// What asks the world, or for the time, has no result without them.
 fn is_constant(program: &CelProgram) -> bool {
     let mut cost = CelCost::new(CONSTANT_LIMIT);
-    program.names().next().is_none() && program.evaluate(&CelBindings::new(), &mut cost).is_ok()
+    program.variable_names().next().is_none() && program.evaluate(&CelBindings::new(), &mut cost).is_ok()
 }
 
 fn problem(text: &Placed<Text>, environment: &CelEnvironment, error: CelCompileError) -> Problem {

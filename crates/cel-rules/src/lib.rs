@@ -141,7 +141,8 @@ impl Checks {
     /// Returns it with what is known once all of it is there.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        let reads_namespace = |program: &CelProgram| program.names().any(|name| name == "namespaceObject");
+        let reads_namespace =
+            |program: &CelProgram| program.variable_names().any(|name| name == "namespaceObject");
         let needs_namespace = self.programs().any(reads_namespace);
         self.needs_namespace = needs_namespace;
         self

@@ -267,7 +267,7 @@ impl<'a> Scope<'a> {
                 continue;
             }
             let Some(variable) = self.variables.get(at) else { continue };
-            for name in variable.expression.program.names() {
+            for name in variable.expression.program.variable_names() {
                 if let Some(read) = self.position(name)
                     && let Some(is_needed) = is_needed.get_mut(read)
                 {

@@ -100,12 +100,12 @@ pub struct Shorthand {
     /// The variable and its fields, joined by dots.
     pub path: &'static str,
     /// The arguments of the call.
-    pub takes: Takes,
+    pub takes: ShorthandArguments,
 }
 
 /// The arguments that a [`Shorthand`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum ShorthandArguments {
     /// Nothing.
     Nothing,
     /// Any arguments, which are ignored.

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 pub use bindings::{CelBindings, LazyVariables};
 pub use cost::{CelCost, CostExceeded, WORK_PER_STEP, traversal_cost};
-pub use environment::{CelEnvironment, CelType, FieldTypes, MacroSet, Shorthand, Takes};
+pub use environment::{CelEnvironment, CelType, FieldTypes, MacroSet, Shorthand, ShorthandArguments};
 pub use error::{CelCompileError, CelCompileErrorKind, CelError, CelErrorKind, CelFailure};
 pub use function::{CallCost, CelCallContext, CelFunctionBody, CelFunctions, CelOverload, Host};
 pub use kubewright_golib::inputs::Inputs;
@@ -77,12 +77,12 @@ impl CelProgram {
 
     /// Replaces the environment, which is used again when the program is rewritten, by `environment`, which must have
     /// everything the program uses. So programs compiled one after the other, each with one more variable, share one.
-    pub fn share(&mut self, environment: &CelEnvironment) {
+    pub fn share_environment(&mut self, environment: &CelEnvironment) {
         self.environment = environment.clone();
     }
 
     /// Returns the names of the variables that the expression reads.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
         self.planned.variables.iter().map(Text::as_str)
     }
 

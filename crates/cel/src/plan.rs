@@ -105,12 +105,12 @@ pub(super) struct PlannedStep {
     pub(super) what: PlannedStepKind,
     pub(super) is_optional: bool,
     pub(super) at: u32,
-    pub(super) near: PositionHint,
+    pub(super) position_hint: PositionHint,
 }
 
 impl PlannedStep {
     pub(super) fn new(what: PlannedStepKind, is_optional: bool, at: u32) -> Self {
-        Self { what, is_optional, at, near: PositionHint::default() }
+        Self { what, is_optional, at, position_hint: PositionHint::default() }
     }
 }
 

@@ -37,7 +37,7 @@ pub struct FieldComparison {
 impl CelProgram {
     /// Returns the comparisons of fields with strings: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
     #[must_use]
-    pub fn compared(&self) -> Vec<FieldComparison> {
+    pub fn field_comparisons(&self) -> Vec<FieldComparison> {
         let mut reader = ReadCollector { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
         let index = PositionIndex::new(&self.source);

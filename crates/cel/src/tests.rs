@@ -271,7 +271,7 @@ fn large_constant_is_not_folded_at_compile_time() {
     let start = std::time::Instant::now();
     for _ in 0..500 {
         let program = CelProgram::compile("lists.range(900000).size()", &environment()).expect("a program");
-        assert_eq!(program.names().count(), 0);
+        assert_eq!(program.variable_names().count(), 0);
     }
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     gives("lists.range(900000).size()", "900000");
@@ -282,7 +282,10 @@ fn names_are_the_variables_that_are_read() {
     let environment = environment().variable("params").variable("variables.image");
     let program =
         CelProgram::compile("object.a == params.b && variables.image.c.all(x, x == object.d)", &environment);
-    assert_eq!(program.expect("fine").names().collect::<Vec<_>>(), ["object", "params", "variables.image"]);
+    assert_eq!(
+        program.expect("fine").variable_names().collect::<Vec<_>>(),
+        ["object", "params", "variables.image"]
+    );
 }
 
 /// Rewrites `object.spec` to `object.spec.template.spec`, and evaluates.
@@ -384,8 +387,10 @@ fn mixed_arithmetic_needs_the_environment_option() {
 
 #[test]
 fn shorthand_call_reads_its_field() {
-    let field = Shorthand { call: "pod.names", path: "object.metadata.labels", takes: Takes::Nothing };
-    let entry = Shorthand { call: "pod.name", path: "object.metadata.labels", takes: Takes::Key };
+    let field =
+        Shorthand { call: "pod.names", path: "object.metadata.labels", takes: ShorthandArguments::Nothing };
+    let entry =
+        Shorthand { call: "pod.name", path: "object.metadata.labels", takes: ShorthandArguments::Key };
     let environment = environment().shorthand(field).shorthand(entry);
     let found = |text: &str| {
         let program = CelProgram::compile(text, &environment).map_err(|errors| errors[0].message.clone())?;

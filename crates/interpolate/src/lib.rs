@@ -15,7 +15,7 @@ mod text_template;
 mod value_template;
 
 pub use error::{InterpolationProblem, RenderError};
-pub use omitted::{OMITTED, is_omitted, omitted};
+pub use omitted::{OMITTED_TYPE_NAME, is_omitted, omitted};
 pub use output::render_val;
 pub use segments::{ExpressionSpan, TextSegment, UnfinishedExpression, find_expressions, split_segments};
 pub use text_template::{RenderedPiece, TextTemplate};

@@ -5,7 +5,7 @@ use std::any::Any;
 use kubewright_cel::{Opaque, Val};
 
 /// The name of the marker's type.
-pub const OMITTED: &str = "omitted";
+pub const OMITTED_TYPE_NAME: &str = "omitted";
 
 /// Returns the marker: the value of an expression whose entry or item is left out.
 #[must_use]
@@ -24,7 +24,7 @@ struct OmittedMark;
 
 impl Opaque for OmittedMark {
     fn type_name(&self) -> &'static str {
-        OMITTED
+        OMITTED_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {

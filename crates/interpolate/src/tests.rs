@@ -252,9 +252,9 @@ fn render_pieces_separates_literals_from_results() {
     let pieces = template.render_pieces(&bindings, &mut CelCost::default()).unwrap();
     let want = [
         RenderedPiece::Literal("/data/"),
-        RenderedPiece::Given("str".into()),
+        RenderedPiece::Evaluated("str".into()),
         RenderedPiece::Literal("/"),
-        RenderedPiece::Given("3".into()),
+        RenderedPiece::Evaluated("3".into()),
     ];
     assert_eq!(pieces, want);
     let (whole, _) = TextTemplate::compile(" ${p.i} ", &environment());

@@ -35,7 +35,7 @@ pub enum RenderedPiece<'t> {
     /// Text of the template.
     Literal(&'t str),
     /// The result of an expression, which is data and never syntax.
-    Given(Text),
+    Evaluated(Text),
 }
 
 impl TextTemplate {
@@ -154,7 +154,7 @@ impl TextTemplate {
         match &self.0 {
             TextForm::Plain(text) => Ok(vec![RenderedPiece::Literal(text)]),
             TextForm::Whole(expression) => {
-                Ok(vec![RenderedPiece::Given(evaluate_string(expression, bindings, cost)?)])
+                Ok(vec![RenderedPiece::Evaluated(evaluate_string(expression, bindings, cost)?)])
             }
             TextForm::Mixed(parts) => {
                 let piece = |part: &'a TextPart| match part {
@@ -162,7 +162,7 @@ impl TextTemplate {
                     TextPart::Expression(expression) => {
                         let mut out = String::new();
                         append_expression(&mut out, expression, bindings, cost)?;
-                        Ok(RenderedPiece::Given(Text::from(out)))
+                        Ok(RenderedPiece::Evaluated(Text::from(out)))
                     }
                 };
                 parts.iter().map(piece).collect()

@@ -156,7 +156,7 @@ impl TemplateCompiler<'_> {
 
     fn read(&mut self, template: &TextTemplate) {
         for (program, _) in template.programs() {
-            self.names.extend(program.names().map(Text::new));
+            self.names.extend(program.variable_names().map(Text::new));
         }
     }
 

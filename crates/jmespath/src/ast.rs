@@ -55,7 +55,7 @@ pub(super) enum JmesPathNode {
 pub(super) enum JmesPathStep {
     Key(Text),
     /// A key that ends the path with null where an object does not have it.
-    NeededKey(Text),
+    RequiredKey(Text),
     /// Negative counts from the end.
     Index(i64),
     /// Evaluated on the result of the steps before.
@@ -127,7 +127,7 @@ impl ExprShape {
     const LEAF: Self = Self { height: 1, levels: 0, copies: 1 };
 
     /// Returns the shape of an expression whose parts are all evaluated on the same value.
-    fn beside(parts: impl IntoIterator<Item = Self>) -> Self {
+    fn in_parallel(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self { height: 0, levels: 0, copies: 0 }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.max(b.levels),
@@ -136,7 +136,7 @@ impl ExprShape {
     }
 
     /// Returns the shape of an expression whose parts are evaluated on each other's results.
-    fn after(parts: impl IntoIterator<Item = Self>) -> Self {
+    fn in_sequence(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self { height: 0, levels: 0, copies: 1 }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.saturating_add(b.levels),
@@ -174,18 +174,18 @@ impl JmesPathExpr {
         let at = self.at;
         let added = match &step {
             JmesPathStep::Expr(expr) => expr.shape,
-            JmesPathStep::Key(_) | JmesPathStep::NeededKey(_) | JmesPathStep::Index(_) => ExprShape::LEAF,
+            JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => ExprShape::LEAF,
         };
         match self {
             Self { node: JmesPathNode::Path(first, mut steps), shape, .. } => {
                 steps.push(step);
                 // The path itself was counted when its first step was made.
                 let inner = ExprShape { height: shape.height.saturating_sub(1), ..shape };
-                let shape = ExprShape::after([inner, added]).raised(1, 0);
+                let shape = ExprShape::in_sequence([inner, added]).raised(1, 0);
                 Self { node: JmesPathNode::Path(first, steps), at, shape }
             }
             first => {
-                let shape = ExprShape::after([first.shape, added]).raised(1, 0);
+                let shape = ExprShape::in_sequence([first.shape, added]).raised(1, 0);
                 Self { node: JmesPathNode::Path(Box::new(first), vec![step]), at, shape }
             }
         }
@@ -198,13 +198,15 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
         JmesPathNode::Path(first, steps) => {
             let steps = steps.iter().map(|step| match step {
                 JmesPathStep::Expr(expr) => expr.shape,
-                JmesPathStep::Key(_) | JmesPathStep::NeededKey(_) | JmesPathStep::Index(_) => ExprShape::LEAF,
+                JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => {
+                    ExprShape::LEAF
+                }
             });
-            ExprShape::after(std::iter::once(first.shape).chain(steps)).raised(1, 0)
+            ExprShape::in_sequence(std::iter::once(first.shape).chain(steps)).raised(1, 0)
         }
         JmesPathNode::Projection(projection) => {
             let each = projection.each.as_ref().map_or(ExprShape::LEAF, |each| each.shape);
-            let shape = ExprShape::after([projection.source.shape, each]).raised(1, 0);
+            let shape = ExprShape::in_sequence([projection.source.shape, each]).raised(1, 0);
             match &projection.over {
                 ProjectionKind::Filtered(condition) => {
                     ExprShape { height: shape.height.max(condition.shape.height.saturating_add(1)), ..shape }
@@ -212,9 +214,9 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
                 _ => shape,
             }
         }
-        JmesPathNode::Pipe(parts) => ExprShape::after(parts.iter().map(|part| part.shape)).raised(1, 0),
+        JmesPathNode::Pipe(parts) => ExprShape::in_sequence(parts.iter().map(|part| part.shape)).raised(1, 0),
         JmesPathNode::Or(parts) | JmesPathNode::And(parts) => {
-            ExprShape::beside(parts.iter().map(|part| part.shape)).raised(1, 0)
+            ExprShape::in_parallel(parts.iter().map(|part| part.shape)).raised(1, 0)
         }
         JmesPathNode::Not(operand) => {
             ExprShape { height: operand.shape.height.saturating_add(1), ..ExprShape::LEAF }
@@ -224,15 +226,15 @@ fn measure_shape(node: &JmesPathNode) -> ExprShape {
             ExprShape { height: height.saturating_add(1), ..ExprShape::LEAF }
         }
         JmesPathNode::List(members) => {
-            ExprShape::beside(members.iter().map(|member| member.shape)).raised(1, 1)
+            ExprShape::in_parallel(members.iter().map(|member| member.shape)).raised(1, 1)
         }
         JmesPathNode::Object(members) => {
-            ExprShape::beside(members.iter().map(|(_, member)| member.shape)).raised(1, 1)
+            ExprShape::in_parallel(members.iter().map(|(_, member)| member.shape)).raised(1, 1)
         }
         // A function may put its arguments into each other, and may call its references on them.
         JmesPathNode::Call(_, arguments) => {
-            let after = ExprShape::after(arguments.iter().map(|argument| argument.shape));
-            let beside = ExprShape::beside(arguments.iter().map(|argument| argument.shape));
+            let after = ExprShape::in_sequence(arguments.iter().map(|argument| argument.shape));
+            let beside = ExprShape::in_parallel(arguments.iter().map(|argument| argument.shape));
             ExprShape { copies: after.copies.max(beside.copies), ..after }.raised(1, 2)
         }
         JmesPathNode::Reference(expr) => expr.shape.raised(1, 0),

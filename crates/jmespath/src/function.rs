@@ -162,7 +162,7 @@ impl JmesPathFunctions {
     }
 
     /// Replaces the body of the function `name`, if there is one.
-    pub(super) fn instead(
+    pub(super) fn replace_body(
         self,
         name: &'static str,
         body: impl Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>

@@ -147,7 +147,7 @@ impl JmesPathParser<'_> {
         self.next += 1;
         let step = match self.language {
             JmesPathLanguage::Standard => JmesPathStep::Key(name),
-            JmesPathLanguage::Forgiving => JmesPathStep::NeededKey(name),
+            JmesPathLanguage::Forgiving => JmesPathStep::RequiredKey(name),
         };
         Ok(JmesPathExpr::new(JmesPathNode::Current, at).step(step))
     }

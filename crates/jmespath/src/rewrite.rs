@@ -98,7 +98,7 @@ impl JmesPathExpression {
 
 fn leading_keys(steps: &[JmesPathStep]) -> Vec<&str> {
     let key = |step| match step {
-        &JmesPathStep::Key(ref key) | &JmesPathStep::NeededKey(ref key) => Some(key.as_str()),
+        &JmesPathStep::Key(ref key) | &JmesPathStep::RequiredKey(ref key) => Some(key.as_str()),
         &(JmesPathStep::Index(_) | JmesPathStep::Expr(_)) => None,
     };
     steps.iter().map_while(key).collect()
@@ -109,7 +109,7 @@ fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
         JmesPathNode::Current => roots.takes_all = true,
         JmesPathNode::Literal(_) | JmesPathNode::Reference(_) => {}
         JmesPathNode::Path(first, steps) => match (&first.node, steps.first()) {
-            (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::NeededKey(key))) => {
+            (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key))) => {
                 if !roots.names.contains(key) {
                     roots.names.push(key.clone());
                 }
@@ -199,9 +199,9 @@ impl JmesPathRewriter<'_> {
     fn steps(&self, steps: &[JmesPathStep]) -> Vec<JmesPathStep> {
         let Some((count, replacement)) = (self.change)(&leading_keys(steps)) else { return steps.to_vec() };
         self.has_changed.set(true);
-        let is_needed = matches!(steps.first(), Some(JmesPathStep::NeededKey(_)));
+        let is_needed = matches!(steps.first(), Some(JmesPathStep::RequiredKey(_)));
         let made = replacement.into_iter().map(|key| match is_needed {
-            true => JmesPathStep::NeededKey(key),
+            true => JmesPathStep::RequiredKey(key),
             false => JmesPathStep::Key(key),
         });
         made.chain(steps.iter().skip(count).cloned()).collect()

@@ -6,7 +6,7 @@
 
 use kubewright_cel::{
     CelCallContext, CelEnvironment, CelErrorKind, CelFailure, CelFunctions, CelKind, CelLibrary, CelOverload,
-    MacroSet, MapEntries, MapVal, Shorthand, Takes, Val, library,
+    MacroSet, MapEntries, MapVal, Shorthand, ShorthandArguments, Val, library,
 };
 use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
 use kubewright_interpolate::omitted;
@@ -35,21 +35,29 @@ pub fn environment() -> CelEnvironment {
 ///
 /// Older traits give the container to `toContainerEnvFrom` and its like, from when there could be several.
 const HELPERS: [Shorthand; 12] = [
-    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", Takes::Anything),
-    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", Takes::Anything),
-    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", Takes::Anything),
-    helper("configurations.toConfigFileList", "derived.configFileList", Takes::Anything),
-    helper("configurations.toSecretFileList", "derived.secretFileList", Takes::Anything),
-    helper("configurations.toContainerVolumeMounts", "derived.configVolumeMounts", Takes::Anything),
-    helper("configurations.toVolumes", "derived.configVolumes", Takes::Anything),
-    helper("workload.toServicePorts", "derived.servicePorts", Takes::Nothing),
-    helper("workload.toEndpointResources", "derived.endpointResources", Takes::Key),
-    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", Takes::Nothing),
-    helper("dependencies.toContainerVolumeMounts", "derived.dependencyVolumeMounts", Takes::Nothing),
-    helper("dependencies.toVolumes", "derived.dependencyVolumes", Takes::Nothing),
+    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", ShorthandArguments::Anything),
+    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", ShorthandArguments::Anything),
+    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", ShorthandArguments::Anything),
+    helper("configurations.toConfigFileList", "derived.configFileList", ShorthandArguments::Anything),
+    helper("configurations.toSecretFileList", "derived.secretFileList", ShorthandArguments::Anything),
+    helper(
+        "configurations.toContainerVolumeMounts",
+        "derived.configVolumeMounts",
+        ShorthandArguments::Anything,
+    ),
+    helper("configurations.toVolumes", "derived.configVolumes", ShorthandArguments::Anything),
+    helper("workload.toServicePorts", "derived.servicePorts", ShorthandArguments::Nothing),
+    helper("workload.toEndpointResources", "derived.endpointResources", ShorthandArguments::Key),
+    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", ShorthandArguments::Nothing),
+    helper(
+        "dependencies.toContainerVolumeMounts",
+        "derived.dependencyVolumeMounts",
+        ShorthandArguments::Nothing,
+    ),
+    helper("dependencies.toVolumes", "derived.dependencyVolumes", ShorthandArguments::Nothing),
 ];
 
-const fn helper(call: &'static str, path: &'static str, takes: Takes) -> Shorthand {
+const fn helper(call: &'static str, path: &'static str, takes: ShorthandArguments) -> Shorthand {
     Shorthand { call, path, takes }
 }
 

@@ -34,7 +34,7 @@ impl<'a> CelEvaluator<'_, 'a> {
             value => value,
         };
         match value {
-            Val::Map(MapVal::Borrowed(map)) => Ok(last.near.get(map, name).is_some()),
+            Val::Map(MapVal::Borrowed(map)) => Ok(last.position_hint.get(map, name).is_some()),
             Val::Map(map) => Ok(map.field(name).is_some()),
             other if is_plain_val(&other) => Ok(false),
             other => match read_opaque_field(&other, name) {
@@ -71,7 +71,7 @@ impl<'a> CelEvaluator<'_, 'a> {
                 Some(Value::Object(object)) => object,
                 Some(other) => return Err(missing_field_error(&Val::borrowed(other), name).at(step.at)),
             };
-            current = step.near.get(object, name);
+            current = step.position_hint.get(object, name);
             if current.is_none() {
                 let message = format!("no such key: {name}");
                 return Err(CelFailure::new(CelErrorKind::Missing, message).at(step.at));
@@ -104,7 +104,9 @@ impl<'a> CelEvaluator<'_, 'a> {
                     self::read_field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
                 }
                 PlannedStepKind::Field(name) => match &value {
-                    Val::Map(MapVal::Borrowed(map)) => Ok(step.near.get(map, name).map(Val::borrowed)),
+                    Val::Map(MapVal::Borrowed(map)) => {
+                        Ok(step.position_hint.get(map, name).map(Val::borrowed))
+                    }
                     other => self::read_field(other, name),
                 },
                 PlannedStepKind::Index(plan) => {

@@ -7,7 +7,7 @@ use super::{
     PlannedStepKind, Planner,
 };
 use crate::ast::{CelExpr, CelNode, CelSpan};
-use crate::environment::{CelType, Takes};
+use crate::environment::{CelType, ShorthandArguments};
 use crate::error::CelCompileErrorKind;
 use crate::val::CelKind;
 
@@ -60,17 +60,17 @@ impl Planner<'_> {
             CelExpr::new(CelNode::Select { operand: Box::new(operand), field, is_optional: false }, span)
         });
         let made = match (shorthand.takes, arguments) {
-            (_, []) if shorthand.takes != Takes::Key => field,
-            (Takes::Anything, [_]) => field,
-            (Takes::Key, [key]) => {
+            (_, []) if shorthand.takes != ShorthandArguments::Key => field,
+            (ShorthandArguments::Anything, [_]) => field,
+            (ShorthandArguments::Key, [key]) => {
                 let (operand, index) = (Box::new(field), Box::new(key.clone()));
                 CelExpr::new(CelNode::Index { operand, index, is_optional: true }, span)
             }
             _ => {
                 let wanted = match shorthand.takes {
-                    Takes::Nothing => "no argument",
-                    Takes::Anything => "at most one argument",
-                    Takes::Key => "one argument",
+                    ShorthandArguments::Nothing => "no argument",
+                    ShorthandArguments::Anything => "at most one argument",
+                    ShorthandArguments::Key => "one argument",
                 };
                 let message = format!("`{call}` takes {wanted}, not {}", arguments.len());
                 return Some(self.unknown(message, span, CelCompileErrorKind::Arity));

@@ -70,7 +70,7 @@ fn compared(text: &str, want: &[&str]) {
     let environment =
         library::EXTENSIONS.iter().fold(CelEnvironment::standard(), |made, library| made.with(library));
     let program = CelProgram::compile(text, &environment.variable("object")).expect(text);
-    let found = program.compared().into_iter();
+    let found = program.field_comparisons().into_iter();
     let found = found.map(|one| format!("{}.{} {}", one.field.variable, one.field.path.join("."), one.text));
     assert_eq!(found.collect::<Vec<_>>(), want, "{text}");
 }

@@ -22,7 +22,7 @@ enum PathResult<'e, 'v> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequiredKeys {
     All,
-    /// Those of [`JmesPathStep::NeededKey`].
+    /// Those of [`JmesPathStep::RequiredKey`].
     Marked,
 }
 
@@ -115,9 +115,9 @@ fn follow_steps<'e: 'v, 'v>(
     let mut steps = steps.iter();
     while let Some(step) = steps.next() {
         let part = match step {
-            JmesPathStep::Key(key) | JmesPathStep::NeededKey(key) => match value {
+            JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key) => match value {
                 Value::Object(map) => match map.get(key) {
-                    None if needed == RequiredKeys::All || matches!(step, JmesPathStep::NeededKey(_)) => {
+                    None if needed == RequiredKeys::All || matches!(step, JmesPathStep::RequiredKey(_)) => {
                         return Ok(PathResult::Missing(key));
                     }
                     found => found,

@@ -21,7 +21,7 @@ const GENERATOR_COMPILE_STEPS: u64 = 2_000;
 
 /// Returns `functions` with the seed of `random`.
 pub(super) fn add_seed(functions: JmesPathFunctions, seed: u64) -> JmesPathFunctions {
-    functions.instead("random", move |arguments, budget| {
+    functions.replace_body("random", move |arguments, budget| {
         let pattern = arguments.first().map_or("", JmesPathArgument::text);
         budget.step(GENERATOR_COMPILE_STEPS.saturating_add(pattern.len() as u64 * 64))?;
         let bad = |message: String| JmesPathFailure::wrong_value(message).about(0);

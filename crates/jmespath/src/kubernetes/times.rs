@@ -94,9 +94,9 @@ pub(super) fn add_clock(functions: JmesPathFunctions, now: i128) -> JmesPathFunc
     let present =
         move |_: &[JmesPathArgument<'_>], _: &mut Budget| Ok(Value::from(Time::utc(now).format(RFC3339)));
     functions
-        .instead("time_now", present)
-        .instead("time_now_utc", present)
-        .instead("time_since", move |arguments, budget| call_time_since(arguments, budget, Some(now)))
+        .replace_body("time_now", present)
+        .replace_body("time_now_utc", present)
+        .replace_body("time_since", move |arguments, budget| call_time_since(arguments, budget, Some(now)))
 }
 
 fn missing_clock_failure(name: &str) -> JmesPathFailure {

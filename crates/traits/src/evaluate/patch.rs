@@ -201,7 +201,7 @@ impl Evaluator<'_> {
                 self.paid(&cost, place)?;
                 let given = given.map_err(|error| self.failed(place, &error))?;
                 let texts = given.iter().filter_map(|piece| match piece {
-                    Given::Given(text) => Some(text),
+                    Given::Evaluated(text) => Some(text),
                     Given::Literal(_) => None,
                 });
                 if let Some(path) = form.as_ref().and_then(|form| form.fill(texts)) {
@@ -209,7 +209,7 @@ impl Evaluator<'_> {
                 }
                 let piece = |given| match given {
                     &Given::Literal(text) => Piece::Literal(text),
-                    Given::Given(text) => Piece::Text(text),
+                    Given::Evaluated(text) => Piece::Text(text),
                 };
                 let pieces: Vec<Piece<'_>> = given.iter().map(piece).collect();
                 Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
@@ -304,8 +304,10 @@ impl Evaluator<'_> {
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };
-            let looks =
-                condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
+            let looks = condition
+                .value
+                .programs()
+                .any(|(program, _)| program.variable_names().any(|name| name == "resource"));
             if !looks {
                 return;
             }
@@ -360,6 +362,6 @@ fn places(path: &Path, applied: &Applied) -> String {
 fn written<'p>(piece: &'p Given<'_>) -> &'p str {
     match piece {
         Given::Literal(text) => text,
-        Given::Given(text) => text,
+        Given::Evaluated(text) => text,
     }
 }

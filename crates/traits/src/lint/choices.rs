@@ -16,7 +16,7 @@ impl Linter<'_> {
     /// Reports texts that a parameter is compared with and its schema does not allow.
     pub(super) fn choices(&mut self, sections: &Sections, programs: &[Placed<'_>]) {
         for placed in programs {
-            for compared in placed.program.compared() {
+            for compared in placed.program.field_comparisons() {
                 self.choice(sections, placed, &compared);
             }
         }

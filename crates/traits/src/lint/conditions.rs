@@ -73,7 +73,7 @@ impl Linter<'_> {
 fn constant(expression: &Expression) -> Option<Val<'_>> {
     let (program, _): (&CelProgram, _) =
         expression.value.programs().next().filter(|_| expression.value.is_whole())?;
-    if program.names().next().is_some() {
+    if program.variable_names().next().is_some() {
         return None;
     }
     program.evaluate(&CelBindings::new(), &mut CelCost::default()).ok()

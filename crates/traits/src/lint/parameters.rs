@@ -36,7 +36,9 @@ impl Reads {
     }
 
     fn program(&mut self, program: &CelProgram) {
-        for section in SECTIONS.into_iter().filter(|section| program.names().any(|name| name == *section)) {
+        for section in
+            SECTIONS.into_iter().filter(|section| program.variable_names().any(|name| name == *section))
+        {
             let mut reads = program.reads().into_iter().filter(|read| read.variable == section).peekable();
             if reads.peek().is_none() || is_used_whole(program.source(), section) {
                 self.wholes.insert(section);
