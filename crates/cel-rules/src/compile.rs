@@ -6,7 +6,7 @@ use kubewright_cel::{
     CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
     FieldRead,
 };
-use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
@@ -301,7 +301,7 @@ impl<'k> Compiler<'k> {
 
     /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
     pub fn unused(&mut self, variables: &[NamedExpression]) {
-        if self.problems.iter().any(|problem| problem.code.severity == Severity::Error) {
+        if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
         }
         for one in variables {

@@ -1,6 +1,6 @@
 //! Errors of compiling and of evaluating an expression.
 
-use kubewright_value::Position;
+use kubewright_value::{Position, Text};
 use thiserror::Error;
 
 use super::ast::CelSpan;
@@ -60,6 +60,8 @@ pub struct CelError {
     pub position: Position,
     /// The kind of error.
     pub kind: CelErrorKind,
+    /// The missing key, if the error is that a map does not have it.
+    pub missing_key: Option<Text>,
 }
 
 /// The kinds of [`CelError`].
@@ -87,6 +89,7 @@ pub struct CelFailure(Box<FailureParts>);
 struct FailureParts {
     message: String,
     kind: CelErrorKind,
+    missing_key: Option<Text>,
     at: Option<u32>,
 }
 
@@ -94,7 +97,15 @@ impl CelFailure {
     /// Returns an error of this kind.
     #[must_use]
     pub fn new(kind: CelErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(FailureParts { message: message.into(), kind, at: None }))
+        Self(Box::new(FailureParts { message: message.into(), kind, missing_key: None, at: None }))
+    }
+
+    /// Returns the error of a missing key in a map.
+    #[must_use]
+    pub fn missing_key(key: &str) -> Self {
+        let mut failure = Self::new(CelErrorKind::Missing, format!("no such key: {key}"));
+        failure.0.missing_key = Some(key.into());
+        failure
     }
 
     /// Returns an error about a value that cannot be used.
@@ -142,7 +153,7 @@ impl CelFailure {
 
     pub(super) fn located(self, text: &str) -> CelError {
         let position = Position::of(text, self.0.at.unwrap_or(0) as usize);
-        CelError { message: self.0.message, position, kind: self.0.kind }
+        CelError { message: self.0.message, position, kind: self.0.kind, missing_key: self.0.missing_key }
     }
 
     pub(super) fn is_limit(&self) -> bool {

@@ -109,5 +109,10 @@ impl fmt::Debug for CelProgram {
     }
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ pub use cluster::{
     WatchedResource, WebhookPlan, WebhookRule,
 };
 pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
+pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, Subject, reading_codes};
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{Fault, invalid};
 pub use index::RuleIndex;
@@ -40,3 +40,8 @@ pub use scope::{KindScope, NamespaceScope, Scope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, Tracer, Verdict};
 pub use world::{Answer, ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, ServiceCall, World, WorldView};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

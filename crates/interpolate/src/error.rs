@@ -37,6 +37,8 @@ pub struct RenderError {
     pub expression: Text,
     /// The kind of error.
     pub kind: CelErrorKind,
+    /// The missing key, if the error is that a map does not have it.
+    pub missing_key: Option<Text>,
 }
 
 impl RenderError {
@@ -49,6 +51,7 @@ impl RenderError {
             position: Position::START,
             expression: Text::default(),
             kind,
+            missing_key: None,
         }
     }
 

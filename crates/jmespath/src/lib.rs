@@ -197,5 +197,10 @@ impl fmt::Debug for JmesPathExpression {
     }
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -4,18 +4,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{Inputs, KeySource, Options};
 use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest};
+use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
+use kubewright_report::text::listed;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::is_rule;
-use crate::load;
-use crate::words::listed;
+use crate::fixtures::is_rule;
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
@@ -37,21 +37,21 @@ pub(crate) struct Rules {
 /// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
 pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules {
     let paths = &arguments.rules;
-    let found = load::find(paths);
+    let found = files::find(paths);
     let mut diagnostics = found.problems;
-    let exceptions = load::find(&arguments.exceptions);
+    let exceptions = files::find(&arguments.exceptions);
     let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
-    let mut documents = load::documents(&found.inputs, &mut diagnostics);
+    let mut documents = files::read_documents(&found.inputs, &mut diagnostics);
     if arguments.further_exceptions.iter().any(|path| paths.contains(path)) {
         documents.retain(|document| !kubewright_dialects::is_exception(document));
     }
     let mut options = dialect_options(&arguments.options, namespace);
-    let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    let documents_of_exceptions = files::read_documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);
     // What is wrong with these files is said where they are read for what they are.
-    let further = load::find(&arguments.further_exceptions).inputs;
-    options.exceptions.extend(self::exceptions(load::documents(&further, &mut Vec::new())));
+    let further = files::find(&arguments.further_exceptions).inputs;
+    options.exceptions.extend(self::exceptions(files::read_documents(&further, &mut Vec::new())));
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
@@ -62,14 +62,14 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     diagnostics.extend(loaded.diagnostics);
     let references = documents.iter().filter(|document| References::is_one(document)).count();
     if documents.iter().any(traits::is_known) {
-        let objects = load::objects_of(documents, &mut Vec::new());
+        let objects = files::objects_of(documents, &mut Vec::new());
         diagnostics.extend(traits::lint_together(&objects));
     }
     let ids = loaded.rules.iter().map(|rule| &*rule.id);
     diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
-    let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
+    let names: Vec<String> = found.inputs.iter().map(files::Input::name).collect();
     diagnostics.sort_by_cached_key(|diagnostic| {
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
@@ -94,7 +94,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.
 pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
-    let objects = load::objects_of(documents, &mut Vec::new());
+    let objects = files::objects_of(documents, &mut Vec::new());
     objects.into_iter().filter(kubewright_dialects::is_exception).collect()
 }
 

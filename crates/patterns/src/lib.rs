@@ -43,6 +43,18 @@ pub fn is_pattern(document: &Document) -> bool {
         && matches!(document.value.get("kind").and_then(Value::as_str), Some("Pattern" | "PatternAsCode"))
 }
 
+/// Returns whether `code` is about patterns.
+#[must_use]
+pub fn is_pattern_code(code: &Code) -> bool {
+    diagnostics::CODES.contains(&code)
+}
+
+/// Returns whether `code` says that no object has a kind that a pattern asks for.
+#[must_use]
+pub fn is_missing_kind(code: &Code) -> bool {
+    [&diagnostics::KIND_NOT_THERE, &diagnostics::EMPTY_VETO].contains(&code)
+}
+
 /// Compiles a pattern. Where there is a mistake in it, there is none; what is doubtful is said as well.
 #[must_use]
 pub fn compile(document: &Document) -> (Option<Pattern>, Vec<Diagnostic>) {
@@ -149,3 +161,8 @@ impl Dialect for Patterns {
         diagnostics::CODES
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -41,3 +41,8 @@ pub fn text_of(index: usize) -> Text {
         None => index.to_smolstr(),
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

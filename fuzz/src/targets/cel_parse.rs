@@ -123,7 +123,7 @@ fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match CelProgram::compile(text, &ENVIRONMENT) {
         Ok(program) => {
-            assert!(program.names().all(|name| name == "object" || name == "x"));
+            assert!(program.variable_names().all(|name| name == "object" || name == "x"));
             let change = |keys: &[&str]| match keys {
                 ["object", "spec", ..] => {
                     Some((2, ["object", "spec", "template", "spec"].map(Text::new).into()))

@@ -73,8 +73,7 @@ impl<'a> CelEvaluator<'_, 'a> {
             };
             current = step.position_hint.get(object, name);
             if current.is_none() {
-                let message = format!("no such key: {name}");
-                return Err(CelFailure::new(CelErrorKind::Missing, message).at(step.at));
+                return Err(CelFailure::missing_key(name).at(step.at));
             }
         }
         Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), false))
@@ -159,7 +158,7 @@ fn read_opaque_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
 
 fn missing_field_error(value: &Val<'_>, name: &str) -> CelFailure {
     if is_plain_val(value) {
-        return CelFailure::new(CelErrorKind::Missing, format!("no such key: {name}"));
+        return CelFailure::missing_key(name);
     }
     overload_error(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
 }
@@ -198,9 +197,9 @@ fn missing_step_error(value: &Val<'_>, what: &PlannedStepKind) -> CelFailure {
             format!("index out of bounds: {index:?}")
         }
         (Val::List(_), _) => "index out of bounds".to_owned(),
-        (_, PlannedStepKind::Field(name)) => format!("no such key: {name}"),
+        (_, PlannedStepKind::Field(name)) => return CelFailure::missing_key(name),
         (_, PlannedStepKind::Index(CelPlan::Constant(Val::String(name), _))) => {
-            format!("no such key: {name}")
+            return CelFailure::missing_key(name);
         }
         (_, PlannedStepKind::Index(CelPlan::Constant(key, _))) => format!("no such key: {key:?}"),
         _ => "no such key".to_owned(),

@@ -8,6 +8,7 @@ use std::time::Instant;
 use clap::Parser as _;
 use kubewright_engine::Engine;
 use kubewright_k8s::{Operation, UserInfo};
+use kubewright_report::{OutcomeCounts, Report, Results, Totals};
 use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -16,44 +17,32 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, OldObjects};
-use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
-use crate::review::{Counts, Question};
+use crate::fixtures::{FileWorld, OldObjects};
+use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
+use crate::pattern_inputs::PatternInputs;
+use crate::review::Reviewer;
 use crate::rules;
-use crate::survey::Survey;
 
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
 
 const RULES: [Example; 4] = [
-    (
-        "rules/graceful-shutdown.yaml",
-        include_str!("../../../../examples/modrule/graceful-shutdown/rule.yaml"),
-    ),
-    ("rules/require-labels.yaml", include_str!("../../../../examples/modrule/require-labels/rule.yaml")),
-    (
-        "rules/autoscaler-bounds.yaml",
-        include_str!("../../../../examples/kyverno/autoscaler-bounds/policy.yaml"),
-    ),
-    (
-        "rules/resource-limits.yaml",
-        include_str!("../../../../examples/admission/resource-limits/policy.yaml"),
-    ),
+    ("rules/graceful-shutdown.yaml", include_str!("../../rules/modrule/graceful-shutdown/rule.yaml")),
+    ("rules/require-labels.yaml", include_str!("../../rules/modrule/require-labels/rule.yaml")),
+    ("rules/autoscaler-bounds.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/policy.yaml")),
+    ("rules/resource-limits.yaml", include_str!("../../rules/admission/resource-limits/policy.yaml")),
 ];
 const MANIFESTS: [Example; 3] = [
-    (
-        "manifests/autoscalers.yaml",
-        include_str!("../../../../examples/kyverno/autoscaler-bounds/resources.yaml"),
-    ),
-    ("manifests/services.yaml", include_str!("../../../../examples/modrule/require-labels/objects.yaml")),
-    ("manifests/web.yaml", include_str!("../../../../examples/modrule/graceful-shutdown/objects.yaml")),
+    ("manifests/autoscalers.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/resources.yaml")),
+    ("manifests/services.yaml", include_str!("../../rules/modrule/require-labels/objects.yaml")),
+    ("manifests/web.yaml", include_str!("../../rules/modrule/graceful-shutdown/objects.yaml")),
 ];
 /// A trait and the manifests that it is rendered over.
 const TRAIT: Example =
-    ("shop/monitoring-sidecar.yaml", include_str!("../../../../examples/trait/monitoring-sidecar.yaml"));
-const BASE: Example = ("shop/base.yaml", include_str!("../../../../examples/trait/base.yaml"));
+    ("shop/monitoring-sidecar.yaml", include_str!("../../rules/trait/monitoring-sidecar.yaml"));
+const BASE: Example = ("shop/base.yaml", include_str!("../../rules/trait/base.yaml"));
 /// Objects in which patterns are looked for.
-const SHOP: Example = ("cluster/shop.yaml", include_str!("../../../../examples/pattern/shop.yaml"));
+const SHOP: Example = ("cluster/shop.yaml", include_str!("../../rules/pattern/shop.yaml"));
 /// The words of the command that looks for them: two of the patterns that ship.
 const DETECTED: [&str; 8] =
     ["kubewright", "detect", "-r", SHOP.0, "--pattern", "orphan-service", "--pattern", "split-sidecar"];
@@ -72,38 +61,37 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let options = rules::dialect_options(&RuleOptions::default(), None);
     let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
     let engine = Engine::new(loaded.rules);
-    let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
-    let question = Question {
+    let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
+    let reviewer = Reviewer {
         engine: &engine,
-        world: &GivenWorld::default(),
+        world: &FileWorld::default(),
         operation: Operation::Create,
         namespace: "default",
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
         evaluation_mode: None,
-        needs,
+        columns,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;
-    let mut table = Output::table().open(Manner::new(color, false, true))?;
-    let mut counts = Counts::default();
+    let options = TableOptions { paint: color.paint_output(), is_quiet: false, has_differences: true };
+    let mut table = Output::table().open(options)?;
+    let mut counts = OutcomeCounts::default();
     let objects = documents(&MANIFESTS);
     for document in &objects {
-        let report = question.review(document);
+        let report = reviewer.review(document);
         counts += report.counts;
-        table.object(&report)?;
+        table.object(&report, "")?;
     }
-    table.finish(&Ending {
-        rules: engine.rules(),
+    table.finish(&Report {
+        results: Results::Objects(Totals { rules: engine.rules(), objects: objects.len(), counts }),
         diagnostics: &loaded.diagnostics,
-        objects: objects.len(),
-        counts,
         elapsed: started.elapsed(),
     })?;
     say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
     let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
     for document in &objects {
-        let mut report = question.review(document);
+        let mut report = reviewer.review(document);
         report.outcomes.retain(|row| row.rule.rule == TRACED);
         writer.object(&report, &[])?;
     }
@@ -112,7 +100,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     render(color)?;
     say(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
     if let Ok(Arguments { command: Command::Detect(arguments), .. }) = Arguments::try_parse_from(DETECTED) {
-        detect::show(Survey::of(&documents(&[SHOP])), &arguments, color)?;
+        detect::show(PatternInputs::of(&documents(&[SHOP])), &arguments, color)?;
     }
     say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
     Ok(Exit::Clean)

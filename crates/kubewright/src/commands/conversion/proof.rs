@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Decision, Dialect, Engine, Outcome, Settings, Status, World as _};
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
-use crate::commands::test::{Cases, Library, Manner, is_meant, with_cases};
-use crate::given::is_rule;
-use crate::load::{self, Input};
-use crate::workers;
+use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
+use crate::fixtures::is_rule;
 
 /// What the tests of a policy say about what was made of it.
 #[derive(Debug, Default, Clone)]
@@ -69,7 +69,7 @@ pub(super) fn prove(
         known.insert(key(&one.document), place);
     }
     // A folder without tests is no mistake.
-    let tests = load::find_tests(roots, Some("kyverno-test.yaml")).inputs;
+    let tests = files::find_tests(roots, Some("kyverno-test.yaml")).inputs;
     let options = Options { exceptions: Vec::new(), ..options.clone() };
     let prover = Prover {
         converted,
@@ -113,18 +113,18 @@ impl Prover<'_> {
             Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
             Input::Standard => PathBuf::new(),
         };
-        let manner = Manner {
+        let setup = CaseSetup {
             folder: &folder,
             library: &self.library,
             options: &self.options,
             dialects: &self.dialects,
             has_coverage: false,
         };
-        let documents = load::documents(std::slice::from_ref(input), &mut Vec::new());
+        let documents = files::read_documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
         for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
-            let found = with_cases(document, &manner, is_wanted, |cases| {
+            let found = with_cases(document, &setup, is_wanted, |cases| {
                 cases.policies.iter().filter_map(|policy| self.compare(policy, cases, input)).collect()
             });
             findings.extend::<Vec<Finding>>(found.unwrap_or_default());
@@ -191,7 +191,7 @@ impl Prover<'_> {
 
     /// Returns the engine of what was written, as somebody would load it.
     fn read_back(&self, text: &str) -> Engine {
-        self.engine(&load::documents_of_text("converted", text))
+        self.engine(&files::parse_documents("converted", text))
     }
 }
 

@@ -7,69 +7,29 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest};
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::References;
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_patterns as patterns;
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_traits as traits;
-use kubewright_value::{Document, Text};
+use kubewright_value::Document;
 
 use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::given::{GivenWorld, Values};
-use crate::load::{self, Wanted};
+use crate::fixtures::{FileWorld, Values};
 use crate::request;
+use crate::rule_inputs;
 use crate::rules;
-use crate::session;
-
-/// What came of one case.
-#[derive(Debug, Default)]
-pub(super) struct CaseResult {
-    pub(super) case: String,
-    /// Whether its author gave it a name.
-    pub(super) is_named: bool,
-    pub(super) rule: Option<RuleName>,
-    pub(super) rule_text: String,
-    pub(super) kind: Text,
-    pub(super) namespace: Text,
-    pub(super) resource: Text,
-    pub(super) expected: String,
-    pub(super) actual: String,
-    pub(super) is_ok: bool,
-    /// Whether it fails because the rule needs what is not supported yet.
-    pub(super) is_unsupported: bool,
-    /// Why not, one thing a line.
-    pub(super) message: String,
-    /// Where the object stands.
-    pub(super) place: String,
-    /// What was about to happen to it.
-    pub(super) operation: Option<Operation>,
-    /// A command that shows more, where it is no `trace` of a rule.
-    pub(super) hint: Option<String>,
-}
-
-/// A rule as results name it.
-#[derive(Debug, Clone)]
-pub(super) struct RuleName {
-    pub(super) dialect: &'static str,
-    pub(super) policy: Text,
-    /// Nothing for all rules of the policy.
-    pub(super) rule: Option<Text>,
-    /// What sort of rule it is, where that is known.
-    pub(super) sort: Option<Text>,
-    /// How it judges, where the rule language has a word for it.
-    pub(super) method: Option<&'static str>,
-    /// What `trace --rule` takes.
-    pub(super) traced: String,
-}
 
 /// A test file, loaded.
 pub(super) struct Bench<'a> {
     file: &'a TestFile,
     folder: &'a Path,
     engine: Engine,
-    world: GivenWorld,
+    world: FileWorld,
     pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
     /// What manifests are rendered with, among the rules: traits, component types and their like.
@@ -91,9 +51,9 @@ impl<'a> Bench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let found = load::find(&load::named(folder, &file.rules, problems));
+        let found = files::find(&files::resolve_paths(folder, &file.rules, problems));
         problems.extend(found.problems);
-        let rule_documents = load::documents(&found.inputs, problems);
+        let rule_documents = files::read_documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
         let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
@@ -102,13 +62,13 @@ impl<'a> Bench<'a> {
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
-        let found = load::find_manifests(&load::named(folder, &file.resources, problems));
+        let found = files::find_manifests(&files::resolve_paths(folder, &file.resources, problems));
         problems.extend(found.problems);
-        let documents = load::documents(&found.inputs, problems);
+        let documents = files::read_documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
-        let objects = load::taken(documents, Wanted::by(&engine), problems);
-        let world = load::named(folder, &file.world, problems);
-        let world = session::world(&world, Values::default(), problems);
+        let objects = files::wanted_objects(documents, Wanted::by(&engine), problems);
+        let world = files::resolve_paths(folder, &file.world, problems);
+        let world = rule_inputs::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
         Self {
@@ -144,7 +104,7 @@ impl<'a> Bench<'a> {
         let (document, request) = match self.object(case) {
             Ok(found) => found,
             Err(message) => {
-                return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
+                return CaseResult { rule: rule.as_ref().map(case_rule), ..failed(case, message) };
             }
         };
         let decision = self.engine.decide(&request, &self.world, &manifest_settings());
@@ -179,7 +139,7 @@ impl<'a> Bench<'a> {
             case: name(case),
             is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
-            rule: rule.as_ref().map(RuleName::new),
+            rule: rule.as_ref().map(case_rule),
             kind: request.kind.kind,
             namespace: request.namespace,
             resource: request.name,
@@ -295,16 +255,14 @@ fn manifest_settings() -> Settings {
     Settings { is_as_written: true, ..Settings::default() }
 }
 
-impl RuleName {
-    fn new((id, sort): &(Arc<RuleId>, &'static str)) -> Self {
-        Self {
-            dialect: id.dialect,
-            policy: id.policy.clone(),
-            rule: Some(id.rule.clone()),
-            sort: Some((*sort).into()),
-            method: None,
-            traced: id.to_string(),
-        }
+fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {
+    CaseRule {
+        dialect: id.dialect,
+        policy: id.policy.clone(),
+        rule: Some(id.rule.clone()),
+        sort: Some((*sort).into()),
+        method: None,
+        traced: id.to_string(),
     }
 }
 

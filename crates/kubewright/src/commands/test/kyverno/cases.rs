@@ -6,14 +6,14 @@ use kubewright_value::{Document, Text};
 
 use super::file::{self, TestFile};
 use super::objects::Objects;
-use super::{Manner, world};
-use crate::given::GivenWorld;
+use super::{CaseSetup, world};
+use crate::fixtures::FileWorld;
 
 /// What a test asks.
 pub(in crate::commands) struct Cases<'c> {
     /// The policies that it names.
     pub(in crate::commands) policies: Vec<&'c Document>,
-    pub(in crate::commands) world: &'c GivenWorld,
+    pub(in crate::commands) world: &'c FileWorld,
     file: &'c TestFile,
     objects: &'c Objects<'c>,
     user: Option<&'c UserInfo>,
@@ -23,13 +23,13 @@ pub(in crate::commands) struct Cases<'c> {
 /// be read. What is wrong with a test is for `test` to say.
 pub(in crate::commands) fn with_cases<T>(
     document: &Document,
-    manner: &Manner<'_>,
+    setup: &CaseSetup<'_>,
     is_wanted: impl Fn(&Document) -> bool,
     work: impl FnOnce(&Cases<'_>) -> T,
 ) -> Option<T> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let mut file = file::read(document).ok()?;
-    let (folder, library) = (manner.folder, manner.library);
+    let (folder, library) = (setup.folder, setup.library);
     let books = library.borrow(folder, &file.policies, &mut problems);
     let policies = books.iter().filter_map(|loan| loan.get()).flat_map(|book| &book.documents);
     let policies: Vec<&Document> = policies.filter(|policy| is_wanted(policy)).collect();
@@ -39,7 +39,7 @@ pub(in crate::commands) fn with_cases<T>(
     let resources = library.borrow(folder, &file.resources, &mut problems);
     let others = library.borrow(folder, &file.others, &mut problems);
     let objects = Objects::new(&resources, &[], &others, &mut problems);
-    let (world, user) = world::build(&mut file, manner, &objects, &mut problems);
+    let (world, user) = world::build(&mut file, setup, &objects, &mut problems);
     let cases = Cases { policies, world: &world, file: &file, objects: &objects, user: user.as_ref() };
     Some(work(&cases))
 }

@@ -7,7 +7,7 @@ use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Value};
 
 use crate::fields::Reader;
-use crate::given::{Answers, Shared, VALUE_FIELDS, Values, read_shared};
+use crate::fixtures::{Answers, Shared, VALUE_FIELDS, Values, read_shared};
 
 const GROUP: &str = "cli.kyverno.io/";
 

@@ -9,7 +9,7 @@ use kubewright_value::{Document, Value};
 use super::super::library::{Book, Loan};
 use super::file::{Payload, Wanted};
 use crate::codes::TEST_VALUE;
-use crate::given::GivenWorld;
+use crate::fixtures::FileWorld;
 
 /// The objects of a test.
 pub(super) struct Objects<'b> {
@@ -113,7 +113,7 @@ impl<'b> Object<'b> {
         &self,
         operation: Option<Operation>,
         policy: &str,
-        world: &GivenWorld,
+        world: &FileWorld,
         user: Option<&UserInfo>,
     ) -> AdmissionRequest {
         let mut request = self.request.clone();

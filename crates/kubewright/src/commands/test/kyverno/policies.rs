@@ -4,7 +4,7 @@ use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
-use crate::given::is_rule;
+use crate::fixtures::is_rule;
 
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];

@@ -7,13 +7,13 @@ use kubewright_golib::glob;
 use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{Op, PatchError, Path};
+use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;
 use super::file::{Expected, Finding, Findings, TraitCase};
 use crate::commands::render::idempotent;
-use crate::words::plural;
 
 /// How many places are named in a message.
 const TOLD: usize = 6;

@@ -1,0 +1,25 @@
+//! Finds files, reads them, and takes the objects out of them, on all cores.
+//!
+//! Nothing stops at the first file that cannot be read: mistakes are returned as diagnostics beside what could be
+//! read. Every file that is read is registered, so that no output replaces it: see [`is_input`].
+
+mod codes;
+mod dump;
+mod find;
+mod glob;
+mod manifest;
+mod objects;
+mod project;
+mod read;
+mod registry;
+mod stream;
+pub mod workers;
+
+pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
+pub use find::{Found, Input, TEST_FILES, find, find_manifests, find_tests, io_error_text, relative_path};
+use objects::each_object;
+pub use objects::{Wanted, list_items, objects_of, wanted_objects};
+pub use project::{allow_outside, resolve_path, resolve_paths};
+pub use read::{parse_documents, read_documents, read_source};
+pub use registry::{is_input, register};
+pub use stream::{Progress, stream};
