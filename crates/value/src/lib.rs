@@ -18,6 +18,7 @@ pub mod semver;
 mod source;
 pub mod suggest;
 mod value;
+pub mod workers;
 pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
