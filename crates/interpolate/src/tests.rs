@@ -203,7 +203,7 @@ fn omitted_entries_and_items_are_left_out() {
 
 #[test]
 fn omitted_value_in_mixed_text_is_an_error() {
-    fails(r#"{"a": "x${omit()}"}"#, "/a", "1:4", "cannot be a part of a text");
+    fails(r#"{"a": "x${omit()}"}"#, "/a", "1:4", "cannot be part of a text");
 }
 
 #[test]
