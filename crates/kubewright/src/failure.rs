@@ -8,11 +8,11 @@ use kubewright_files::io_error_text;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::{Paint, line_window, tell, visible};
+use crate::output::{Paint, line_window, print_stderr, visible};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub(crate) enum ExitStatus {
     /// Nothing is wrong.
     Clean,
     /// There are warnings, and the user has chosen a code for them.
@@ -23,20 +23,20 @@ pub(crate) enum Exit {
     BadInput,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(exit: ExitStatus) -> Self {
         match exit {
-            Exit::Clean => Self::SUCCESS,
-            Exit::Warned(code) => Self::from(code),
-            Exit::Violations => Self::from(1),
-            Exit::BadInput => Self::from(2),
+            ExitStatus::Clean => Self::SUCCESS,
+            ExitStatus::Warned(code) => Self::from(code),
+            ExitStatus::Violations => Self::from(1),
+            ExitStatus::BadInput => Self::from(2),
         }
     }
 }
 
 /// Why a command could not do its work at all.
 #[derive(Debug, Error)]
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// What was asked for makes no sense.
     #[error("{message}")]
     Usage {
@@ -70,7 +70,7 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// Returns a failure of usage without a remedy.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), help: String::new() }
@@ -97,18 +97,18 @@ impl Failure {
         {
             return ExitCode::SUCCESS;
         }
-        tell(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
+        print_stderr(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
         match self {
-            Self::Usage { help, .. } if !help.is_empty() => tell(format_args!("  = help: {help}")),
+            Self::Usage { help, .. } if !help.is_empty() => print_stderr(format_args!("  = help: {help}")),
             Self::Expression { expression, position, length, .. } => {
                 let line =
                     expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
                 let (line, before, covered) = line_window(line, position.column as usize, *length as usize);
-                tell(format_args!("  {}", visible(&line)));
-                tell(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
+                print_stderr(format_args!("  {}", visible(&line)));
+                print_stderr(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
             }
             _ => {}
         }
-        Exit::BadInput.into()
+        ExitStatus::BadInput.into()
     }
 }

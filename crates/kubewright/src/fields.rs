@@ -9,7 +9,7 @@ use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};
 
 /// What is said of fields that are not as they should be, in one sort of file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FieldCodes {
+pub(crate) struct InputFieldCodes {
     /// A field means nothing.
     pub(crate) unknown: &'static Code,
     /// A field is missing.
@@ -19,26 +19,27 @@ pub(crate) struct FieldCodes {
 }
 
 /// Of test files, and of what they name.
-const TEST: FieldCodes = FieldCodes { unknown: &TEST_FIELD, missing: &TEST_MISSING, value: &TEST_VALUE };
+const TEST: InputFieldCodes =
+    InputFieldCodes { unknown: &TEST_FIELD, missing: &TEST_MISSING, value: &TEST_VALUE };
 
 /// Reads fields at a place of a document and remembers what is wrong with them.
-pub(crate) struct Reader<'a> {
+pub(crate) struct InputFieldReader<'a> {
     document: &'a Document,
-    codes: FieldCodes,
+    codes: InputFieldCodes,
     path: Vec<Step>,
     problems: Vec<Diagnostic>,
     // Go's readers take `isMUtatingPolicy` for `isMutatingPolicy`, and people have files with it.
     ignores_case: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> InputFieldReader<'a> {
     /// Returns a reader at the root of `document`.
     pub(crate) fn new(document: &'a Document) -> Self {
         Self::of(TEST, document)
     }
 
     /// Returns a reader at the root of `document`, which says `codes` of what is wrong.
-    pub(crate) fn of(codes: FieldCodes, document: &'a Document) -> Self {
+    pub(crate) fn of(codes: InputFieldCodes, document: &'a Document) -> Self {
         Self { document, codes, path: Vec::new(), problems: Vec::new(), ignores_case: false }
     }
 

@@ -87,7 +87,7 @@ impl ObjectRow {
         let is_scored: Vec<bool> =
             decision.outcomes.iter().map(|outcome| outcome.status != Status::Warn).collect();
         if is_lenient {
-            decision.outcomes.iter_mut().for_each(soften);
+            decision.outcomes.iter_mut().for_each(downgrade_refusal);
         }
         let mut counts = OutcomeCounts::default();
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
@@ -152,7 +152,7 @@ fn is_remarkable(outcome: &Outcome) -> bool {
 }
 
 /// Turns a failure that does not refuse the object into a warning.
-fn soften(outcome: &mut Outcome) {
+fn downgrade_refusal(outcome: &mut Outcome) {
     if outcome.status == Status::Fail && !outcome.is_refusal {
         outcome.status = Status::Warn;
     }

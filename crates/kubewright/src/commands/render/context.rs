@@ -7,10 +7,10 @@ use kubewright_k8s::{ObjectName, PodTemplatePath, WorkloadKind};
 use kubewright_traits::{Context, context};
 use kubewright_value::{Document, Map, Text, Value};
 
-use super::setting::{self, One};
+use super::setting::{self, PathSetting};
 use super::stack::Stack;
-use super::values::{self, lay};
-use crate::arguments::{Names, Render};
+use super::values::{self, lay_over};
+use crate::arguments::{ComponentNames, RenderArguments};
 use crate::codes::{self, BAD_VALUES};
 
 /// What values can be set in.
@@ -30,12 +30,12 @@ pub(in crate::commands) const NAMES: [&str; 10] = [
 const OWN: [&str; 3] = ["parameters", "environmentConfigs", "trait"];
 /// A kind of Argo Rollouts, which has a Pod template as a Deployment has.
 const ROLLOUT: &str = "Rollout";
-const DEEPEST: usize = 100;
+const MAX_CONTEXT_DEPTH: usize = 100;
 /// The namespace, where nobody says one.
-pub(in crate::commands) const ASSUMED: &str = "default";
+pub(in crate::commands) const ASSUMED_NAME: &str = "default";
 
 /// What all instances see.
-pub(in crate::commands) struct Given {
+pub(in crate::commands) struct InstanceContext {
     pub(in crate::commands) context: Context,
     /// How many workloads the component could be, where nobody says how it is called.
     pub(in crate::commands) unnamed: Option<usize>,
@@ -44,22 +44,23 @@ pub(in crate::commands) struct Given {
 }
 
 /// What was said about the context, before the manifests are looked at.
-pub(in crate::commands) struct Said {
+pub(in crate::commands) struct ContextLayers {
     values: Value,
-    names: Names,
+    names: ComponentNames,
     namespace: Option<String>,
-    settings: Vec<One>,
+    settings: Vec<PathSetting>,
 }
 
-impl Said {
+impl ContextLayers {
     /// Reads what `stack` and the files and options of `arguments` say.
     pub(super) fn read(
-        arguments: &Render,
+        arguments: &RenderArguments,
         stack: Option<&Stack>,
-        settings: Vec<One>,
+        settings: Vec<PathSetting>,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let files = values::files(&arguments.values.context, "the values of the context", problems);
+        let files =
+            values::read_value_files(&arguments.values.context, "the values of the context", problems);
         let layered = Self::layered(stack, &files, problems);
         let (names, namespace) = (arguments.names.clone(), arguments.namespace.clone());
         Self { names, namespace, settings, ..layered }
@@ -73,20 +74,20 @@ impl Said {
     ) -> Self {
         let mut values = Value::from(Map::new());
         if let Some(stack) = stack {
-            check(&stack.context, problems);
-            lay(&mut values, &stack.context.value, DEEPEST);
+            check_context_names(&stack.context, problems);
+            lay_over(&mut values, &stack.context.value, MAX_CONTEXT_DEPTH);
             let metadata = Map::from([("metadata", stack.metadata.value.clone())]);
-            lay(&mut values, &metadata.into(), DEEPEST);
+            lay_over(&mut values, &metadata.into(), MAX_CONTEXT_DEPTH);
         }
         for layer in layers {
-            check(layer, problems);
-            lay(&mut values, &layer.value, DEEPEST);
+            check_context_names(layer, problems);
+            lay_over(&mut values, &layer.value, MAX_CONTEXT_DEPTH);
         }
-        Self { values, names: Names::default(), namespace: None, settings: Vec::new() }
+        Self { values, names: ComponentNames::default(), namespace: None, settings: Vec::new() }
     }
 
     /// Returns this with `settings` laid over the rest.
-    pub(in crate::commands) fn with(self, settings: Vec<One>) -> Self {
+    pub(in crate::commands) fn with(self, settings: Vec<PathSetting>) -> Self {
         Self { settings, ..self }
     }
 
@@ -97,56 +98,65 @@ impl Said {
     }
 
     /// Returns what all instances see that are applied to `base`.
-    pub(in crate::commands) fn given(&self, base: &[Document], problems: &mut Vec<Diagnostic>) -> Given {
-        let workloads: Vec<&Document> = base.iter().filter(|document| is_workload(&document.value)).collect();
-        let mut values = defaults();
-        lay(&mut values, &Map::from([("metadata", found(base, &workloads))]).into(), DEEPEST);
-        self.lay(&mut values, named(&self.names, self.namespace.as_ref()), problems);
+    pub(in crate::commands) fn given(
+        &self,
+        base: &[Document],
+        problems: &mut Vec<Diagnostic>,
+    ) -> InstanceContext {
+        let workloads: Vec<&Document> =
+            base.iter().filter(|document| is_component_workload(&document.value)).collect();
+        let mut values = default_context();
+        lay_over(
+            &mut values,
+            &Map::from([("metadata", metadata_of_manifests(base, &workloads))]).into(),
+            MAX_CONTEXT_DEPTH,
+        );
+        self.lay(&mut values, metadata_of_options(&self.names, self.namespace.as_ref()), problems);
         let says = |field: &str| values.at(&["metadata", field]).is_some_and(|value| !value.is_null());
         let unnamed = (!says("name")).then_some(workloads.len());
         let is_namespace_assumed = !says("namespace");
         if let Some(metadata) = values.as_object_mut().and_then(|values| values.get_mut("metadata")) {
-            complete(metadata);
+            complete_metadata(metadata);
         }
         if values.get("derived").is_none() {
             let of = |name: &str| values.get(name).cloned().unwrap_or_default();
             let (workload, configurations) = (of("workload"), of("configurations"));
             let derived = context::derived(&workload, &configurations, &of("dependencies"), &of("metadata"));
-            lay(&mut values, &Map::from([("derived", derived)]).into(), 1);
+            lay_over(&mut values, &Map::from([("derived", derived)]).into(), 1);
         }
         if let (None, Some(gateway)) =
             (values.get("gateway"), values.at(&["environment", "gateway"]).cloned())
         {
-            lay(&mut values, &Map::from([("gateway", gateway)]).into(), 1);
+            lay_over(&mut values, &Map::from([("gateway", gateway)]).into(), 1);
         }
-        Given { context: bound(&values), unnamed, is_namespace_assumed }
+        InstanceContext { context: bind_context(&values), unnamed, is_namespace_assumed }
     }
 
     /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
     pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
-        let names = Names { component: None, environment: None, ..self.names.clone() };
+        let names = ComponentNames { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
-        self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);
+        self.lay(&mut values, metadata_of_options(&names, self.namespace.as_ref()), problems);
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
         if values.get("metadata").is_some_and(is_empty)
             && let Some(values) = values.as_object_mut()
         {
             values.remove("metadata");
         }
-        bound(&values)
+        bind_context(&values)
     }
 
     /// Lays all that was said over `values`.
     fn lay(&self, values: &mut Value, named: Value, problems: &mut Vec<Diagnostic>) {
-        lay(values, &self.values, DEEPEST);
-        lay(values, &Map::from([("metadata", named)]).into(), DEEPEST);
+        lay_over(values, &self.values, MAX_CONTEXT_DEPTH);
+        lay_over(values, &Map::from([("metadata", named)]).into(), MAX_CONTEXT_DEPTH);
         let Some(values) = values.as_object_mut() else { return };
         for one in &self.settings {
             if !values.contains_key(&one.root) {
                 values.insert(one.root.clone(), Value::Null);
             }
             let Some(value) = values.get_mut(&one.root) else { continue };
-            if let Err(why) = setting::place(value, std::iter::once(one)) {
+            if let Err(why) = setting::apply_settings(value, std::iter::once(one)) {
                 problems.push(codes::about_path(&BAD_VALUES, "--set", why));
             }
         }
@@ -154,14 +164,14 @@ impl Said {
 }
 
 /// Reports names that cannot be given.
-fn check(document: &Document, problems: &mut Vec<Diagnostic>) {
+fn check_context_names(document: &Document, problems: &mut Vec<Diagnostic>) {
     for (name, value) in document.value.as_object().into_iter().flat_map(Map::iter) {
         let path = [name.as_str().into()];
         if OWN.contains(&name.as_str()) {
             let message = format!("`{name}` is of each trait instance, not of the context");
             let problem = Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path));
             problems.push(problem.help("give it with --params, --env-configs or in a stack file"));
-        } else if !is_name(name) {
+        } else if !is_context_name(name) {
             let message = format!("`{name}` is no name that an expression can say");
             problems.push(Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path)));
         } else if NAMES.contains(&name.as_str()) && !value.is_null() && value.as_object().is_none() {
@@ -171,19 +181,19 @@ fn check(document: &Document, problems: &mut Vec<Diagnostic>) {
     }
 }
 
-fn is_name(text: &str) -> bool {
+fn is_context_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }
 
 /// Returns whether `object` is what the component runs; the hook of a chart is not.
-fn is_workload(object: &Value) -> bool {
+fn is_component_workload(object: &Value) -> bool {
     let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
     !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(names_component)
 }
 
 /// Returns what is there where nobody says anything.
-fn defaults() -> Value {
+fn default_context() -> Value {
     let empty = || Value::from(Map::new());
     let list = || Value::array(Vec::new());
     let sort = || Value::from(Map::from([("envs", list()), ("files", list())]));
@@ -206,7 +216,7 @@ fn defaults() -> Value {
 }
 
 /// Returns the metadata that the manifests tell.
-fn found(base: &[Document], workloads: &[&Document]) -> Value {
+fn metadata_of_manifests(base: &[Document], workloads: &[&Document]) -> Value {
     let mut metadata = Map::new();
     if let [workload] = workloads {
         metadata.insert("name".into(), ObjectName::of(&workload.value).name.into());
@@ -243,7 +253,7 @@ fn pod_labels(workload: &Value) -> Option<&Value> {
 }
 
 /// Returns the metadata that options name.
-fn named(names: &Names, namespace: Option<&String>) -> Value {
+fn metadata_of_options(names: &ComponentNames, namespace: Option<&String>) -> Value {
     let named = [
         ("name", names.name.as_ref()),
         ("namespace", namespace),
@@ -256,13 +266,13 @@ fn named(names: &Names, namespace: Option<&String>) -> Value {
 }
 
 /// Adds what follows from the rest.
-fn complete(metadata: &mut Value) {
+fn complete_metadata(metadata: &mut Value) {
     let Some(metadata) = metadata.as_object_mut() else { return };
     if let Some(name) = metadata.get("name").filter(|_| !metadata.contains_key("componentName")).cloned() {
         metadata.insert("componentName".into(), name);
     }
     if metadata.get("namespace").is_none_or(Value::is_null) {
-        metadata.insert("namespace".into(), ASSUMED.into());
+        metadata.insert("namespace".into(), ASSUMED_NAME.into());
     }
     for key in ["labels", "annotations", "podSelectors"] {
         if metadata.get(key).is_none_or(Value::is_null) {
@@ -271,7 +281,7 @@ fn complete(metadata: &mut Value) {
     }
 }
 
-fn bound(values: &Value) -> Context {
+fn bind_context(values: &Value) -> Context {
     let mut bound = Context::new();
     for (name, value) in values.as_object().into_iter().flat_map(Map::iter) {
         bound.set(name, value.clone());

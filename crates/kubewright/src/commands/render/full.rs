@@ -10,29 +10,29 @@ use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Context, Library, Release, RenderOptions, Rendering};
 use kubewright_value::{Document, Value};
 
-use super::base::Base;
-use super::context::Said;
-use super::trace::Traced;
-use super::write::{self, Part};
+use super::base::BaseManifests;
+use super::context::ContextLayers;
+use super::trace::TracedRendering;
+use super::write::{self, ManifestGroup};
 use super::{exit_of, selection, setting, trace};
-use crate::arguments::Render;
-use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, safe, tell};
-use crate::rule_inputs::complain;
+use crate::arguments::RenderArguments;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::{ColorChoice, print_stderr, safe_file_name};
+use crate::rule_inputs::print_diagnostics;
 
 /// What was found and said, before anything is rendered.
-pub(super) struct Found<'f> {
-    pub(super) base: &'f Base,
+pub(super) struct ComponentInputs<'f> {
+    pub(super) base: &'f BaseManifests,
     /// Files with more traits.
     pub(super) traits: &'f [Input],
-    pub(super) said: Said,
+    pub(super) said: ContextLayers,
     /// Settings that only a single trait can have.
-    pub(super) own: &'f [setting::One],
+    pub(super) own: &'f [setting::PathSetting],
     pub(super) problems: Vec<Diagnostic>,
 }
 
 /// Returns whether components are among `documents`.
-pub(super) fn is_meant(documents: &[Document]) -> bool {
+pub(super) fn has_components(documents: &[Document]) -> bool {
     let is_component = |document: &Document| {
         document.value.get("kind").and_then(Value::as_str) == Some("Component") && traits::is_known(document)
     };
@@ -42,59 +42,71 @@ pub(super) fn is_meant(documents: &[Document]) -> bool {
 /// Renders the components that were found.
 ///
 /// # Errors
-/// When what was asked for makes no sense or output cannot be written.
-pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> Result<Exit, Failure> {
-    refuse(arguments, found.own)?;
+/// When the arguments are invalid or output cannot be written.
+pub(super) fn render_components(
+    arguments: &RenderArguments,
+    found: ComponentInputs<'_>,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
+    refuse_component_options(arguments, found.own)?;
     let mut problems = found.problems;
     let mut documents = found.base.documents.clone();
     let more = files::read_documents(found.traits, &mut problems);
     documents.extend(files::objects_of(more, &mut problems));
     if let Some(component) = &arguments.names.component {
-        selection::leave(&mut documents, component)?;
+        selection::retain_selected(&mut documents, component)?;
     }
     let others = documents.iter().filter(|document| !is_platform(document)).count();
     let (library, wrong) = Library::read(&documents, &found.said.more());
     problems.extend(wrong);
-    let releases = releases(arguments, &library, &mut problems)?;
+    let releases = build_releases(arguments, &library, &mut problems)?;
     let given = found.said.overrides(&mut problems);
     if arguments.strict {
         traits::raise(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
-        complain(&problems, color.paint_errors());
-        return Ok(Exit::BadInput);
+        print_diagnostics(&problems, color.paint_errors());
+        return Ok(ExitStatus::BadInput);
     }
     let options = RenderOptions { strict: arguments.strict, trace: arguments.trace };
-    let mut rendered = render(&library, &releases, &given, options)?;
+    let mut rendered = render_releases(&library, &releases, &given, options)?;
     problems.extend(rendered.iter_mut().flat_map(|rendering| std::mem::take(&mut rendering.diagnostics)));
-    once(&mut problems);
+    keep_diagnostics_once(&mut problems);
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
     if arguments.trace {
         let all = releases.iter().zip(&rendered);
-        let traced = all.map(|(release, rendering)| Traced {
+        let traced = all.map(|(release, rendering)| TracedRendering {
             release: Some((release.component(), release.environment())),
             rendering,
             base: &[],
         });
-        trace::write(&traced.collect::<Vec<_>>(), &problems, arguments.output, color.paint_output())?;
+        trace::write_render_trace(
+            &traced.collect::<Vec<_>>(),
+            &problems,
+            arguments.output,
+            color.paint_output(),
+        )?;
     }
-    if complain(&problems, color.paint_errors()) {
+    if print_diagnostics(&problems, color.paint_errors()) {
         return Ok(exit_of(&problems));
     }
     if arguments.trace {
-        return Ok(Exit::Clean);
+        return Ok(ExitStatus::Clean);
     }
-    write::manifests(arguments, &parts(&releases, &rendered))?;
+    write::manifests(arguments, &release_groups(&releases, &rendered))?;
     if !arguments.quiet {
-        summarise(&releases, &rendered, others);
+        summarise_releases(&releases, &rendered, others);
     }
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Refuses what has no meaning for components.
-fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
+fn refuse_component_options(
+    arguments: &RenderArguments,
+    own: &[setting::PathSetting],
+) -> Result<(), CommandFailure> {
     let refused = [
         (arguments.stack.is_some(), "--stack", "a Component names its traits itself"),
         (!arguments.values.parameters.is_empty(), "--params", "they stand in the Component"),
@@ -114,7 +126,7 @@ fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
     match refused.into_iter().find(|(is_given, ..)| *is_given) {
         Some((_, option, help)) => {
             let message = format!("{option} is not for components, and there is one among the files");
-            Err(Failure::usage(message).help(help))
+            Err(CommandFailure::usage(message).help(help))
         }
         None => Ok(()),
     }
@@ -127,11 +139,11 @@ fn is_platform(document: &Document) -> bool {
 }
 
 /// Returns the releases that are asked for.
-fn releases(
-    arguments: &Render,
+fn build_releases(
+    arguments: &RenderArguments,
     library: &Library,
     problems: &mut Vec<Diagnostic>,
-) -> Result<Vec<Release>, Failure> {
+) -> Result<Vec<Release>, CommandFailure> {
     let releases = match &arguments.names.environment {
         Some(environment) => {
             let (releases, wrong) = library.releases_in(environment);
@@ -153,29 +165,29 @@ fn releases(
             Some(environment) => format!("`{environment}`"),
             None => "any environment".to_owned(),
         };
-        return Err(Failure::usage(format!("{what} released in {place}"))
+        return Err(CommandFailure::usage(format!("{what} released in {place}"))
             .help("the ReleaseBindings say where a component is"));
     }
     Ok(releases)
 }
 
-fn render(
+fn render_releases(
     library: &Library,
     releases: &[Release],
     given: &Context,
     options: RenderOptions,
-) -> Result<Vec<Rendering>, Failure> {
-    Ok(workers::each(releases, |release| library.render(release, given, &options))?)
+) -> Result<Vec<Rendering>, CommandFailure> {
+    Ok(workers::run_on_workers(releases, |release| library.render(release, given, &options))?)
 }
 
 /// Leaves each diagnostic once: a trait that is wrong is wrong in every component.
-fn once(problems: &mut Vec<Diagnostic>) {
+fn keep_diagnostics_once(problems: &mut Vec<Diagnostic>) {
     let mut told = HashSet::new();
     problems.retain(|problem| told.insert(problem.to_string()));
 }
 
 /// Returns what each release has come to, with its title and its folder.
-fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
+fn release_groups<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<ManifestGroup<'r>> {
     let mut same: HashMap<(&str, &str), usize> = HashMap::new();
     for release in releases {
         *same.entry((release.environment(), release.component())).or_default() += 1;
@@ -187,9 +199,9 @@ fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
             Some(namespace) => format!("{namespace}-{component}"),
             None => component.to_owned(),
         };
-        Part {
+        ManifestGroup {
             title: (releases.len() > 1).then(|| format!("component {component}, environment {environment}")),
-            folder: PathBuf::from(safe(environment)).join(safe(&folder)),
+            folder: PathBuf::from(safe_file_name(environment)).join(safe_file_name(&folder)),
             manifests: &rendering.manifests,
         }
     };
@@ -197,7 +209,7 @@ fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
 }
 
 /// Says in a line what was done.
-fn summarise(releases: &[Release], rendered: &[Rendering], others: usize) {
+fn summarise_releases(releases: &[Release], rendered: &[Rendering], others: usize) {
     let components: BTreeSet<_> =
         releases.iter().map(|release| (release.namespace(), release.component())).collect();
     let environments: BTreeSet<_> = releases.iter().map(Release::environment).collect();
@@ -206,7 +218,7 @@ fn summarise(releases: &[Release], rendered: &[Rendering], others: usize) {
         0 => String::new(),
         others => format!("; {} belonging to no component left out", plural(others, "document")),
     };
-    tell(format_args!(
+    print_stderr(format_args!(
         "{} in {}: {}{left_out}",
         plural(components.len(), "component"),
         plural(environments.len(), "environment"),

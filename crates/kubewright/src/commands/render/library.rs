@@ -2,20 +2,20 @@
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_files::{self as files, Input};
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, Trait};
 use kubewright_value::{Document, Text, Value};
 
-use super::stack::{KINDS, Use};
+use super::stack::{KINDS, StackInstance};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]
-pub(in crate::commands) struct Library {
+pub(in crate::commands) struct TraitLibrary {
     pub(in crate::commands) traits: Vec<Trait>,
 }
 
-impl Library {
+impl TraitLibrary {
     /// Compiles the traits in `files`, which `paths` name, and those that stand in `more_documents`; `more` are the names of
     /// what expressions see besides the usual.
     pub(in crate::commands) fn load(
@@ -30,7 +30,7 @@ impl Library {
         let documents = files::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
         if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
-            let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
+            let message = format!("no Trait or ClusterTrait found in {}", listed_paths(paths));
             let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
             let help = format!("a trait has `apiVersion: {}` and `kind: Trait`", traits::API_VERSION);
             wrong.push(problem.help(help));
@@ -46,7 +46,11 @@ impl Library {
     }
 
     /// Returns the trait that `used` names.
-    pub(in crate::commands) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
+    pub(in crate::commands) fn find(
+        &self,
+        used: &StackInstance,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<&Trait> {
         let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
@@ -68,7 +72,7 @@ impl Library {
     }
 
     /// Returns what may be meant by a name that no trait has.
-    fn remedy(&self, used: &Use) -> String {
+    fn remedy(&self, used: &StackInstance) -> String {
         if let Some(other) = self.traits.iter().find(|one| one.name() == used.of.as_str()) {
             return format!("there is a {} of that name", other.kind());
         }

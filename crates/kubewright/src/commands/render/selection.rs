@@ -7,7 +7,7 @@ use kubewright_engine::nearest;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Value};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The namespace of a component that names none.
 const DEFAULT: &str = "default";
@@ -16,14 +16,15 @@ const DEFAULT: &str = "default";
 ///
 /// # Errors
 /// When there is no such component.
-pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), Failure> {
+pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Result<(), CommandFailure> {
     let (namespace, name) = match wanted.split_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, wanted),
     };
     let is_in = |document: &Document, otherwise: Option<&str>| {
-        let own =
-            Some(text(document, &["metadata", "namespace"])).filter(|own| !own.is_empty()).or(otherwise);
+        let own = Some(text_under(document, &["metadata", "namespace"]))
+            .filter(|own| !own.is_empty())
+            .or(otherwise);
         own.zip(namespace).is_none_or(|(own, namespace)| own == namespace)
     };
     let mut names = BTreeSet::new();
@@ -32,9 +33,9 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
         if !traits::is_known(document) {
             return true;
         }
-        match text(document, &["kind"]) {
+        match text_under(document, &["kind"]) {
             "Component" => {
-                let own = text(document, &["metadata", "name"]);
+                let own = text_under(document, &["metadata", "name"]);
                 let is_it = own == name && is_in(document, Some(DEFAULT));
                 is_there |= is_it;
                 names.insert(own.to_owned());
@@ -42,7 +43,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
             }
             // A file that leaves the namespace out fits every namespace.
             "Workload" | "ReleaseBinding" | "ComponentReleaseBinding" => {
-                text(document, &["spec", "owner", "componentName"]) == name && is_in(document, None)
+                text_under(document, &["spec", "owner", "componentName"]) == name && is_in(document, None)
             }
             _ => true,
         }
@@ -50,7 +51,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     if is_there {
         return Ok(());
     }
-    let failure = Failure::usage(format!("there is no component `{wanted}` to render"));
+    let failure = CommandFailure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
     Err(failure.help(match nearest(name, known()).filter(|near| *near != name) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -59,6 +60,6 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
 }
 
 /// Returns the text under `keys`, empty where there is none.
-fn text<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
+fn text_under<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
     document.value.at(keys).and_then(Value::as_str).unwrap_or_default()
 }

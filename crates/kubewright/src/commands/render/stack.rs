@@ -9,11 +9,12 @@ use kubewright_value::{Document, Location, Map, Source, Step, Value};
 
 use super::library::is_trait;
 use crate::codes::{DUPLICATE_TRAIT, STACK_FIELD, STACK_KIND, STACK_MISSING, STACK_VALUE};
-use crate::fields::{FieldCodes, Reader};
+use crate::fields::{InputFieldCodes, InputFieldReader};
 
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
 const KIND: &str = "TraitStack";
-const CODES: FieldCodes = FieldCodes { unknown: &STACK_FIELD, missing: &STACK_MISSING, value: &STACK_VALUE };
+const CODES: InputFieldCodes =
+    InputFieldCodes { unknown: &STACK_FIELD, missing: &STACK_MISSING, value: &STACK_VALUE };
 
 /// The fields of a stack file.
 pub(in crate::commands) const FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
@@ -33,7 +34,7 @@ pub(in crate::commands) struct Stack {
     /// The traits that stand in it.
     pub(in crate::commands) inline: Vec<Document>,
     /// In the order in which they are applied.
-    pub(in crate::commands) instances: Vec<Use>,
+    pub(in crate::commands) instances: Vec<StackInstance>,
     /// What expressions see as `metadata`.
     pub(in crate::commands) metadata: Document,
     /// What else expressions see.
@@ -42,7 +43,7 @@ pub(in crate::commands) struct Stack {
 
 /// A trait that is applied once.
 #[derive(Debug)]
-pub(in crate::commands) struct Use {
+pub(in crate::commands) struct StackInstance {
     /// The name of the trait.
     pub(in crate::commands) of: String,
     /// `Trait` or `ClusterTrait`; either where the file does not say.
@@ -61,7 +62,7 @@ impl Stack {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let of = text(&["metadata", "name"]);
         let empty = || Document::made(Map::new().into(), Arc::clone(&document.source));
-        let one = Use {
+        let one = StackInstance {
             of: of.to_owned(),
             kind: Some(text(&["kind"]).to_owned()),
             name: name.unwrap_or(of).to_owned(),
@@ -86,8 +87,8 @@ impl Stack {
 }
 
 /// Reads the stack file at `path`.
-pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
-    let found = files::find(&[path.to_owned()]);
+pub(in crate::commands) fn read_stack_file(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
+    let found = files::find_files(&[path.to_owned()]);
     let has_file = !found.inputs.is_empty();
     problems.extend(found.problems);
     let mut wrong = Vec::new();
@@ -105,21 +106,21 @@ pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> O
             return None;
         }
     };
-    of(&document).map_err(|wrong| problems.extend(wrong)).ok()
+    read_stack(&document).map_err(|wrong| problems.extend(wrong)).ok()
 }
 
 /// Reads a stack.
 ///
 /// # Errors
 /// With everything that is wrong with it.
-pub(in crate::commands) fn of(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
+pub(in crate::commands) fn read_stack(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
     let text = |field: &str| document.value.get(field).and_then(Value::as_str);
     if text("apiVersion") != Some(API_VERSION) || text("kind") != Some(KIND) {
         let message =
             format!("this is not a stack file: expected `apiVersion: {API_VERSION}` and `kind: {KIND}`");
         return Err(vec![Diagnostic::new(&STACK_KIND, message, document.locate(&["kind".into()]))]);
     }
-    let mut reader = Reader::of(CODES, document);
+    let mut reader = InputFieldReader::of(CODES, document);
     reader.check_fields(FIELDS);
     if reader.value("spec").is_none() {
         reader.missing("spec", "a stack file needs `spec`");
@@ -129,26 +130,26 @@ pub(in crate::commands) fn of(document: &Document) -> Result<Stack, Vec<Diagnost
         if reader.value("instances").is_none() {
             reader.missing("instances", "a stack needs `instances`");
         }
-        let (traits, inline) = traits(reader, document);
+        let (traits, inline) = read_stack_traits(reader, document);
         Stack {
             traits,
             inline,
-            instances: reader.each("instances", |reader| instance(reader, document)),
-            metadata: part(reader, document, "metadata"),
-            context: part(reader, document, "context"),
+            instances: reader.each("instances", |reader| read_stack_instance(reader, document)),
+            metadata: read_stack_map(reader, document, "metadata"),
+            context: read_stack_map(reader, document, "context"),
         }
     });
     let stack = reader.finish(stack)?;
     // Without `spec` there is a diagnostic already.
     let stack = stack.ok_or_else(Vec::new)?;
-    match twice(&stack.instances) {
+    match duplicate_instances(&stack.instances) {
         wrong if wrong.is_empty() => Ok(stack),
         wrong => Err(wrong),
     }
 }
 
 /// Returns the paths under `traits`, and the traits that stand there themselves.
-fn traits(reader: &mut Reader<'_>, document: &Document) -> (Vec<String>, Vec<Document>) {
+fn read_stack_traits(reader: &mut InputFieldReader<'_>, document: &Document) -> (Vec<String>, Vec<Document>) {
     let Some(items) = reader.value("traits").and_then(Value::as_array) else {
         return (reader.texts("traits"), Vec::new());
     };
@@ -173,7 +174,10 @@ fn traits(reader: &mut Reader<'_>, document: &Document) -> (Vec<String>, Vec<Doc
 }
 
 /// Reads an instance.
-pub(in crate::commands) fn instance(reader: &mut Reader<'_>, document: &Document) -> Use {
+pub(in crate::commands) fn read_stack_instance(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+) -> StackInstance {
     reader.check_fields(INSTANCE_FIELDS);
     let named = (reader.text("trait"), reader.text("name"));
     let of = match named {
@@ -191,19 +195,23 @@ pub(in crate::commands) fn instance(reader: &mut Reader<'_>, document: &Document
     };
     let field = if reader.value("trait").is_some() { "trait" } else { "name" };
     let named_at: Vec<Step> = reader.path().iter().cloned().chain([field.into()]).collect();
-    Use {
+    StackInstance {
         name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
         of,
         kind: reader.word("kind", "kind", KINDS),
-        parameters: part(reader, document, "parameters"),
-        environment_configs: part(reader, document, "environmentConfigs"),
+        parameters: read_stack_map(reader, document, "parameters"),
+        environment_configs: read_stack_map(reader, document, "environmentConfigs"),
         location: document.locate(&named_at),
     }
 }
 
 /// Returns the map at `field`, with its places.
-pub(in crate::commands) fn part(reader: &mut Reader<'_>, document: &Document, field: &str) -> Document {
-    let empty = |reader: &Reader<'_>| {
+pub(in crate::commands) fn read_stack_map(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+    field: &str,
+) -> Document {
+    let empty = |reader: &InputFieldReader<'_>| {
         let source = reader.location().source;
         Document::made(Map::new().into(), source)
     };
@@ -222,7 +230,7 @@ pub(in crate::commands) fn part(reader: &mut Reader<'_>, document: &Document, fi
 }
 
 /// Returns what is wrong with instances that have the name of an earlier one.
-pub(in crate::commands) fn twice(instances: &[Use]) -> Vec<Diagnostic> {
+pub(in crate::commands) fn duplicate_instances(instances: &[StackInstance]) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (place, one) in instances.iter().enumerate() {
         let Some(first) = instances.iter().take(place).find(|first| first.name == one.name) else { continue };

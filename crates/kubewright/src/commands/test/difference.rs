@@ -6,13 +6,14 @@ use similar::{ChangeTag, TextDiff};
 use crate::output::yaml_text;
 
 /// How many lines of a difference are shown.
-const SHOWN: usize = 20;
+const MAX_DIFFERENCE_LINES: usize = 20;
 /// How deep keys are brought into one order.
-const DEEPEST: usize = 100;
+const MAX_COMPARED_DEPTH: usize = 100;
 
 /// Returns the lines in which two objects differ.
-pub(super) fn differs(title: &str, expected: &Value, actual: &Value) -> String {
-    let (expected, actual) = (yaml_text(&ordered_as(expected, actual, DEEPEST)), yaml_text(actual));
+pub(super) fn object_difference_lines(title: &str, expected: &Value, actual: &Value) -> String {
+    let (expected, actual) =
+        (yaml_text(&ordered_as(expected, actual, MAX_COMPARED_DEPTH)), yaml_text(actual));
     let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
     let mut lines = vec![format!("{title} (- expected, + got)")];
     for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
@@ -23,8 +24,8 @@ pub(super) fn differs(title: &str, expected: &Value, actual: &Value) -> String {
         };
         lines.push(format!("  {mark}{}", change.value().trim_end()));
     }
-    if lines.len() > SHOWN {
-        lines.truncate(SHOWN);
+    if lines.len() > MAX_DIFFERENCE_LINES {
+        lines.truncate(MAX_DIFFERENCE_LINES);
         lines.push("  …".to_owned());
     }
     lines.join("\n")

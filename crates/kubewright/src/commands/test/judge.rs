@@ -7,12 +7,12 @@ use kubewright_files::{self as files, Input};
 use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Value, yaml};
 
-use super::difference::differs;
-use super::file::Case;
+use super::difference::object_difference_lines;
+use super::file::RuleCase;
 
 /// A case and what was decided about it.
-pub(super) struct Judged<'a> {
-    pub(super) case: &'a Case,
+pub(super) struct JudgedRuleCase<'a> {
+    pub(super) case: &'a RuleCase,
     /// The rule that the case names.
     pub(super) rule: Option<&'a RuleId>,
     pub(super) original: &'a Value,
@@ -32,7 +32,7 @@ pub(super) struct CaseVerdict {
     pub(super) problems: Vec<String>,
 }
 
-impl Judged<'_> {
+impl JudgedRuleCase<'_> {
     /// Compares everything that the case names.
     pub(super) fn verdict(&self) -> CaseVerdict {
         let actual = self.actual();
@@ -48,9 +48,9 @@ impl Judged<'_> {
         problems.extend(self.objects());
         problems.extend(self.admission());
         CaseVerdict {
-            expected: expected(self.case),
+            expected: expected_outcome(self.case),
             actual: match (&self.case.outcome, self.case.allowed) {
-                (None, Some(_)) => allowed(self.decision.is_allowed),
+                (None, Some(_)) => allowed_word(self.decision.is_allowed),
                 _ => actual,
             },
             problems,
@@ -123,7 +123,11 @@ impl Judged<'_> {
             match self.expected_object(patched) {
                 Ok(expected) if expected == *self.after => {}
                 Ok(expected) => {
-                    problems.push(differs("the object is not as expected", &expected, self.after));
+                    problems.push(object_difference_lines(
+                        "the object is not as expected",
+                        &expected,
+                        self.after,
+                    ));
                 }
                 Err(problem) => problems.push(problem),
             }
@@ -131,7 +135,11 @@ impl Judged<'_> {
         if let Some(expected) = &self.case.patch {
             match self.expected_effect(expected) {
                 Ok(expected) if expected == *self.after => {}
-                Ok(expected) => problems.push(differs("the patch has another effect", &expected, self.after)),
+                Ok(expected) => problems.push(object_difference_lines(
+                    "the patch has another effect",
+                    &expected,
+                    self.after,
+                )),
                 Err(problem) => problems.push(problem),
             }
         }
@@ -173,7 +181,7 @@ impl Judged<'_> {
         if let Some(expected) = self.case.allowed
             && expected != is_allowed
         {
-            problems.push(format!("expected {}, got {}", allowed(expected), allowed(is_allowed)));
+            problems.push(format!("expected {}, got {}", allowed_word(expected), allowed_word(is_allowed)));
         }
         if let Some(part) = &self.case.rejection {
             let told = self.rejection();
@@ -199,8 +207,8 @@ impl Judged<'_> {
 }
 
 /// Returns what the case expects, in one word where there is one.
-pub(super) fn expected(case: &Case) -> String {
-    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed)) {
+pub(super) fn expected_outcome(case: &RuleCase) -> String {
+    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed_word)) {
         return word;
     }
     let fields = [
@@ -213,6 +221,6 @@ pub(super) fn expected(case: &Case) -> String {
     fields.iter().filter(|(_, is_given)| *is_given).map(|(field, _)| *field).collect::<Vec<_>>().join(", ")
 }
 
-fn allowed(is_allowed: bool) -> String {
+fn allowed_word(is_allowed: bool) -> String {
     if is_allowed { "allowed" } else { "refused" }.to_owned()
 }

@@ -9,7 +9,7 @@ fn document(text: &str) -> Document {
 /// Reads a test file with `cases` as its cases; returns the problems as `code line:column message`.
 fn problems(cases: &str) -> Vec<String> {
     let head = "apiVersion: kubewright.dev/v1alpha1\nkind: Test\nrules: [r]\nresources: [o]\ncases:\n";
-    match file::read(&document(&format!("{head}{cases}"))) {
+    match file::read_test_file(&document(&format!("{head}{cases}"))) {
         Ok(_) => Vec::new(),
         Err(problems) => problems
             .iter()

@@ -6,7 +6,7 @@ fn check(start: &str, texts: &[&str], want: &str) {
     let mut value = kubewright_value::json::parse(start).unwrap();
     for text in texts {
         let setting: RenderSetting = text.parse().unwrap();
-        place(&mut value, setting.0.iter()).unwrap();
+        apply_settings(&mut value, setting.0.iter()).unwrap();
     }
     assert_eq!(value.to_string(), want);
 }
@@ -35,7 +35,7 @@ fn a_value_has_the_type_that_yaml_gives_it() {
 fn text_stays_text() {
     let setting = RenderSetting::text("parameters.a=1,parameters.b=true").unwrap();
     let mut value = Value::Null;
-    place(&mut value, setting.0.iter()).unwrap();
+    apply_settings(&mut value, setting.0.iter()).unwrap();
     assert_eq!(value.to_string(), r#"{"a":"1","b":"true"}"#);
 }
 
@@ -67,6 +67,6 @@ fn a_path_that_leads_nowhere_is_refused() {
     refused("parameters.a=[1", "`[1` is no YAML: found the end, expected `,` or `]`");
     let setting: RenderSetting = "parameters.a.b=1".parse().unwrap();
     let mut value = kubewright_value::json::parse(r#"{"a":"x"}"#).unwrap();
-    let why = place(&mut value, setting.0.iter()).unwrap_err();
+    let why = apply_settings(&mut value, setting.0.iter()).unwrap_err();
     assert_eq!(why, "cannot set `parameters.a.b`: `b` would stand in a string");
 }

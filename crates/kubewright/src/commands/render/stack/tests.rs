@@ -5,7 +5,7 @@ use super::*;
 /// Reads a stack with `spec`, which is indented by two; returns the problems as `code line:column message help`.
 fn problems(spec: &str) -> Vec<String> {
     let text = format!("apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{spec}");
-    match of(&document(&text)) {
+    match read_stack(&document(&text)) {
         Ok(_) => Vec::new(),
         Err(problems) => problems
             .iter()
@@ -42,7 +42,7 @@ fn traits_stand_beside_paths() {
         "apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{}",
         spec(&format!("b/, {inline}"))
     );
-    let stack = of(&document(&text)).unwrap();
+    let stack = read_stack(&document(&text)).unwrap();
     assert_eq!(stack.paths("stacks/shop.yaml", &mut Vec::new()), ["stacks/b"]);
     assert_eq!(stack.inline.len(), 1);
 }
@@ -92,7 +92,7 @@ fn two_instances_have_two_names() {
 
 #[test]
 fn another_document_is_no_stack() {
-    let wrong = of(&document("kind: Stack\n")).unwrap_err();
+    let wrong = read_stack(&document("kind: Stack\n")).unwrap_err();
     assert_eq!(wrong.first().map(|problem| problem.code.id), Some("KW-R063"));
 }
 

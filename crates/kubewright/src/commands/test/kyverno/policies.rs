@@ -3,7 +3,7 @@
 use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
 use kubewright_value::{Document, Text, Value};
 
-use super::super::library::Book;
+use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
 /// Types of rules that nobody can run yet.
@@ -17,21 +17,21 @@ const KUBERNETES: &str = "Kubernetes";
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
 /// A policy.
-pub(super) struct Policy {
+pub(super) struct TestPolicy {
     pub(super) name: Text,
     /// Empty for a policy about the whole cluster.
     pub(super) namespace: Text,
     kind: Text,
     /// What it is evaluated on.
     mode: Text,
-    parts: Vec<Part>,
+    parts: Vec<TestPolicyRule>,
     pub(super) engine: Engine,
     diagnostics: Vec<Diagnostic>,
 }
 
 /// A rule as the document has it.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct TestPolicyRule {
     /// Empty for a policy that is one rule.
     pub(super) name: Text,
     /// `validate`, `mutate`, … or the kind of a policy that is one rule.
@@ -46,7 +46,7 @@ pub(super) struct Part {
     lines: (u32, u32),
 }
 
-impl Default for Part {
+impl Default for TestPolicyRule {
     fn default() -> Self {
         Self {
             name: Text::default(),
@@ -60,28 +60,29 @@ impl Default for Part {
 }
 
 /// Returns the policies of `books`, in the order in which they stand.
-pub(super) fn load<'b>(
-    books: impl Iterator<Item = &'b Book>,
+pub(super) fn load_policies<'b>(
+    books: impl Iterator<Item = &'b CachedFile>,
     dialects: &[Box<dyn Dialect>],
     problems: &mut Vec<Diagnostic>,
-) -> Vec<Policy> {
+) -> Vec<TestPolicy> {
     let mut policies = Vec::new();
     let is_auxiliary = |document: &&Document| dialects.iter().any(|dialect| dialect.is_auxiliary(document));
     let documents: Vec<&Document> = books.flat_map(|book| &book.documents).collect();
     let auxiliaries: Vec<Document> = documents.iter().copied().filter(is_auxiliary).cloned().collect();
-    for document in documents.into_iter().filter(|document| is_policy(document)) {
-        let policy = Policy::new(document, &auxiliaries, dialects);
+    for document in documents.into_iter().filter(|document| is_testable_policy(document)) {
+        let policy = TestPolicy::new(document, &auxiliaries, dialects);
         problems.extend(policy.untold());
         policies.push(policy);
     }
     policies
 }
 
-impl Policy {
+impl TestPolicy {
     fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let kind = text(&["kind"]);
-        let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
+        let mut parts =
+            if kind_has_rules(kind) { document_rules(document) } else { vec![policy_as_one_rule(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
             true => kubewright_dialects::load(dialects, &with_auxiliaries(document, auxiliaries)),
@@ -128,11 +129,11 @@ impl Policy {
     ///
     /// # Errors
     /// When there is none, with what there is instead.
-    pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&Part>, String> {
-        let Some(rule) = rule.filter(|_| has_rules(&self.kind)) else {
+    pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&TestPolicyRule>, String> {
+        let Some(rule) = rule.filter(|_| kind_has_rules(&self.kind)) else {
             return Ok(self.parts.iter().collect());
         };
-        let found: Vec<&Part> = self.parts.iter().filter(|part| is_of(&part.name, rule)).collect();
+        let found: Vec<&TestPolicyRule> = self.parts.iter().filter(|part| is_of(&part.name, rule)).collect();
         if !found.is_empty() {
             return Ok(found);
         }
@@ -161,15 +162,15 @@ impl Policy {
 
     /// Returns whether the whole policy is one rule.
     pub(super) fn is_one_rule(&self) -> bool {
-        !has_rules(&self.kind)
+        !kind_has_rules(&self.kind)
     }
 
     /// Returns why the rules `parts` cannot run, if one cannot.
-    pub(super) fn mistake(&self, parts: &[&Part]) -> Option<String> {
-        let is_in = |problem: &&Diagnostic, part: &Part| {
+    pub(super) fn mistake(&self, parts: &[&TestPolicyRule]) -> Option<String> {
+        let is_in = |problem: &&Diagnostic, part: &TestPolicyRule| {
             (part.lines.0..part.lines.1).contains(&problem.location.position.line)
         };
-        let is_loaded = |part: &Part| {
+        let is_loaded = |part: &TestPolicyRule| {
             let mut rules = self.engine.rules().iter();
             rules.any(|rule| part.name.is_empty() || is_of(&part.name, &rule.id.rule))
         };
@@ -198,22 +199,22 @@ fn is_of(part: &str, rule: &str) -> bool {
     is_rule(rule, part)
 }
 
-fn is_policy(document: &Document) -> bool {
+fn is_testable_policy(document: &Document) -> bool {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     text("kind").ends_with("Policy")
         && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
 }
 
-fn has_rules(kind: &str) -> bool {
+fn kind_has_rules(kind: &str) -> bool {
     ["ClusterPolicy", "Policy"].contains(&kind)
 }
 
 /// Returns a policy of another kind, which is one rule.
-fn whole(kind: &str) -> Part {
+fn policy_as_one_rule(kind: &str) -> TestPolicyRule {
     let sort = if kind.ends_with("CleanupPolicy") { "cleanup" } else { kind };
     let unsupported = (!SUPPORTED_KINDS.contains(&kind)).then(|| kind.to_owned());
-    Part { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..Part::default() }
+    TestPolicyRule { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..TestPolicyRule::default() }
 }
 
 /// Returns a policy with those of `auxiliaries` that name it.
@@ -223,22 +224,28 @@ fn with_auxiliaries(document: &Document, auxiliaries: &[Document]) -> Vec<Docume
     std::iter::once(document).chain(auxiliaries.iter().filter(is_its)).cloned().collect()
 }
 
-fn parts(document: &Document) -> Vec<Part> {
+fn document_rules(document: &Document) -> Vec<TestPolicyRule> {
     let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
     let line = |index: usize| document.locate(&["spec".into(), "rules".into(), index.into()]).position.line;
     let last = rules.len().saturating_sub(1);
     let lines = |index: usize| (line(index), if index == last { u32::MAX } else { line(index + 1) });
-    rules.iter().enumerate().map(|(index, rule)| part(rule, lines(index))).collect()
+    rules.iter().enumerate().map(|(index, rule)| document_rule(rule, lines(index))).collect()
 }
 
-fn part(rule: &Value, lines: (u32, u32)) -> Part {
+fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
     let name = rule.get("name").and_then(Value::as_str).unwrap_or_default().into();
     if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
         let unsupported = Some((*sort).to_owned());
-        return Part { name, sort: (*sort).into(), unsupported, lines, ..Part::default() };
+        return TestPolicyRule {
+            name,
+            sort: (*sort).into(),
+            unsupported,
+            lines,
+            ..TestPolicyRule::default()
+        };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    Part { name, sort: "validate".into(), method, lines, ..Part::default() }
+    TestPolicyRule { name, sort: "validate".into(), method, lines, ..TestPolicyRule::default() }
 }

@@ -6,13 +6,13 @@ use kubewright_patterns::{
 };
 use kubewright_value::Budget;
 
-use super::file::Expected;
-use super::judge::Judged;
-use super::words::name;
+use super::file::ExpectedFinding;
+use super::judge::JudgedPatternCase;
+use super::words::case_object_name;
 
-impl Judged<'_> {
+impl JudgedPatternCase<'_> {
     /// Says that a finding is not there, and what became of its leader.
-    pub(super) fn missing(&self, pattern: &Pattern, expected: &Expected) -> String {
+    pub(super) fn missing(&self, pattern: &Pattern, expected: &ExpectedFinding) -> String {
         let roles: Vec<String> = expected
             .roles
             .iter()
@@ -97,7 +97,8 @@ impl Judged<'_> {
             }
         }];
         for step in &trace.steps {
-            let mut with = step.with.map(|id| format!(" with {}", name(self.graph, id))).unwrap_or_default();
+            let mut with =
+                step.with.map(|id| format!(" with {}", case_object_name(self.graph, id))).unwrap_or_default();
             if !step.via.is_empty() {
                 with.push_str(&format!(" via {}", step.via));
             }

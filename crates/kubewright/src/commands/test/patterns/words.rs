@@ -6,12 +6,12 @@ use kubewright_patterns::Evidence;
 use super::file::ExpectedEvidence;
 
 /// `Kind/namespace/name`, as cases write it.
-pub(super) fn name(graph: &Graph, id: Id) -> String {
-    graph.node(id).map_or_else(String::new, |node| named(&node.kind, node))
+pub(super) fn case_object_name(graph: &Graph, id: Id) -> String {
+    graph.node(id).map_or_else(String::new, |node| kind_object_name(&node.kind, node))
 }
 
 /// The same with another word for the kind.
-pub(super) fn named(kind: &str, node: &GraphNode) -> String {
+pub(super) fn kind_object_name(kind: &str, node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{kind}/{}", node.name),
         namespace => format!("{kind}/{namespace}/{}", node.name),
@@ -19,7 +19,7 @@ pub(super) fn named(kind: &str, node: &GraphNode) -> String {
 }
 
 /// Returns what a case expects of a relationship.
-pub(super) fn wanted(expected: &ExpectedEvidence) -> String {
+pub(super) fn expected_evidence_text(expected: &ExpectedEvidence) -> String {
     let mut text = format!("`{}`", expected.entry);
     match expected.held {
         Some(true) => text.push_str(" held"),
@@ -42,13 +42,13 @@ pub(super) fn wanted(expected: &ExpectedEvidence) -> String {
 }
 
 /// Returns what was found out about a relationship.
-pub(super) fn shown(evidence: &Evidence, graph: &Graph) -> String {
+pub(super) fn evidence_text(evidence: &Evidence, graph: &Graph) -> String {
     let held = if evidence.held { "held" } else { "not held" };
     let mut text = format!("`{}` ({}) {held}", evidence.entry, evidence.rule);
     let parts = [("from", evidence.from), ("to", evidence.to), ("through", evidence.through)];
     for (what, id) in parts {
         if let Some(id) = id {
-            text.push_str(&format!(" {what} {}", name(graph, id)));
+            text.push_str(&format!(" {what} {}", case_object_name(graph, id)));
         }
     }
     if !evidence.via.is_empty() {
