@@ -1,4 +1,4 @@
-//! JSON text as Go writes it: keys sorted, what means something in HTML escaped.
+//! JSON text as Go writes it: keys sorted, HTML characters escaped.
 
 use std::fmt::Write as _;
 
@@ -8,27 +8,30 @@ use kubewright_golib::float;
 use kubewright_golib::json as gojson;
 use kubewright_value::Number;
 
-use crate::error::Failure;
-use crate::function::Call;
-use crate::val::{List, MapVal, Val};
+use crate::error::CelFailure;
+use crate::function::CelCallContext;
+use crate::val::{ListVal, MapVal, Val};
 
 /// How deep values may nest.
-const MAX_DEPTH: usize = 300;
+const MAX_JSON_DEPTH: usize = 300;
 
 /// Returns `value` as JSON.
-pub(super) fn written<'a>(value: &Val<'a>, call: &mut Call<'_, 'a>) -> Result<String, Failure> {
-    let mut writer = Writer { out: String::new(), depth: 0 };
+pub(super) fn write_val_as_json<'a>(
+    value: &Val<'a>,
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<String, CelFailure> {
+    let mut writer = SortedJsonWriter { out: String::new(), depth: 0 };
     writer.value(value, call)?;
     Ok(writer.out)
 }
 
-struct Writer {
+struct SortedJsonWriter {
     out: String,
     depth: usize,
 }
 
-impl Writer {
-    fn value<'a>(&mut self, value: &Val<'a>, call: &mut Call<'_, 'a>) -> Result<(), Failure> {
+impl SortedJsonWriter {
+    fn value<'a>(&mut self, value: &Val<'a>, call: &mut CelCallContext<'_, 'a>) -> Result<(), CelFailure> {
         let start = self.out.len();
         match value {
             Val::Null | Val::Optional(None) => self.out.push_str("null"),
@@ -38,7 +41,7 @@ impl Writer {
             Val::Double(value) if value.is_finite() => self.plain(Number::from(*value)),
             Val::Double(value) => {
                 let shown = float::format(*value, 'g', None);
-                return Err(Failure::value(format!("json: unsupported value: {shown}")));
+                return Err(CelFailure::value(format!("json: unsupported value: {shown}")));
             }
             Val::String(text) => {
                 call.produce(text.len())?;
@@ -53,7 +56,7 @@ impl Writer {
             Val::Map(map) => return self.nested(|writer| writer.map(map, call)),
             Val::Opaque(object) => {
                 let name = object.type_name();
-                let none = || Failure::value(format!("a value of type `{name}` has no form in JSON"));
+                let none = || CelFailure::value(format!("a value of type `{name}` has no form in JSON"));
                 let value = Val::from(object.to_json().ok_or_else(none)?);
                 return self.nested(|writer| writer.value(&value, call));
             }
@@ -65,17 +68,17 @@ impl Writer {
         let _ = write!(self.out, "{shown}");
     }
 
-    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), CelFailure>) -> Result<(), CelFailure> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Failure::value(format!("the value nests deeper than {MAX_DEPTH} levels")));
+        if self.depth > MAX_JSON_DEPTH {
+            return Err(CelFailure::value(format!("the value nests deeper than {MAX_JSON_DEPTH} levels")));
         }
         let result = write(self);
         self.depth -= 1;
         result
     }
 
-    fn list<'a>(&mut self, list: &List<'a>, call: &mut Call<'_, 'a>) -> Result<(), Failure> {
+    fn list<'a>(&mut self, list: &ListVal<'a>, call: &mut CelCallContext<'_, 'a>) -> Result<(), CelFailure> {
         call.work(1)?;
         self.out.push('[');
         for (index, item) in list.iter().enumerate() {
@@ -88,12 +91,12 @@ impl Writer {
         Ok(())
     }
 
-    fn map<'a>(&mut self, map: &MapVal<'a>, call: &mut Call<'_, 'a>) -> Result<(), Failure> {
+    fn map<'a>(&mut self, map: &MapVal<'a>, call: &mut CelCallContext<'_, 'a>) -> Result<(), CelFailure> {
         call.make(map.len())?;
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map.iter() {
             let Val::String(key) = key else {
-                return Err(Failure::value(format!(
+                return Err(CelFailure::value(format!(
                     "a key of type `{}` has no form in JSON",
                     key.type_name()
                 )));

@@ -1,4 +1,4 @@
-//! Messages whose fields all exist, whether they are set or not.
+//! Messages of a proxy. Every field exists, whether it is set or not.
 
 use std::any::Any;
 
@@ -8,28 +8,31 @@ use kubewright_value::Value;
 
 use super::MESSAGES;
 use crate::Timestamp;
-use crate::val::{Kind, MapVal, Opaque, Val};
+use crate::val::{CelKind, MapVal, Opaque, Val};
 
-/// A message, of which JSON says what is set.
+/// A message, with its set fields as JSON.
 #[derive(Debug)]
-pub(super) struct Record {
-    kind: Kind,
+pub(super) struct CheckMessageVal {
+    kind: CelKind,
     value: Value,
 }
 
-/// Returns the message that `value` says.
-pub(super) fn message(kind: Kind, value: Value) -> Val<'static> {
-    Val::opaque(Record { kind, value })
+/// Returns a message whose set fields are in `value`.
+pub(super) fn check_message(kind: CelKind, value: Value) -> Val<'static> {
+    Val::opaque(CheckMessageVal { kind, value })
 }
 
-impl Record {
-    /// Returns what is set; a name may be written in camel case too.
+impl CheckMessageVal {
+    /// Returns the value of a field, if set. Its name in the JSON may be in camel case.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        self.value.get(name).or_else(|| self.value.get(&camel_case(name))).filter(|value| !value.is_null())
+        self.value
+            .get(name)
+            .or_else(|| self.value.get(&snake_to_camel_case(name)))
+            .filter(|value| !value.is_null())
     }
 }
 
-impl Opaque for Record {
+impl Opaque for CheckMessageVal {
     fn type_name(&self) -> &'static str {
         self.kind.name()
     }
@@ -45,7 +48,7 @@ impl Opaque for Record {
     fn field(&self, name: &str) -> Option<Val<'static>> {
         let (_, fields) = MESSAGES.iter().find(|(kind, _)| *kind == self.kind)?;
         let (_, kind) = fields.iter().find(|(known, _)| *known == name)?;
-        Some(typed(*kind, self.get(name)))
+        Some(typed_field_val(*kind, self.get(name)))
     }
 
     fn is_zero(&self) -> bool {
@@ -57,33 +60,33 @@ impl Opaque for Record {
     }
 }
 
-/// Returns a value of a type; the zero of it when there is none, or one of another type.
-fn typed(kind: Kind, value: Option<&Value>) -> Val<'static> {
+/// Returns the value of a field; the zero value of its kind if it is unset or has another type.
+fn typed_field_val(kind: CelKind, value: Option<&Value>) -> Val<'static> {
     let text = value.and_then(Value::as_str);
     match kind {
-        Kind::String => Val::text(text.unwrap_or_default()),
-        // The JSON of messages has long numbers as text.
-        Kind::Int => Val::Int(value.and_then(Value::as_i64).or_else(|| text?.parse().ok()).unwrap_or(0)),
-        Kind::UInt => {
+        CelKind::String => Val::text(text.unwrap_or_default()),
+        // The JSON form of protobuf messages has 64-bit numbers as strings.
+        CelKind::Int => Val::Int(value.and_then(Value::as_i64).or_else(|| text?.parse().ok()).unwrap_or(0)),
+        CelKind::UInt => {
             let signed = value.and_then(Value::as_i64).and_then(|value| u64::try_from(value).ok());
             Val::UInt(signed.or_else(|| text?.parse().ok()).unwrap_or(0))
         }
-        Kind::Bytes => {
+        CelKind::Bytes => {
             let bytes = text.and_then(|text| STANDARD.decode(text).ok()).unwrap_or_default();
             Val::Bytes(bytes.into())
         }
-        Kind::Map => match value {
+        CelKind::Map => match value {
             Some(Value::Object(map)) => Val::Map(MapVal::Shared(map.clone())),
             _ => Val::Map(MapVal::Shared(std::sync::Arc::default())),
         },
-        Kind::Timestamp => Val::Timestamp(text.and_then(Timestamp::parse).unwrap_or(Timestamp::EPOCH)),
-        Kind::Opaque(_) => message(kind, value.cloned().unwrap_or_default()),
+        CelKind::Timestamp => Val::Timestamp(text.and_then(Timestamp::parse).unwrap_or(Timestamp::EPOCH)),
+        CelKind::Opaque(_) => check_message(kind, value.cloned().unwrap_or_default()),
         _ => value.cloned().map_or(Val::Null, Val::from),
     }
 }
 
 /// Returns `tlsSession` for `tls_session`.
-fn camel_case(name: &str) -> String {
+fn snake_to_camel_case(name: &str) -> String {
     let mut parts = name.split('_');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |mut made, part| {

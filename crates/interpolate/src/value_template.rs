@@ -1,52 +1,52 @@
-//! A structure of texts with expressions in values and keys.
+//! JSON values with expressions in their strings and keys.
 
 use std::collections::BTreeSet;
 
 use kubewright_value::json::MAX_DEPTH;
 use kubewright_value::{Map, Position, Step, Text, Value};
 
-use super::Rendered;
-use super::error::{Problem, RenderError};
-use super::output::{counted_text, exceeded};
-use super::text::TextTemplate;
-use kubewright_cel::{Bindings, Cost, Environment, EvalErrorKind, Program};
+use super::RenderedValue;
+use super::error::{InterpolationProblem, RenderError};
+use super::output::{charge_text_bytes, limit_error};
+use super::text_template::TextTemplate;
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelProgram};
 
-/// How many problems of one template are told.
-const MOST_PROBLEMS: usize = 100;
+/// The problems of one template that are reported.
+const MAX_PROBLEMS: usize = 100;
 
-/// A JSON value in which the expressions are found and compiled.
+/// A JSON value whose expressions are compiled.
 #[derive(Debug, Clone)]
-pub struct Template {
-    root: Node,
+pub struct ValueTemplate {
+    root: TemplateNode,
     names: Box<[Text]>,
 }
 
 #[derive(Debug, Clone)]
-enum Node {
+enum TemplateNode {
     /// A part without expressions.
     Constant(Value),
     Text(TextTemplate),
-    List(Box<[Node]>),
-    Map(Box<[Entry]>),
+    List(Box<[TemplateNode]>),
+    Map(Box<[TemplateEntry]>),
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    /// The key as it is written.
+struct TemplateEntry {
+    /// The key as written.
     written: Text,
-    /// What makes the key, if it has expressions.
+    /// The template of the key, if it has expressions.
     key: Option<TextTemplate>,
-    value: Node,
+    value: TemplateNode,
 }
 
-impl Template {
-    /// Compiles all expressions in the texts and keys of `value`.
+impl ValueTemplate {
+    /// Compiles all expressions in the strings and keys of `value`.
     ///
-    /// What cannot be compiled is a problem, and an error when that part is rendered all the same.
+    /// An expression that does not compile is a problem, and rendering its part is an error.
     #[must_use]
-    pub fn compile(value: &Value, environment: &Environment) -> (Self, Vec<Problem>) {
+    pub fn compile(value: &Value, environment: &CelEnvironment) -> (Self, Vec<InterpolationProblem>) {
         let mut compiling =
-            Compiling { environment, path: Vec::new(), problems: Vec::new(), names: BTreeSet::new() };
+            TemplateCompiler { environment, path: Vec::new(), problems: Vec::new(), names: BTreeSet::new() };
         let root = compiling.node(value);
         let names = compiling.names.into_iter().collect();
         (Self { root, names }, compiling.problems)
@@ -56,7 +56,7 @@ impl Template {
     #[must_use]
     pub fn constant(&self) -> Option<&Value> {
         match &self.root {
-            Node::Constant(value) => Some(value),
+            TemplateNode::Constant(value) => Some(value),
             _ => None,
         }
     }
@@ -66,99 +66,104 @@ impl Template {
         self.names.iter().map(Text::as_str)
     }
 
-    /// Calls `each` with every expression: the path of its text, whether that is a key, and where it starts in it.
-    pub fn visit<'t>(&'t self, mut each: impl FnMut(&[Step], bool, &'t Program, Position)) {
-        visit(&self.root, &mut Vec::new(), &mut each);
+    /// Calls `each` with every expression: the path of its string, whether that is a key, and its position in it.
+    pub fn visit<'t>(&'t self, mut each: impl FnMut(&[Step], bool, &'t CelProgram, Position)) {
+        visit_programs(&self.root, &mut Vec::new(), &mut each);
     }
 
-    /// Renders the template. Entries and items that are marked as left out are left out.
+    /// Renders the template. Omitted entries and items are left out.
     ///
     /// # Errors
-    /// When an expression fails, two keys become equal, a key is no string, or it is too much.
-    pub fn render<'a>(&'a self, bindings: &Bindings<'a>, cost: &mut Cost) -> Result<Rendered, RenderError> {
+    /// When an expression fails, two keys become equal, a key is not a string, or a limit is reached.
+    pub fn render<'a>(
+        &'a self,
+        bindings: &CelBindings<'a>,
+        cost: &mut CelCost,
+    ) -> Result<RenderedValue, RenderError> {
         let value = self.root.render(bindings, 0, cost).map_err(|error| error.finished())?;
-        Ok(value.map_or(Rendered::Omitted, Rendered::Value))
+        Ok(value.map_or(RenderedValue::Omitted, RenderedValue::Value))
     }
 }
 
-struct Compiling<'e> {
-    environment: &'e Environment,
+struct TemplateCompiler<'e> {
+    environment: &'e CelEnvironment,
     path: Vec<Step>,
-    problems: Vec<Problem>,
+    problems: Vec<InterpolationProblem>,
     names: BTreeSet<Text>,
 }
 
-impl Compiling<'_> {
-    fn node(&mut self, value: &Value) -> Node {
+impl TemplateCompiler<'_> {
+    fn node(&mut self, value: &Value) -> TemplateNode {
         if self.path.len() > MAX_DEPTH {
             let error = RenderError::too_deep();
-            self.report(vec![Problem {
+            self.report(vec![InterpolationProblem {
                 path: Vec::new(),
                 is_key: false,
                 message: error.message,
                 position: Position::START,
                 length: 1,
             }]);
-            return Node::Constant(Value::Null);
+            return TemplateNode::Constant(Value::Null);
         }
         match value {
             Value::String(text) => self.text(text),
             Value::Array(items) => {
-                let nodes: Vec<Node> = items
+                let nodes: Vec<TemplateNode> = items
                     .iter()
                     .enumerate()
                     .map(|(index, item)| self.under(Step::Index(index), |this| this.node(item)))
                     .collect();
-                if nodes.iter().all(Node::is_constant) {
-                    return Node::Constant(value.clone());
+                if nodes.iter().all(TemplateNode::is_constant) {
+                    return TemplateNode::Constant(value.clone());
                 }
-                Node::List(nodes.into())
+                TemplateNode::List(nodes.into())
             }
             Value::Object(map) => {
-                let entries: Vec<Entry> = map
+                let entries: Vec<TemplateEntry> = map
                     .iter()
                     .map(|(key, value)| self.under(Step::Key(key.clone()), |this| this.entry(key, value)))
                     .collect();
                 if entries.iter().all(|entry| entry.key.is_none() && entry.value.is_constant()) {
-                    return Node::Constant(value.clone());
+                    return TemplateNode::Constant(value.clone());
                 }
-                Node::Map(entries.into())
+                TemplateNode::Map(entries.into())
             }
-            scalar => Node::Constant(scalar.clone()),
+            scalar => TemplateNode::Constant(scalar.clone()),
         }
     }
 
-    fn entry(&mut self, key: &Text, value: &Value) -> Entry {
+    fn entry(&mut self, key: &Text, value: &Value) -> TemplateEntry {
         let (template, mut problems) = TextTemplate::compile(key, self.environment);
         problems.iter_mut().for_each(|problem| problem.is_key = true);
         self.report(problems);
         self.read(&template);
-        Entry {
+        TemplateEntry {
             written: key.clone(),
             key: template.plain().is_none().then_some(template),
             value: self.node(value),
         }
     }
 
-    fn text(&mut self, text: &Text) -> Node {
+    fn text(&mut self, text: &Text) -> TemplateNode {
         let (template, problems) = TextTemplate::compile(text, self.environment);
         self.report(problems);
         self.read(&template);
         match template.plain() {
-            Some(_) => Node::Constant(Value::String(text.clone())),
-            None => Node::Text(template),
+            Some(_) => TemplateNode::Constant(Value::String(text.clone())),
+            None => TemplateNode::Text(template),
         }
     }
 
     fn read(&mut self, template: &TextTemplate) {
         for (program, _) in template.programs() {
-            self.names.extend(program.names().map(Text::new));
+            self.names.extend(program.variable_names().map(Text::new));
         }
     }
 
-    fn report(&mut self, problems: Vec<Problem>) {
-        let left = MOST_PROBLEMS.saturating_sub(self.problems.len());
-        let located = problems.into_iter().map(|problem| Problem { path: self.path.clone(), ..problem });
+    fn report(&mut self, problems: Vec<InterpolationProblem>) {
+        let left = MAX_PROBLEMS.saturating_sub(self.problems.len());
+        let located =
+            problems.into_iter().map(|problem| InterpolationProblem { path: self.path.clone(), ..problem });
         self.problems.extend(located.take(left));
     }
 
@@ -170,19 +175,19 @@ impl Compiling<'_> {
     }
 }
 
-impl Node {
+impl TemplateNode {
     fn is_constant(&self) -> bool {
         matches!(self, Self::Constant(_))
     }
 
-    /// Returns the value of a node that stands `depth` levels deep; nothing when it is left out.
+    /// Returns the value of a node at nesting level `depth`; nothing when it is omitted.
     fn render<'a>(
         &'a self,
-        bindings: &Bindings<'a>,
+        bindings: &CelBindings<'a>,
         depth: usize,
-        cost: &mut Cost,
+        cost: &mut CelCost,
     ) -> Result<Option<Value>, Box<RenderError>> {
-        cost.make(1).map_err(exceeded)?;
+        cost.make(1).map_err(limit_error)?;
         match self {
             Self::Constant(value) => Ok(Some(value.clone())),
             Self::Text(template) => template.value(bindings, depth, cost),
@@ -207,56 +212,58 @@ impl Node {
     }
 }
 
-impl Entry {
+impl TemplateEntry {
     fn render<'a>(
         &'a self,
         kept: &mut Map,
-        bindings: &Bindings<'a>,
+        bindings: &CelBindings<'a>,
         depth: usize,
-        cost: &mut Cost,
+        cost: &mut CelCost,
     ) -> Result<(), Box<RenderError>> {
         let key = match &self.key {
             None => self.written.clone(),
-            Some(template) => template.key(bindings, cost).map_err(of_key)?,
+            Some(template) => template.key(bindings, cost).map_err(mark_as_key)?,
         };
         let Some(value) = self.value.render(bindings, depth, cost)? else { return Ok(()) };
-        counted_text(key.len(), cost)?;
-        // Which of two values was meant cannot be known, so none is dropped silently.
+        charge_text_bytes(key.len(), cost)?;
+        // Either value may be the intended one, so neither is dropped silently.
         if kept.contains_key(&key) {
             let message = format!("another key of this map is `{key}` too");
-            return Err(of_key(Box::new(RenderError::new(EvalErrorKind::Value, message))));
+            return Err(mark_as_key(Box::new(RenderError::new(CelErrorKind::Value, message))));
         }
         kept.insert(key, value);
         Ok(())
     }
 }
 
-fn of_key(mut error: Box<RenderError>) -> Box<RenderError> {
+fn mark_as_key(mut error: Box<RenderError>) -> Box<RenderError> {
     error.is_key = true;
     error
 }
 
-fn visit<'t>(
-    node: &'t Node,
+fn visit_programs<'t>(
+    node: &'t TemplateNode,
     path: &mut Vec<Step>,
-    each: &mut impl FnMut(&[Step], bool, &'t Program, Position),
+    each: &mut impl FnMut(&[Step], bool, &'t CelProgram, Position),
 ) {
     match node {
-        Node::Constant(_) => {}
-        Node::Text(template) => template.programs().for_each(|(program, at)| each(path, false, program, at)),
-        Node::List(items) => {
+        TemplateNode::Constant(_) => {}
+        TemplateNode::Text(template) => {
+            template.programs().for_each(|(program, at)| each(path, false, program, at))
+        }
+        TemplateNode::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 path.push(Step::Index(index));
-                visit(item, path, each);
+                visit_programs(item, path, each);
                 path.pop();
             }
         }
-        Node::Map(entries) => {
+        TemplateNode::Map(entries) => {
             for entry in entries {
                 path.push(Step::Key(entry.written.clone()));
                 let keys = entry.key.iter().flat_map(TextTemplate::programs);
                 keys.for_each(|(program, at)| each(path, true, program, at));
-                visit(&entry.value, path, each);
+                visit_programs(&entry.value, path, each);
                 path.pop();
             }
         }
