@@ -406,7 +406,7 @@ impl Problem {
         Self {
             kind: ProblemKind::DuplicateKey,
             message: format!(
-                "key `{key}` stands twice: the one on line {} replaces the one on line {}",
+                "duplicate key `{key}`: line {} replaces line {}",
                 second.line, first.line
             ),
             location: Location { source: Arc::clone(source), position: second, length: 1 },
