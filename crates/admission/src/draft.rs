@@ -19,7 +19,7 @@ use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Params, Wording};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::secrets::names_secrets;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A policy that is being compiled.
 pub(crate) struct Draft {
@@ -56,7 +56,7 @@ pub(crate) struct Parts {
     pub(crate) exceptions: Vec<Exception>,
     /// Nothing for a policy of the API server.
     pub(crate) mode: Option<Mode>,
-    pub(crate) workload: Option<Workload>,
+    pub(crate) workload: Option<PodTemplatePath>,
     pub(crate) looks_for_pods: bool,
     pub(crate) inputs: Inputs,
     pub(crate) evaluation_modes: EvaluationModes,
@@ -149,7 +149,7 @@ impl Draft {
             matcher,
             binding: parts.binding,
             checks: match parts.workload {
-                None | Some(Workload::Pod) => Arc::clone(checks),
+                None | Some(PodTemplatePath::Pod) => Arc::clone(checks),
                 Some(workload) => Arc::new(checks.rebased(workload)),
             },
             params: parts.params,

@@ -25,7 +25,7 @@ pub use params::{Params, Words as ParamWords};
 pub use respond::Response;
 pub use scope::{Form, Spent};
 
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// Everything that is asked about one object.
 #[derive(Clone, Default)]
@@ -122,7 +122,7 @@ pub struct Assertion {
 impl Checks {
     /// Returns the same for `to`, where it was written for Pods.
     #[must_use]
-    pub fn rebased(&self, to: Workload) -> Self {
+    pub fn rebased(&self, to: PodTemplatePath) -> Self {
         let conditions = |list: &[Condition]| list.iter().map(|one| one.rebased(to)).collect();
         let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
         Self {
@@ -175,13 +175,13 @@ impl Condition {
         self
     }
 
-    fn rebased(&self, to: Workload) -> Self {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { name: self.name.clone(), expression: self.expression.rebased(to) }
     }
 }
 
 impl Assertion {
-    fn rebased(&self, to: Workload) -> Self {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
         let expression = self.expression.rebased(to);
         Self {
             about: paths::about(&expression.program),
@@ -193,8 +193,8 @@ impl Assertion {
 }
 
 impl Expression {
-    fn rebased(&self, to: Workload) -> Self {
-        if to == Workload::Pod {
+    fn rebased(&self, to: PodTemplatePath) -> Self {
+        if to == PodTemplatePath::Pod {
             return self.clone();
         }
         let program = self.program.rewritten(&|keys| paths::rebased(keys, to));

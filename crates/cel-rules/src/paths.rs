@@ -3,13 +3,13 @@
 use kubewright_cel::{ANY, Change, Program};
 use kubewright_value::{Step, Text};
 
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased(keys: &[&str], to: Workload) -> Change {
+pub(super) fn rebased(keys: &[&str], to: PodTemplatePath) -> Change {
     let object = match keys {
         [object @ ("object" | "oldObject"), "spec" | "metadata"] => *object,
         [object @ ("object" | "oldObject"), "spec", ..] => *object,
@@ -21,8 +21,8 @@ pub(super) fn rebased(keys: &[&str], to: Workload) -> Change {
 }
 
 /// Returns a text as messages show it after [`rebased`].
-pub(super) fn rebased_text(text: &str, to: Workload) -> String {
-    if to == Workload::Pod {
+pub(super) fn rebased_text(text: &str, to: PodTemplatePath) -> String {
+    if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
     let below = to.keys().join(".");

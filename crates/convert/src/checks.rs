@@ -8,7 +8,7 @@ use super::rebase::{self, Reach};
 use super::{Expressions, Note, Target, expressions};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::matching::kind::kind_parts;
 use kubewright_kyverno::source::{self, Match, Method, RuleSource};
 
@@ -35,7 +35,7 @@ pub(super) const EXPRESSIONS: [&str; 3] = ["expression", "messageExpression", "v
 
 impl Checks {
     /// Returns what is checked of the objects that make Pods.
-    pub(super) fn moved(&self, to: Workload) -> Option<Self> {
+    pub(super) fn moved(&self, to: PodTemplatePath) -> Option<Self> {
         let change = |text: &str| rebase::rebased(text, to, self.reach);
         let moved = self.changed(&change, &|name, text| match name {
             "preconditions" => rebase::rebased(text, to, self.early_reach?),
@@ -45,7 +45,7 @@ impl Checks {
     }
 
     /// A pattern moves into the template as a whole, the message of its rule does not: a template has no name.
-    fn with_messages_moved(&self, moved: Vec<Value>, to: Workload) -> Option<Vec<Value>> {
+    fn with_messages_moved(&self, moved: Vec<Value>, to: PodTemplatePath) -> Option<Vec<Value>> {
         const KEY: &str = "messageExpression";
         let one = |(written, moved): (&Value, Value)| {
             let Some(text) = written.get(KEY).and_then(Value::as_str) else { return Some(moved) };

@@ -13,7 +13,7 @@ use super::resources::{self, Found};
 use super::{Conversion, Inexpressible, Note, Refused, Target, Written};
 use super::{decision, listed, vap, vpol};
 use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::autogen::{self, AutogenRule};
 use kubewright_kyverno::source::{
     ActionOverride, ExceptionSource, FailureAction, Method, PolicySource, RuleSource,
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     /// The rule it comes from.
     pub(super) rule: Text,
     /// `None` for the rule as it was written.
-    pub(super) variant: Option<Workload>,
+    pub(super) variant: Option<PodTemplatePath>,
     pub(super) constraints: Constraints,
     pub(super) variables: Vec<Value>,
     pub(super) conditions: Vec<Value>,

@@ -5,7 +5,7 @@
 use kubewright_value::Value;
 
 use super::expressions::TARGET;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// The variable that stands for [`TARGET`] in expressions that we make.
 const ALIAS: &str = "variables.target";
@@ -58,7 +58,7 @@ fn quoted(value: &Value, depth: usize, found: &mut Vec<bool>) {
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
-pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<String> {
+pub(super) fn rebased(expression: &str, to: PodTemplatePath, reach: Reach) -> Option<String> {
     if reach == Reach::Nothing || is_target(expression) {
         return Some(expression.to_owned());
     }
@@ -91,7 +91,7 @@ pub(super) fn rebased(expression: &str, to: Workload, reach: Reach) -> Option<St
 }
 
 /// Returns `expression` as a ValidatingPolicy rewrites it by itself for controllers.
-pub(super) fn rewritten(expression: &str, to: Workload) -> String {
+pub(super) fn rewritten(expression: &str, to: PodTemplatePath) -> String {
     let below: String = to.keys().iter().map(|key| format!("{key}.")).collect();
     let mut text = expression.to_owned();
     for key in ["spec", "metadata"] {
@@ -244,7 +244,7 @@ mod tests {
     #[track_caller]
     fn check(expression: &str, want: &str) {
         assert_eq!(
-            rebased(expression, Workload::Template, Reach::Description).as_deref(),
+            rebased(expression, PodTemplatePath::Template, Reach::Description).as_deref(),
             Some(want),
             "{expression}"
         );
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_handed_on_as_a_whole_cannot_be_rewritten() {
-        assert_eq!(rebased("f(object)", Workload::Template, Reach::Description), None);
+        assert_eq!(rebased("f(object)", PodTemplatePath::Template, Reach::Description), None);
         check("object == null || object.spec.x", "object == null || object.spec.template.spec.x");
     }
 

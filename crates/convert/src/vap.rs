@@ -5,7 +5,7 @@
 use kubewright_value::{Map, Text, Value};
 
 use super::policy::{Draft, Origin};
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::source::FailureAction;
 
 const VERSION: &str = "admissionregistration.k8s.io/v1";
@@ -28,7 +28,7 @@ fn name(origin: &Origin<'_>, draft: &Draft) -> String {
     // What is put behind it must fit too.
     let mut name = lower(&name, 253 - "-autogen-cronjob-binding".len());
     name.push_str(match draft.variant {
-        Some(Workload::JobTemplate) => "-autogen-cronjob",
+        Some(PodTemplatePath::JobTemplate) => "-autogen-cronjob",
         Some(_) => "-autogen",
         None => "",
     });

@@ -9,7 +9,7 @@ use kubewright_value::{Map, Text, Value};
 use super::Written;
 use super::policy::{Draft, Origin, texts};
 use super::rebase::rewritten;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::source::FailureAction;
 
 const VERSION: &str = "policies.kyverno.io/v1";
@@ -94,7 +94,7 @@ fn covers_controllers(draft: &Draft) -> bool {
 
 /// Returns whether a ValidatingPolicy rewrites `draft` to what `other` says.
 fn is_rewritten_to(draft: &Draft, other: &Draft) -> bool {
-    let to = other.variant.unwrap_or(Workload::Pod);
+    let to = other.variant.unwrap_or(PodTemplatePath::Pod);
     let own: Vec<String> = texts(draft).map(|text| rewritten(text, to)).collect();
     own.iter().map(String::as_str).eq(texts(other))
         && draft.constraints.namespace_selector == other.constraints.namespace_selector
@@ -153,7 +153,7 @@ fn document(origin: &Origin<'_>, plan: &Plan, is_one_of_several: bool) -> Value 
         name.push_str(&format!("-{}", draft.rule));
     }
     match draft.variant {
-        Some(Workload::JobTemplate) => name.push_str("-autogen-cronjob"),
+        Some(PodTemplatePath::JobTemplate) => name.push_str("-autogen-cronjob"),
         Some(_) => name.push_str("-autogen"),
         None => {}
     }

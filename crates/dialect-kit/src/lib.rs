@@ -6,4 +6,3 @@ pub mod notes;
 pub mod secrets;
 pub mod selector;
 pub mod trace;
-pub mod workload;

@@ -10,7 +10,8 @@ use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
 use super::matching::kind::kind_parts;
-use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource, Workload};
+use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_dialect_kit::fields::{Placed, child};
 
 /// A rule that is rewritten.
@@ -21,7 +22,7 @@ pub struct AutogenRule {
     /// The name of the rewritten rule.
     pub name: Text,
     /// Where the controllers describe their Pods.
-    pub workload: Workload,
+    pub workload: PodTemplatePath,
     /// What the rule is about, with the controllers in place of Pods.
     pub matching: Match,
     /// What the rule is not about, with the controllers in place of Pods.
@@ -62,8 +63,8 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     let mut generated = Vec::new();
     for (index, rule) in policy.rules.iter().enumerate().filter(|(_, rule)| is_rewritten(rule)) {
         for (workload, prefix, controllers) in [
-            (Workload::Template, "autogen", &templates),
-            (Workload::JobTemplate, "autogen-cronjob", &cron_jobs),
+            (PodTemplatePath::Template, "autogen", &templates),
+            (PodTemplatePath::JobTemplate, "autogen-cronjob", &cron_jobs),
         ] {
             if !controllers.is_empty() {
                 let kinds: Vec<Text> = controllers.iter().map(|kind| kind.full_name().into()).collect();

@@ -6,7 +6,8 @@ use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::{Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
-use super::source::{Cel, Workload};
+use super::source::{Cel};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_cel_rules::diagnostics::CONSTANT_CEL;
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_cel_rules::{
@@ -85,7 +86,7 @@ pub(super) fn compile_match_conditions(
 
 impl CelParts {
     /// Returns what runs for `to`.
-    pub(super) fn build(&self, to: Workload) -> CelCheck {
+    pub(super) fn build(&self, to: PodTemplatePath) -> CelCheck {
         CelCheck {
             checks: self.checks.rebased(to),
             params: self.params.clone(),

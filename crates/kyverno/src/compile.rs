@@ -18,7 +18,8 @@ use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
-use super::source::{self, BrokenRule, Match, PolicySource, RuleSource, Workload};
+use super::source::{self, BrokenRule, Match, PolicySource, RuleSource};
+use kubewright_k8s::PodTemplatePath;
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
@@ -77,7 +78,7 @@ struct Variant<'r> {
     name: Text,
     matching: Match,
     exclude: Option<Match>,
-    workload: Workload,
+    workload: PodTemplatePath,
 }
 
 impl PolicyCompiler<'_> {
@@ -102,7 +103,7 @@ impl PolicyCompiler<'_> {
                 name: rule.name.value.clone(),
                 matching: rule.matching.clone(),
                 exclude: rule.exclude.clone(),
-                workload: Workload::Pod,
+                workload: PodTemplatePath::Pod,
             }];
             while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
                 variants.push(Variant {

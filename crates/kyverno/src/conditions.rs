@@ -14,7 +14,7 @@ pub(super) use lint::{ConditionLint, ConditionLintKind};
 use super::context::{Unresolved, VariableContext};
 use super::mixed::Tainted;
 use super::operator::{ComparedOperand, ConditionOperator};
-use super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use super::template::{VariableProblem, VariableTemplate};
 use kubewright_dialect_kit::fields::{Placed, child};
 use kubewright_dialect_kit::notes::{Note, Notes};
@@ -108,7 +108,7 @@ impl ConditionSet {
     }
 
     /// Returns the same conditions for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         let mut rebased = self.clone();
         for condition in rebased.groups.iter_mut().flat_map(ConditionGroup::conditions_mut) {
             condition.key.template = condition.key.template.rebased(to);

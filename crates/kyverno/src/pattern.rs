@@ -19,7 +19,7 @@ use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
 use super::mixed::{Tainted, TaintedPart};
-use super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use compile::PatternCompiler;
 use kubewright_dialect_kit::notes::Notes;
 pub(super) use lint::{PatternLint, PatternLintKind, lint_pattern};
@@ -96,7 +96,7 @@ impl ValidatePattern {
 
     /// Returns the pattern for what describes Pods; nothing is compiled again.
     #[must_use]
-    pub fn under(self: Arc<Self>, to: Workload) -> Self {
+    pub fn under(self: Arc<Self>, to: PodTemplatePath) -> Self {
         let node = to.keys().iter().rev().fold(Arc::clone(&self.node), |node, key| {
             let entry = PatternEntry {
                 raw: Text::new(key),

@@ -20,7 +20,8 @@ use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::message::RuleMessage;
-use super::source::{self, Workload};
+use super::source::{self};
+use kubewright_k8s::PodTemplatePath;
 use check::PodSecurityCheck;
 use finding::{PodSecurityViolation, PodSpecRoot};
 use kubewright_dialect_kit::notes::{Note, Notes};
@@ -155,7 +156,7 @@ impl Profile {
     fn failure(
         &self,
         violations: &[PodSecurityViolation<'_>],
-        workload: Workload,
+        workload: PodTemplatePath,
         message: &RuleMessage,
     ) -> RuleViolation {
         let root = PodSpecRoot(workload);
@@ -208,7 +209,7 @@ impl Profile {
 
 /// What a rule finds in an object.
 enum PodSpecLookup<'o> {
-    Violations(Vec<PodSecurityViolation<'o>>, Workload),
+    Violations(Vec<PodSecurityViolation<'o>>, PodTemplatePath),
     Excepted,
 }
 
@@ -228,9 +229,9 @@ fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
 }
 
 /// Returns where `object` describes a Pod.
-fn pod_template_owner(object: &Value) -> Option<Workload> {
+fn pod_template_owner(object: &Value) -> Option<PodTemplatePath> {
     let kind = object.get("kind").and_then(Value::as_str)?;
-    Workload::of_kind(kind).filter(|workload| *workload != Workload::Bare)
+    PodTemplatePath::of_kind(kind).filter(|workload| *workload != PodTemplatePath::Bare)
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
 use kubewright_cel_rules::source::{NamedExpression, ParamRef, Validation};
 use kubewright_dialect_kit::fields::{FieldCodes, Placed};
 use kubewright_dialect_kit::selector::Selector;
-pub(super) use kubewright_dialect_kit::workload::Workload;
 
 /// A policy.
 #[derive(Debug, Clone)]

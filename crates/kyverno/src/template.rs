@@ -24,7 +24,7 @@ pub(super) use variable::TemplateVariable;
 
 use super::context::{Sourced, Unresolved, VariableContext};
 use super::mixed::{Tainted, TaintedPart};
-use super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A value with variables in it.
 #[derive(Debug, Clone)]
@@ -144,13 +144,13 @@ impl VariableTemplate {
     }
 
     /// Returns the same template for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { root: self.root.rebased(to, "") }
     }
 
     /// Returns the same template for the objects that make Pods. It is a pattern that is put `below` the template
     /// of the Pod, and may be the `item` of a list of patterns; paths in messages show both.
-    pub(super) fn rebased_below(&self, to: Workload, below: Workload, item: Option<usize>) -> Self {
+    pub(super) fn rebased_below(&self, to: PodTemplatePath, below: PodTemplatePath, item: Option<usize>) -> Self {
         let mut path = item.map_or_else(String::new, |item| format!("/{item}"));
         path.extend(below.keys().iter().flat_map(|key| ["/", key]));
         Self { root: self.root.rebased(to, &path) }
@@ -180,7 +180,7 @@ impl VariableQuery {
     }
 
     /// Returns the same expression for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath) -> Self {
         Self { variable: self.variable.rebased(to, "") }
     }
 
@@ -433,7 +433,7 @@ impl TemplateTree {
         Err(Unresolved::Error(EvalError::new(message)))
     }
 
-    fn rebased(&self, to: Workload, below: &str) -> Self {
+    fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {
         match self {
             Self::Constant(_) | Self::Broken(_) => self.clone(),
             Self::Whole(variable) => Self::Whole(variable.rebased(to, below)),

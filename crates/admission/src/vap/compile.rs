@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cel_rules::{Environments, Given, ParamWords, Params, Wording};
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest};
 use kubewright_value::{Document, Text, Value};
 
@@ -32,7 +32,7 @@ pub(super) fn compile(
     let wrong = check::wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
-    let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(Workload::Pod));
+    let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(PodTemplatePath::Pod));
     let bindings = bindings(&mut draft, auxiliaries);
     if bindings.is_empty() {
         report_unbound(&mut draft);

@@ -7,7 +7,7 @@ use kubewright_value::{Step, Text};
 use super::source::Settings;
 use crate::source::{Constraints, Policy, ResourceRule};
 use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// The controllers that a policy about Pods is also asked about.
 const CONTROLLERS: [WorkloadKind; 6] = [
@@ -23,7 +23,7 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 pub(super) struct Generated {
     pub(super) name: &'static str,
     /// Nothing for controllers of which nobody knows where they describe Pods.
-    pub(super) workload: Option<Workload>,
+    pub(super) workload: Option<PodTemplatePath>,
     pub(super) constraints: Constraints,
 }
 
@@ -45,8 +45,8 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
     };
     let mut generated = Vec::new();
     for (name, workload) in [
-        ("autogen-defaults", Some(Workload::Template)),
-        ("autogen-cronjobs", Some(Workload::JobTemplate)),
+        ("autogen-defaults", Some(PodTemplatePath::Template)),
+        ("autogen-cronjobs", Some(PodTemplatePath::JobTemplate)),
         ("autogen-extract", None),
     ] {
         let controllers = names.iter().filter_map(|name| controller(name));
@@ -88,7 +88,7 @@ struct Controller<'n> {
     group: &'n str,
     version: &'n str,
     resource: &'n str,
-    workload: Option<Workload>,
+    workload: Option<PodTemplatePath>,
 }
 
 /// Returns the controller called `name`: one of those that everybody knows, or `resource.version.group`.

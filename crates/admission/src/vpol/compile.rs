@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kubewright_cel::Kind;
 use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Wording};
-use kubewright_dialect_kit::workload::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_value::{Document, Text};
 
@@ -41,7 +41,7 @@ pub(super) fn compile(
         Mode::Http => responses(&mut draft, environments, HTTP_RESPONSE_TYPE),
         Mode::Envoy => responses(&mut draft, environments, ENVOY_RESPONSE_TYPE),
     };
-    let checks = Arc::new(checks.rebased(Workload::Pod));
+    let checks = Arc::new(checks.rebased(PodTemplatePath::Pod));
     let kind = field(document, "kind");
     let excused: Vec<Exception> = exceptions
         .iter()

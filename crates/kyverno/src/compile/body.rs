@@ -16,7 +16,8 @@ use crate::manifests::ManifestCheck;
 use crate::mixed::Tainted;
 use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
-use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource, Workload};
+use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
+use kubewright_k8s::PodTemplatePath;
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::Problem;
 use kubewright_dialect_kit::fields::{Placed, child, within};
@@ -209,7 +210,7 @@ pub(super) enum PatternPlace {
 
 impl BodyParts {
     /// Returns what runs for `workload`.
-    pub(super) fn build(&self, workload: Workload, place: PatternPlace) -> RuleBody {
+    pub(super) fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> RuleBody {
         RuleBody {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),
             preconditions: self.preconditions.as_ref().map(|conditions| conditions.rebased(workload)),
@@ -219,7 +220,7 @@ impl BodyParts {
 }
 
 impl CheckParts {
-    fn build(&self, workload: Workload, place: PatternPlace) -> ValidateCheck {
+    fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> ValidateCheck {
         match self {
             CheckParts::Pattern(pattern) => ValidateCheck::Pattern(pattern.build(workload, place, None)),
             CheckParts::AnyPattern(patterns) => ValidateCheck::AnyPattern(AnyPattern {
@@ -249,16 +250,16 @@ impl CheckParts {
 }
 
 impl Rooted<ConditionSet> {
-    fn rebased(&self, workload: Workload) -> Self {
+    fn rebased(&self, workload: PodTemplatePath) -> Self {
         Self { value: self.value.rebased(workload), path: self.path.clone() }
     }
 }
 
 impl PatternParts {
-    fn build(&self, workload: Workload, place: PatternPlace, item: Option<usize>) -> OnePattern {
+    fn build(&self, workload: PodTemplatePath, place: PatternPlace, item: Option<usize>) -> OnePattern {
         let below = match place {
             PatternPlace::Object => workload,
-            PatternPlace::Element => Workload::Pod,
+            PatternPlace::Element => PodTemplatePath::Pod,
         };
         let source = match &self.constant {
             Some(pattern) => PatternSource::Constant(Arc::clone(pattern).under(below)),
@@ -273,7 +274,7 @@ impl PatternParts {
 }
 
 impl LoopParts {
-    fn build(&self, workload: Workload) -> ForeachLoop {
+    fn build(&self, workload: PodTemplatePath) -> ForeachLoop {
         ForeachLoop {
             path: self.path.clone(),
             keys: object_path(self.list.text(), workload),
@@ -285,7 +286,7 @@ impl LoopParts {
 }
 
 /// Returns the keys of a list that is a plain path in the object, such as `request.object.spec.containers`.
-fn object_path(list: &str, workload: Workload) -> Option<Vec<Step>> {
+fn object_path(list: &str, workload: PodTemplatePath) -> Option<Vec<Step>> {
     let path = list.trim().strip_prefix("request.object.")?.trim_end_matches("[]");
     let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let keys: Vec<&str> = path.split('.').collect();

@@ -216,7 +216,7 @@ fn what_looks_wrong_is_told_with_its_place() {
 fn conditions_of_pods_read_the_template_of_a_controller() {
     let conditions = compile("{all: [{key: '{{ request.object.spec.num }}', operator: Equals, value: 5}]}");
     let text = with_context(|context| {
-        let error = conditions.rebased(Workload::Template).evaluate(context, &mut Notes::off()).map(|_| ());
+        let error = conditions.rebased(PodTemplatePath::Template).evaluate(context, &mut Notes::off()).map(|_| ());
         error.expect_err("there is no template").message().to_owned()
     });
     assert!(text.contains("request.object.spec.template.spec.num"), "{text}");

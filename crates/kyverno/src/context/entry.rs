@@ -3,7 +3,8 @@
 use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Step, Text, Value};
 
-use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};
+use super::super::source::{ContextEntry, ContextSource, RegistryCredentials};
+use kubewright_k8s::PodTemplatePath;
 use super::super::template::{
     TemplateVariable, VariableProblem, VariableQuery, VariableTemplate, compact_text,
 };
@@ -79,7 +80,7 @@ impl CompiledContextEntry {
     }
 
     /// Returns the same entry for the objects that make Pods.
-    pub(in super::super) fn rebased(&self, to: Workload) -> Self {
+    pub(in super::super) fn rebased(&self, to: PodTemplatePath) -> Self {
         let template =
             |template: &Option<VariableTemplate>| template.as_ref().map(|template| template.rebased(to));
         let query = |query: &Option<VariableQuery>| query.as_ref().map(|query| query.rebased(to));

@@ -1,7 +1,8 @@
 use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
-use super::super::source::{ContextEntry, ContextSource, Service, Workload};
+use super::super::source::{ContextEntry, ContextSource, Service};
+use kubewright_k8s::PodTemplatePath;
 use super::super::template::{VariableProblem, VariableTemplate};
 use super::*;
 use crate::template::tests::functions;
@@ -485,7 +486,7 @@ fn entries_follow_a_rule_to_its_controllers() {
     let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
     let declared = entries(&parsed(r#"[{"name":"v","variable":{"jmesPath":"request.object.spec.x"}}]"#));
     let rebased: Vec<CompiledContextEntry> =
-        declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();
+        declared.iter().map(|entry| entry.rebased(PodTemplatePath::Template)).collect();
     let found = Setting { request, ..widget() }.run(|context| {
         context.declare(rebased.leak());
         shown("{{ v }}", context)

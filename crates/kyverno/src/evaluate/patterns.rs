@@ -11,7 +11,7 @@ use crate::context::VariableContext;
 use crate::message::{PatternOutcome, RuleMessage};
 use crate::mixed::Tainted;
 use crate::pattern::{self, Mismatch, ValidatePattern};
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use crate::template::VariableTemplate;
 use kubewright_dialect_kit::notes::{Note, Notes};
 
@@ -31,7 +31,7 @@ pub(crate) enum PatternSource {
     /// It is the same for every object.
     Constant(ValidatePattern),
     /// It has variables in it, and is made for each object.
-    Variable { template: VariableTemplate, workload: Workload, is_entry: bool },
+    Variable { template: VariableTemplate, workload: PodTemplatePath, is_entry: bool },
 }
 
 /// Compiles a pattern that stands alone, or is one of several.

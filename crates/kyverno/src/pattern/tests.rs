@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kubewright_value::{Budget, Limits, Value, yaml};
 
 use super::super::mixed::Tainted;
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use super::{PatternVerdict, ValidatePattern};
 use kubewright_dialect_kit::notes::Notes;
 
@@ -89,12 +89,12 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
     let pattern = Arc::new(ValidatePattern::compile(&Tainted::Own(value(
         "{metadata: {labels: {a*: x}}, spec: {(b): '*', c: x}}",
     ))));
-    let template = Arc::clone(&pattern).under(Workload::Template);
+    let template = Arc::clone(&pattern).under(PodTemplatePath::Template);
     let object = "{spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: w}}}}";
     assert_eq!(told(&template, &value(object)), "fail /spec/template/spec/c/");
     assert_eq!(told(&template, &value("{spec: {}}")), "fail /spec/template/");
     assert_eq!(told(&template, &value("{}")), "fail /spec/");
-    let cron = Arc::clone(&pattern).under(Workload::JobTemplate);
+    let cron = Arc::clone(&pattern).under(PodTemplatePath::JobTemplate);
     let object =
         "{spec: {jobTemplate: {spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: x}}}}}}";
     assert_eq!(told(&cron, &value(object)), "pass");

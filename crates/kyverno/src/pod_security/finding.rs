@@ -7,7 +7,7 @@ use kubewright_value::{Step, Value};
 
 use super::check::PodSecurityCheck;
 use super::pod::{Container, ContainerList};
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A check that is not met.
 pub(super) struct PodSecurityViolation<'a> {
@@ -61,7 +61,7 @@ pub(super) enum ForbiddenValue<'a> {
 
 /// Where a Pod is described in an object.
 #[derive(Clone, Copy)]
-pub(super) struct PodSpecRoot(pub(super) Workload);
+pub(super) struct PodSpecRoot(pub(super) PodTemplatePath);
 
 /// Returns how many findings there are.
 pub(super) fn count_findings(violations: &[PodSecurityViolation<'_>]) -> usize {
@@ -158,7 +158,7 @@ impl PodSecurityField<'_> {
             Self::Annotation(key) => {
                 let _ = write!(out, "metadata.annotations[{}]", starred(key));
             }
-            _ => self.write(&mut out, PodSpecRoot(Workload::Pod), Indexes::Stars),
+            _ => self.write(&mut out, PodSpecRoot(PodTemplatePath::Pod), Indexes::Stars),
         }
         out == name
     }

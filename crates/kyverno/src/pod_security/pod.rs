@@ -7,7 +7,7 @@ use super::reading::{
     Malformed, typed_bool, typed_child, typed_entries, typed_integer, typed_list, typed_text,
     typed_text_field, typed_texts,
 };
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// A Pod, or the description of one.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl<'a> Pod<'a> {
     /// Reads the Pod that `object` is or describes. A part of another type than Kubernetes has is an error.
     pub(super) fn read(
         object: &'a Value,
-        workload: Workload,
+        workload: PodTemplatePath,
         budget: &mut Budget,
     ) -> Result<Self, EvalError> {
         let mut pod = Self::default();
@@ -309,12 +309,12 @@ impl<'a> Volume<'a> {
 }
 
 /// Returns the part of `object` that describes a Pod.
-fn pod_template_of(object: &Value, workload: Workload) -> Result<Option<&Value>, EvalError> {
+fn pod_template_of(object: &Value, workload: PodTemplatePath) -> Result<Option<&Value>, EvalError> {
     let mut described = object;
     let mut outer = "";
     for key in workload.keys() {
         let found =
-            typed_child(described, key, outer).map_err(|malformed| malformed.into_error(Workload::Pod))?;
+            typed_child(described, key, outer).map_err(|malformed| malformed.into_error(PodTemplatePath::Pod))?;
         let Some(found) = found else { return Ok(None) };
         (described, outer) = (found, key);
     }

@@ -3,7 +3,7 @@
 use kubewright_engine::EvalError;
 use kubewright_value::{Kind, Map, Value};
 
-use crate::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use kubewright_dialect_kit::fields::article;
 
 /// A part that has another type than Kubernetes gives it.
@@ -23,7 +23,7 @@ impl Malformed {
         Self { path, ..self }
     }
 
-    pub(super) fn into_error(self, workload: Workload) -> EvalError {
+    pub(super) fn into_error(self, workload: PodTemplatePath) -> EvalError {
         let keys = workload.keys().iter().copied().chain([self.path.as_str()]);
         let keys: Vec<&str> = keys.filter(|key| !key.is_empty()).collect();
         let (found, expected) = (article(self.found), article(self.expected));

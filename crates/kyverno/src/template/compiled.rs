@@ -5,7 +5,7 @@ use std::cell::Cell;
 use kubewright_jmespath::{Expression, Functions, Language, ParseError, Roots};
 use kubewright_value::Text;
 
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use super::rebase::rebased_path;
 
 /// An expression and what it needs.
@@ -59,7 +59,7 @@ impl CompiledQuery {
         self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
-    pub(super) fn parse(text: &str, functions: &Functions, to: Workload) -> Result<Self, ParseError> {
+    pub(super) fn parse(text: &str, functions: &Functions, to: PodTemplatePath) -> Result<Self, ParseError> {
         let expression = Expression::parse_as(text, functions, Language::Forgiving)?;
         Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
     }

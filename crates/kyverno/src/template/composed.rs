@@ -9,7 +9,7 @@ use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use super::compact::compact_text;
 use super::compiled::CompiledQuery;
 use super::place::TemplatePath;
@@ -23,7 +23,7 @@ pub(super) struct Composed {
     /// What it reads, as far as that does not depend on the variables.
     pub(super) roots: Roots,
     functions: Functions,
-    to: Workload,
+    to: PodTemplatePath,
 }
 
 #[derive(Debug, Clone)]
@@ -52,11 +52,11 @@ impl Composed {
     ) -> Self {
         let parts = parse_composed_parts(text, at, parts, place, functions, problems);
         let roots = presumed_roots(&parts, functions);
-        Self { parts, roots, functions: functions.clone(), to: Workload::Pod }
+        Self { parts, roots, functions: functions.clone(), to: PodTemplatePath::Pod }
     }
 
     /// Returns the same with the variables in it for the objects that make Pods, and itself for `target`.
-    pub(super) fn rebased(&self, to: Workload, target: Workload, below: &str) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath, target: PodTemplatePath, below: &str) -> Self {
         Self {
             parts: rebased_parts(&self.parts, to, below),
             roots: self.roots.clone(),
@@ -354,7 +354,7 @@ fn presumed_roots(parts: &[ComposedPart], functions: &Functions) -> Roots {
     Expression::parse_as(&text, functions, Language::Forgiving).map(|e| e.roots()).unwrap_or_default()
 }
 
-fn rebased_parts(parts: &[ComposedPart], to: Workload, below: &str) -> Vec<ComposedPart> {
+fn rebased_parts(parts: &[ComposedPart], to: PodTemplatePath, below: &str) -> Vec<ComposedPart> {
     let rebased = |part: &ComposedPart| match part {
         ComposedPart::Text(text) => ComposedPart::Text(text.clone()),
         ComposedPart::Variable(variable) => ComposedPart::Variable(variable.rebased(to, below)),

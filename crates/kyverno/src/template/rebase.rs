@@ -3,7 +3,7 @@
 use kubewright_jmespath::Change;
 use kubewright_value::Text;
 
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 
 /// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
@@ -13,13 +13,13 @@ const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
 /// Returns what the paths in an expression are rewritten for. An author who writes `request."object"` means the
 /// object itself.
-pub(super) fn rebase_target(text: &str, to: Workload) -> Workload {
-    if QUOTED.iter().any(|quoted| text.contains(quoted)) { Workload::Pod } else { to }
+pub(super) fn rebase_target(text: &str, to: PodTemplatePath) -> PodTemplatePath {
+    if QUOTED.iter().any(|quoted| text.contains(quoted)) { PodTemplatePath::Pod } else { to }
 }
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased_path(keys: &[&str], to: Workload) -> Change {
-    if to == Workload::Pod {
+pub(super) fn rebased_path(keys: &[&str], to: PodTemplatePath) -> Change {
+    if to == PodTemplatePath::Pod {
         return None;
     }
     let object = match keys {
@@ -37,8 +37,8 @@ pub(super) fn rebased_path(keys: &[&str], to: Workload) -> Change {
 }
 
 /// Returns the text of an expression as messages show it after [`rebased_path`].
-pub(super) fn rebase_expression_text(text: &str, to: Workload) -> String {
-    if to == Workload::Pod {
+pub(super) fn rebase_expression_text(text: &str, to: PodTemplatePath) -> String {
+    if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
     let below = to.keys().join(".");

@@ -8,7 +8,7 @@ use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use super::super::source::Workload;
+use kubewright_k8s::PodTemplatePath;
 use super::compiled::CompiledQuery;
 use super::composed::Composed;
 use super::place::TemplatePath;
@@ -59,7 +59,7 @@ impl TemplateVariable {
             problems.push(BadExpression { error: empty_expression_error(), at });
             VariableBody::Broken("invalid query (nil)".into())
         } else if is_fixed {
-            match CompiledQuery::parse(trimmed, functions, Workload::Pod) {
+            match CompiledQuery::parse(trimmed, functions, PodTemplatePath::Pod) {
                 Ok(compiled) => VariableBody::Fixed(Arc::new(compiled)),
                 Err(error) => {
                     let reason = format!("incorrect query {trimmed}: {}", error.message);
@@ -112,7 +112,7 @@ impl TemplateVariable {
     }
 
     /// Returns the same variable for the objects that make Pods.
-    pub(super) fn rebased(&self, to: Workload, below: &str) -> Self {
+    pub(super) fn rebased(&self, to: PodTemplatePath, below: &str) -> Self {
         let target = rebase_target(&self.text, to);
         let body = match &self.body {
             VariableBody::Fixed(compiled) => {
