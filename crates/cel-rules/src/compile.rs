@@ -8,16 +8,16 @@ use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
-use super::source::{NamedExpression, Validation};
-use super::{Assertion, Condition, Expression, Variable, environment};
-use kubewright_dialect_kit::fields::{Placed, within};
+use super::source::{NamedExpression, ValidationSource};
+use super::{CelAssertion, CelExpression, LazyVariable, NamedCondition, environment};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
 /// What may be spent on finding out whether an expression always has the same result.
-const CONSTANT_LIMIT: u64 = 10_000;
+const MAX_CONSTANT_EXPRESSION_COST: u64 = 10_000;
 
 /// What is wrong with an expression, or probably so.
 #[derive(Debug)]
-pub struct Problem {
+pub struct ExpressionProblem {
     code: &'static Code,
     message: String,
     help: String,
@@ -27,7 +27,7 @@ pub struct Problem {
     place: Option<(Position, u32)>,
 }
 
-impl Problem {
+impl ExpressionProblem {
     /// Returns a problem of a whole text.
     #[must_use]
     pub fn about(code: &'static Code, path: &[Step], message: String, help: &str) -> Self {
@@ -37,7 +37,7 @@ impl Problem {
     /// Returns it as everybody sees it, with its place in `document`.
     pub fn diagnostic(self, document: &Document) -> Diagnostic {
         let location = match self.place {
-            Some((position, length)) => within(document, &self.path, position, length),
+            Some((position, length)) => locate_within(document, &self.path, position, length),
             None => document.locate(&self.path),
         };
         Diagnostic::new(self.code, self.message, location).help(self.help)
@@ -45,9 +45,9 @@ impl Problem {
 }
 
 /// Compiles the expressions of one policy and gathers what is wrong with them.
-pub struct Compiler<'k> {
+pub struct ExpressionCompiler<'k> {
     /// What is wrong with the expressions so far.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ExpressionProblem>,
     /// The variables that something reads.
     read: HashSet<String>,
     /// Whether there is something that must hold first.
@@ -56,7 +56,7 @@ pub struct Compiler<'k> {
     kinds: &'k [&'k str],
 }
 
-impl<'k> Compiler<'k> {
+impl<'k> ExpressionCompiler<'k> {
     /// Returns a compiler of expressions about objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
@@ -68,8 +68,8 @@ impl<'k> Compiler<'k> {
         &mut self,
         list: &[NamedExpression],
         environments: &mut [&mut Environment],
-    ) -> Vec<Variable> {
-        let mut variables: Vec<Variable> = Vec::with_capacity(list.len());
+    ) -> Vec<LazyVariable> {
+        let mut variables: Vec<LazyVariable> = Vec::with_capacity(list.len());
         let Some(before) = environments.first().map(|environment| (**environment).clone()) else {
             return variables;
         };
@@ -93,11 +93,11 @@ impl<'k> Compiler<'k> {
     /// Compiles what must hold; `message` is for what has none of its own.
     pub fn assertions(
         &mut self,
-        list: &[Validation],
+        list: &[ValidationSource],
         environment: &Environment,
         for_messages: &Environment,
-        message: Option<&Placed<Text>>,
-    ) -> Vec<Assertion> {
+        message: Option<&Located<Text>>,
+    ) -> Vec<CelAssertion> {
         let mut assertions = Vec::with_capacity(list.len());
         for one in list {
             // That nothing is allowed is a rule too, where conditions say for what.
@@ -109,7 +109,7 @@ impl<'k> Compiler<'k> {
             let message_expression =
                 one.message_expression.as_ref().and_then(|text| self.message(text, for_messages));
             let Some(expression) = expression else { continue };
-            assertions.push(Assertion {
+            assertions.push(CelAssertion {
                 expression,
                 message: one
                     .message
@@ -130,22 +130,26 @@ impl<'k> Compiler<'k> {
     /// Compiles what answers requests, with an answer of `kind` or with null.
     pub fn responses(
         &mut self,
-        list: &[Validation],
+        list: &[ValidationSource],
         environment: &Environment,
         kind: Kind,
-    ) -> Vec<Assertion> {
+    ) -> Vec<CelAssertion> {
         let mut responses = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
                 let (message, message_expression, about) = (String::new(), None, Vec::new());
-                responses.push(Assertion { expression, message, message_expression, about });
+                responses.push(CelAssertion { expression, message, message_expression, about });
             }
         }
         responses
     }
 
     /// Compiles what is said beside a decision.
-    pub fn annotations(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+    pub fn annotations(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &Environment,
+    ) -> Vec<NamedCondition> {
         let mut annotations = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) =
@@ -154,9 +158,14 @@ impl<'k> Compiler<'k> {
                 if expression.program.result_type().kind == Kind::Any {
                     let message = "the expression must give text or `null`, and may give anything".to_owned();
                     let help = "write `string(...)` around it";
-                    self.problems.push(Problem::about(&code::CEL_TYPE, &one.expression.path, message, help));
+                    self.problems.push(ExpressionProblem::about(
+                        &code::CEL_TYPE,
+                        &one.expression.path,
+                        message,
+                        help,
+                    ));
                 }
-                annotations.push(Condition { name: one.name.value.clone(), expression });
+                annotations.push(NamedCondition { name: one.name.value.clone(), expression });
             }
         }
         annotations
@@ -166,66 +175,67 @@ impl<'k> Compiler<'k> {
         &mut self,
         one: &NamedExpression,
         environment: &Environment,
-        earlier: &[Variable],
-    ) -> Option<Variable> {
+        earlier: &[LazyVariable],
+    ) -> Option<LazyVariable> {
         let expression = self.expression(&one.expression, environment, &[])?;
         let read = expression.program.names();
         let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
         let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
-        Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
+        Some(LazyVariable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
     /// Compiles what must hold before anything else is asked.
-    pub fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+    pub fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<NamedCondition> {
         self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) = self.condition(&one.expression, environment) {
-                conditions.push(Condition { name: one.name.value.clone(), expression });
+                conditions.push(NamedCondition { name: one.name.value.clone(), expression });
             }
         }
         conditions
     }
 
     /// Compiles what must be a yes or a no.
-    fn condition(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
+    fn condition(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[Kind::Bool])?;
         if expression.program.result_type().kind == Kind::Any {
             let message = "the expression must give `bool`, and may give anything".to_owned();
             let help = "compare it with something, such as `== true`";
-            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
+            self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));
         }
-        if is_constant(&expression.program) {
+        if is_constant_program(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
             let help = "ask about `object`, `oldObject` or `request`";
-            self.problems.push(Problem::about(&code::CONSTANT_CEL, &text.path, message, help));
+            self.problems.push(ExpressionProblem::about(&code::CONSTANT_CEL, &text.path, message, help));
         }
         Some(expression)
     }
 
     /// Compiles a message. One that may be something else than text is never said, as in Kubernetes.
-    fn message(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
+    fn message(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[Kind::String])?;
         if expression.program.result_type().kind == Kind::String {
             return Some(expression);
         }
         let message = "the message may be something else than text, and is never used".to_owned();
         let help = "write `string(...)` around it";
-        self.problems.push(Problem::about(&code::UNUSED_CEL_MESSAGE, &text.path, message, help));
+        self.problems.push(ExpressionProblem::about(&code::UNUSED_CEL_MESSAGE, &text.path, message, help));
         None
     }
 
     /// Compiles what must be of one of the types `wanted`, or of any type when there are none.
     fn expression(
         &mut self,
-        text: &Placed<Text>,
+        text: &Located<Text>,
         environment: &Environment,
         wanted: &[Kind],
-    ) -> Option<Expression> {
+    ) -> Option<CelExpression> {
         let program = match Program::compile(text.value.trim_end(), environment) {
             Ok(program) => program,
             Err(errors) => {
-                self.problems.extend(errors.into_iter().map(|error| problem(text, environment, error)));
+                self.problems
+                    .extend(errors.into_iter().map(|error| compile_problem(text, environment, error)));
                 return None;
             }
         };
@@ -235,27 +245,28 @@ impl<'k> Compiler<'k> {
         if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
             let message = format!("the expression must give {}, and gives `{found}`", names.join(" or "));
-            self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, ""));
+            self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, ""));
             return None;
         }
-        Some(Expression { program, text: text.value.to_string(), path: text.path.clone() })
+        Some(CelExpression { program, text: text.value.to_string(), path: text.path.clone() })
     }
 
     /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
-    fn fields(&mut self, text: &Placed<Text>, program: &Program) {
+    fn fields(&mut self, text: &Located<Text>, program: &Program) {
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
             let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
             let before: Vec<&str> = read.path.iter().take(at).map(Text::as_str).collect();
             let owner = std::iter::once(read.variable.as_str()).chain(before).collect::<Vec<_>>().join(".");
-            let problem = Problem {
+            let problem = ExpressionProblem {
                 code,
                 message: format!("`{owner}` has no field `{field}`"),
                 help,
                 path: text.path.clone(),
                 place: Some((*position, u32::try_from(field.chars().count()).unwrap_or(1))),
             };
-            let is_known = |known: &Problem| known.message == problem.message && known.place == problem.place;
+            let is_known =
+                |known: &ExpressionProblem| known.message == problem.message && known.place == problem.place;
             if !self.problems.iter().any(is_known) {
                 self.problems.push(problem);
             }
@@ -273,7 +284,7 @@ impl<'k> Compiler<'k> {
             let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
-        let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
+        let (at, known) = environment::unknown_variable_field(&read.variable, &read.path)?;
         let field = read.path.get(at)?;
         let help = match (at, field.as_str()) {
             (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
@@ -286,11 +297,11 @@ impl<'k> Compiler<'k> {
     }
 
     /// Reports a message that looks as if something were put into it.
-    fn braces(&mut self, text: &Placed<Text>) {
+    fn braces(&mut self, text: &Located<Text>) {
         if text.value.contains("{{") {
             let message = "nothing is put into the message of a rule in CEL".to_owned();
             let help = "compute it with `messageExpression`";
-            self.problems.push(Problem::about(&code::CEL_BRACES, &text.path, message, help));
+            self.problems.push(ExpressionProblem::about(&code::CEL_BRACES, &text.path, message, help));
         }
     }
 
@@ -303,20 +314,29 @@ impl<'k> Compiler<'k> {
             let name = format!("variables.{}", one.name.value);
             if !self.read.contains(&name) {
                 let message = format!("`{name}` is never used");
-                self.problems.push(Problem::about(&code::UNUSED_CEL_VARIABLE, &one.name.path, message, ""));
+                self.problems.push(ExpressionProblem::about(
+                    &code::UNUSED_CEL_VARIABLE,
+                    &one.name.path,
+                    message,
+                    "",
+                ));
             }
         }
     }
 }
 
 /// What asks the world, or for the time, has no result without them.
-fn is_constant(program: &Program) -> bool {
-    let mut cost = Cost::new(CONSTANT_LIMIT);
+fn is_constant_program(program: &Program) -> bool {
+    let mut cost = Cost::new(MAX_CONSTANT_EXPRESSION_COST);
     program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
 }
 
-fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {
-    let mut problem = Problem {
+fn compile_problem(
+    text: &Located<Text>,
+    environment: &Environment,
+    error: CompileError,
+) -> ExpressionProblem {
+    let mut problem = ExpressionProblem {
         code: code_of(error.kind),
         message: error.message,
         help: String::new(),
@@ -360,5 +380,5 @@ fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let name = parts.next().unwrap_or_default();
     let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();
     let is_own = !group.contains('.') || group.ends_with(".k8s.io");
-    if is_own { fields::unknown_field(name, path) } else { None }
+    if is_own { fields::unknown_field_of_kind(name, path) } else { None }
 }

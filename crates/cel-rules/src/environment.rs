@@ -15,7 +15,7 @@ pub struct Environments {
 
 /// What an expression may read besides the object and the request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Given {
+pub struct AvailableVariables {
     /// `namespaceObject`
     pub namespace: bool,
     /// `params`
@@ -58,7 +58,7 @@ impl Environments {
     /// Returns what `base` gives, and the request.
     #[must_use]
     pub fn of(base: Environment) -> Self {
-        let base = base.variable("object").variable("oldObject").variable_of("request", request());
+        let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
         Self { base, inputs: Inputs::default() }
     }
 
@@ -68,10 +68,10 @@ impl Environments {
 
     /// Returns the environment of expressions that may read what is `given`.
     #[must_use]
-    pub fn environment(&self, given: Given) -> Environment {
+    pub fn environment(&self, given: AvailableVariables) -> Environment {
         let mut environment = self.base.clone();
         if given.namespace {
-            environment = environment.variable_of("namespaceObject", namespace());
+            environment = environment.variable_of("namespaceObject", namespace_type());
         }
         if given.params {
             environment = environment.variable("params");
@@ -85,7 +85,7 @@ impl Environments {
     }
 }
 
-fn request() -> Type {
+fn request_type() -> Type {
     let text = || Type::of(Kind::String);
     let kind =
         |last| Type::of(Kind::Map).with_fields([("group", text()), ("version", text()), (last, text())]);
@@ -111,7 +111,7 @@ fn request() -> Type {
 }
 
 /// It may be null.
-fn namespace() -> Type {
+fn namespace_type() -> Type {
     let text = || Type::of(Kind::String);
     let texts = || Type::with(Kind::Map, text());
     let names = || Type::with(Kind::List, text());
@@ -132,7 +132,7 @@ fn namespace() -> Type {
 }
 
 /// The fields of what is known exactly, by the path that leads to them. What is not listed here has any fields.
-const FIELDS: &[(&[&str], &[&str])] = &[
+const KNOWN_VARIABLE_FIELDS: &[(&[&str], &[&str])] = &[
     (
         &["request"],
         &[
@@ -179,7 +179,7 @@ const FIELDS: &[(&[&str], &[&str])] = &[
 
 /// Returns the place in `path`, which is behind `variable`, of the first field that does not exist, and those that do.
 #[must_use]
-pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
+pub fn unknown_variable_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [&'static str])> {
     (0..path.len()).find_map(|at| {
         let before = path.get(..at)?;
         let is_it = |known: &[&str]| {
@@ -187,7 +187,7 @@ pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [
                 *first == variable && rest.len() == at && rest.iter().zip(before).all(|(a, b)| *a == b)
             })
         };
-        let (_, fields) = FIELDS.iter().find(|(known, _)| is_it(known))?;
+        let (_, fields) = KNOWN_VARIABLE_FIELDS.iter().find(|(known, _)| is_it(known))?;
         let field = path.get(at)?;
         (field != ANY && !fields.contains(&field.as_str())).then_some((at, *fields))
     })

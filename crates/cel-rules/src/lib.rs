@@ -16,28 +16,28 @@ mod respond;
 mod scope;
 pub mod source;
 
-pub use compile::{Compiler, Problem};
-pub use environment::{Environments, Given, unknown_field};
-pub use judge::{Asked, Finding, Subject, Violation, are_met};
+pub use compile::{ExpressionCompiler, ExpressionProblem};
+pub use environment::{AvailableVariables, Environments, unknown_variable_field};
+pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
 use kubewright_cel::Program;
 use kubewright_value::{Step, Text};
-pub use params::{Params, Words as ParamWords};
-pub use respond::Response;
-pub use scope::{Form, Spent};
+pub use params::{ParamWords, Params};
+pub use respond::CheckResponseValue;
+pub use scope::{ObjectForm, SpentCost};
 
 use kubewright_k8s::PodTemplatePath;
 
 /// Everything that is asked about one object.
 #[derive(Clone, Default)]
-pub struct Checks {
+pub struct CelChecks {
     /// What must hold before anything else is asked.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<NamedCondition>,
     /// Names for expressions, in the order in which they are written.
-    pub variables: Vec<Variable>,
+    pub variables: Vec<LazyVariable>,
     /// What must hold.
-    pub assertions: Vec<Assertion>,
+    pub assertions: Vec<CelAssertion>,
     /// `auditAnnotations`
-    pub annotations: Vec<Condition>,
+    pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
     pub leniency: Leniency,
     /// Whose words messages are in.
@@ -48,7 +48,7 @@ pub struct Checks {
     pub needs_namespace: bool,
 }
 
-impl Checks {
+impl CelChecks {
     /// Returns the message of what must hold, as its author wrote it; empty where there are several.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -83,7 +83,7 @@ pub enum Wording {
 
 /// A compiled expression.
 #[derive(Clone)]
-pub struct Expression {
+pub struct CelExpression {
     program: Program,
     /// As messages show it.
     text: String,
@@ -93,38 +93,39 @@ pub struct Expression {
 
 /// An expression with a name.
 #[derive(Clone)]
-pub struct Condition {
+pub struct NamedCondition {
     name: Text,
-    expression: Expression,
+    expression: CelExpression,
 }
 
 /// A name for an expression, which is evaluated when it is read, and once.
 #[derive(Clone)]
-pub struct Variable {
+pub struct LazyVariable {
     /// `variables.NAME`
     name: Text,
-    expression: Expression,
+    expression: CelExpression,
     /// How many variables stand behind each other until one reads no other.
     depth: usize,
 }
 
 /// What must hold, and what is said when it does not.
 #[derive(Clone)]
-pub struct Assertion {
-    expression: Expression,
+pub struct CelAssertion {
+    expression: CelExpression,
     /// May be empty.
     message: String,
-    message_expression: Option<Expression>,
+    message_expression: Option<CelExpression>,
     /// The part of the object that it is about, as far as that can be told; empty for all of it.
     about: Vec<Step>,
 }
 
-impl Checks {
+impl CelChecks {
     /// Returns the same for `to`, where it was written for Pods.
     #[must_use]
     pub fn rebased(&self, to: PodTemplatePath) -> Self {
-        let conditions = |list: &[Condition]| list.iter().map(|one| one.rebased(to)).collect();
-        let variable = |one: &Variable| Variable { expression: one.expression.rebased(to), ..one.clone() };
+        let conditions = |list: &[NamedCondition]| list.iter().map(|one| one.rebased(to)).collect();
+        let variable =
+            |one: &LazyVariable| LazyVariable { expression: one.expression.rebased(to), ..one.clone() };
         Self {
             conditions: conditions(&self.conditions),
             variables: self.variables.iter().map(variable).collect(),
@@ -150,8 +151,9 @@ impl Checks {
     /// Returns what tests can leave out; `conditions` and `assertions` are what the policy calls its lists.
     #[must_use]
     pub fn branches(&self, conditions: &str, assertions: &str) -> Vec<(String, Vec<Step>)> {
-        let condition = |one: &Condition| (format!("{conditions} {}", one.name), one.expression.path.clone());
-        let assertion = |(index, one): (usize, &Assertion)| {
+        let condition =
+            |one: &NamedCondition| (format!("{conditions} {}", one.name), one.expression.path.clone());
+        let assertion = |(index, one): (usize, &CelAssertion)| {
             (format!("{assertions}[{index}]"), one.expression.path.clone())
         };
         let conditions = self.conditions.iter().map(condition);
@@ -167,7 +169,7 @@ impl Checks {
     }
 }
 
-impl Condition {
+impl NamedCondition {
     /// Returns it without its place, which is none of the policy's.
     #[must_use]
     pub fn of_another_document(mut self) -> Self {
@@ -180,27 +182,27 @@ impl Condition {
     }
 }
 
-impl Assertion {
+impl CelAssertion {
     fn rebased(&self, to: PodTemplatePath) -> Self {
         let expression = self.expression.rebased(to);
         Self {
-            about: paths::about(&expression.program),
-            message: paths::rebased_text(&self.message, to),
+            about: paths::common_object_path(&expression.program),
+            message: paths::rebase_text(&self.message, to),
             message_expression: self.message_expression.as_ref().map(|one| one.rebased(to)),
             expression,
         }
     }
 }
 
-impl Expression {
+impl CelExpression {
     fn rebased(&self, to: PodTemplatePath) -> Self {
         if to == PodTemplatePath::Pod {
             return self.clone();
         }
-        let program = self.program.rewritten(&|keys| paths::rebased(keys, to));
+        let program = self.program.rewritten(&|keys| paths::rebase_path(keys, to));
         Self {
             program: program.unwrap_or_else(|| self.program.clone()),
-            text: paths::rebased_text(&self.text, to),
+            text: paths::rebase_text(&self.text, to),
             path: self.path.clone(),
         }
     }

@@ -6,14 +6,16 @@ use kubewright_value::{Step, Text};
 use kubewright_k8s::PodTemplatePath;
 
 /// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
-const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
+const TEMPLATE_METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased(keys: &[&str], to: PodTemplatePath) -> Change {
+pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> Change {
     let object = match keys {
         [object @ ("object" | "oldObject"), "spec" | "metadata"] => *object,
         [object @ ("object" | "oldObject"), "spec", ..] => *object,
-        [object @ ("object" | "oldObject"), "metadata", field, ..] if IN_TEMPLATE.contains(field) => *object,
+        [object @ ("object" | "oldObject"), "metadata", field, ..] if TEMPLATE_METADATA.contains(field) => {
+            *object
+        }
         _ => return None,
     };
     let path = std::iter::once(object).chain(to.keys().iter().copied());
@@ -21,7 +23,7 @@ pub(super) fn rebased(keys: &[&str], to: PodTemplatePath) -> Change {
 }
 
 /// Returns a text as messages show it after [`rebased`].
-pub(super) fn rebased_text(text: &str, to: PodTemplatePath) -> String {
+pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     if to == PodTemplatePath::Pod {
         return text.to_owned();
     }
@@ -38,7 +40,7 @@ pub(super) fn rebased_text(text: &str, to: PodTemplatePath) -> String {
 }
 
 /// Returns the part of the object that `program` is about: what all its paths into the object have in common.
-pub(super) fn about(program: &Program) -> Vec<Step> {
+pub(super) fn common_object_path(program: &Program) -> Vec<Step> {
     let mut common: Option<Vec<Text>> = None;
     for read in program.reads().into_iter().filter(|read| read.variable == "object") {
         let keys = read.path.into_iter().take_while(|key| key != ANY);

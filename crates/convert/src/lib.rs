@@ -25,7 +25,7 @@ use kubewright_value::{Document, Location, Step, Text, Value};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum ConversionTarget {
     /// `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy, with its binding.
     ValidatingAdmissionPolicy {
         /// Whether rules in CEL are also written for the controllers that make Pods, which Kyverno does not do.
@@ -43,16 +43,16 @@ pub struct Conversion {
     /// How many rules the policy has.
     pub rules: usize,
     /// What was written, in the order of the rules.
-    pub written: Vec<Written>,
+    pub written: Vec<ConvertedPolicy>,
     /// The rules that were not.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<UnconvertedRule>,
     /// What is different afterwards, or was guessed.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ConversionNote>,
 }
 
 /// What stands for some rules of a policy.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct ConvertedPolicy {
     /// Their names.
     pub rules: Vec<Text>,
     /// A policy, and its binding where it has one; for controllers there may be more.
@@ -63,7 +63,7 @@ pub struct Written {
 
 /// A rule that has no equivalent.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct UnconvertedRule {
     /// Its name; may be empty.
     pub rule: Text,
     /// Why it has none.
@@ -74,7 +74,7 @@ pub struct Refused {
 
 /// What a person should know about a rule that was written.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct ConversionNote {
     /// The rule.
     pub rule: Text,
     /// What it is, in words that fit every rule with the same.
@@ -87,7 +87,7 @@ pub struct Note {
 
 /// Returns whether `document` is of a kind that conversions write.
 #[must_use]
-pub fn is_written(document: &Document) -> bool {
+pub fn is_conversion_output(document: &Document) -> bool {
     let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
 }
@@ -95,24 +95,24 @@ pub fn is_written(document: &Document) -> bool {
 /// Converts the ClusterPolicy or Policy in `document`, with those of `exceptions` that are from it, for functions that
 /// see `inputs`; nothing when it holds something else.
 #[must_use]
-pub fn convert(
+pub fn convert_policy(
     document: &Document,
-    target: Target,
+    target: ConversionTarget,
     exceptions: &[Document],
     inputs: Inputs,
 ) -> Option<Conversion> {
-    policy::convert(document, target, exceptions, inputs)
+    policy::convert_document(document, target, exceptions, inputs)
 }
 
 /// What a rule checks, in CEL alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Expressions {
+pub(crate) struct RuleExpressions {
     /// Names for expressions, which the others read as `variables.NAME`.
     pub(crate) variables: Vec<(Text, String)>,
     /// What must hold before the rule says anything, by name.
     pub(crate) conditions: Vec<(Text, String)>,
     /// What must hold.
-    pub(crate) validations: Vec<Validation>,
+    pub(crate) validations: Vec<CelValidation>,
     /// Whether deletions are judged too; patterns say nothing about them.
     pub(crate) judges_deletions: bool,
     /// Whether the object was as bad before an update, which is then let through where the rule is enforced; nothing
@@ -122,7 +122,7 @@ pub(crate) struct Expressions {
 
 /// An expression that must hold, and what is said when it does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Validation {
+pub(crate) struct CelValidation {
     pub(crate) expression: String,
     pub(crate) message: Option<String>,
     pub(crate) message_expression: Option<String>,
@@ -130,10 +130,18 @@ pub(crate) struct Validation {
 
 /// Why a rule has no exact equivalent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inexpressible {
+pub(crate) struct ConversionRefusal {
     pub(crate) why: String,
     /// Where that stands in the document.
     pub(crate) path: Vec<Step>,
+}
+
+/// What a conversion step made, or why it cannot be made.
+pub(crate) type ConversionResult<T> = Result<T, ConversionRefusal>;
+
+/// Refuses a conversion because of what is at `path` in the document.
+pub(crate) fn refuse_conversion<T>(why: &str, path: &[Step]) -> ConversionResult<T> {
+    Err(ConversionRefusal { why: why.to_owned(), path: path.to_vec() })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub const MAX_DIAGNOSTICS: usize = 1_000;
 /// Compiles `document`, which `dialect` claims, and charges `budget` for that. A rule that needs more than there is has
 /// an error and cannot run; its neighbours can.
 #[must_use]
-pub fn compile(
+pub fn compile_within_budget(
     dialect: &dyn Dialect,
     document: &Document,
     auxiliaries: &[Document],
@@ -28,13 +28,13 @@ pub fn compile(
 ) -> CompiledPolicy {
     let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, auxiliaries));
     if let Some(exceeded) = exceeded {
-        compiled.diagnostics.insert(0, too_much(document, exceeded));
+        compiled.diagnostics.insert(0, limit_diagnostic(document, exceeded));
     }
-    shorten(document, &mut compiled.diagnostics);
+    keep_first_diagnostics(document, &mut compiled.diagnostics);
     compiled
 }
 
-fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
+fn limit_diagnostic(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
     let (code, help) = match exceeded {
         CompileExceeded::RuleBytes(_) | CompileExceeded::DocumentBytes(_) => (
             &DOCUMENT_TOO_LARGE,
@@ -52,7 +52,7 @@ fn too_much(document: &Document, exceeded: CompileExceeded) -> Diagnostic {
 }
 
 /// Leaves the first diagnostics, errors before others, and says how many there were besides.
-fn shorten(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+fn keep_first_diagnostics(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     let Some(more) = diagnostics.len().checked_sub(MAX_DIAGNOSTICS).filter(|more| *more > 0) else { return };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let mut room = [MAX_DIAGNOSTICS.min(errors), MAX_DIAGNOSTICS.saturating_sub(errors)];

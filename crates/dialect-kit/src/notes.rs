@@ -1,13 +1,13 @@
 //! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked, and then not without end.
 
-use kubewright_engine::{Tracer, Verdict};
+use kubewright_engine::{TraceVerdict, Tracer};
 use kubewright_value::{Step, bounded};
 
 /// Collects [`Note`]s when somebody wants them.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct TraceNotes {
     // The notes of each open group, outermost first; nothing when nobody asked.
-    open: Option<Vec<Vec<Note>>>,
+    open: Option<Vec<Vec<TraceNote>>>,
     kept: usize,
     left_out: usize,
 }
@@ -20,7 +20,7 @@ const MAX_NOTE_TEXT_BYTES: usize = 4096;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct TraceNote {
     /// What it is, in the rule's words: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
     pub what: String,
     /// What was found there; may be empty.
@@ -28,14 +28,14 @@ pub struct Note {
     /// What it was compared with; may be empty.
     pub wanted: String,
     /// Whether it holds.
-    pub verdict: Verdict,
+    pub verdict: TraceVerdict,
     /// The place in the value that was compiled, which its caller completes.
     pub at: Vec<Step>,
     /// What was looked at for it.
-    pub children: Vec<Note>,
+    pub children: Vec<TraceNote>,
 }
 
-impl Notes {
+impl TraceNotes {
     /// Returns notes that are thrown away.
     #[must_use]
     pub fn off() -> Self {
@@ -61,7 +61,7 @@ impl Notes {
     }
 
     /// Says what was looked at; `note` runs only when somebody wants to know.
-    pub fn say(&mut self, note: impl FnOnce() -> Note) {
+    pub fn say(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         if self.kept >= MAX_NOTES {
             self.left_out += 1;
@@ -79,7 +79,7 @@ impl Notes {
     }
 
     /// Closes the group with the note that it belongs to.
-    pub fn close(&mut self, note: impl FnOnce() -> Note) {
+    pub fn close(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(open) = &mut self.open else { return };
         let children = if open.len() > 1 { open.pop().unwrap_or_default() } else { Vec::new() };
         // What has kept notes in it is kept with them.
@@ -89,16 +89,16 @@ impl Notes {
         }
         self.kept += 1;
         if let Some(group) = open.last_mut() {
-            group.push(Note { children, ..note().shortened() });
+            group.push(TraceNote { children, ..note().shortened() });
         }
     }
 
     /// Returns what was said since the last call.
-    pub fn take(&mut self) -> Vec<Note> {
+    pub fn take(&mut self) -> Vec<TraceNote> {
         let said = self.open.as_mut().and_then(|open| open.first_mut()).map(std::mem::take);
         let mut said = said.unwrap_or_default();
         if self.left_out > 0 {
-            said.push(Note::left_out(std::mem::take(&mut self.left_out)));
+            said.push(TraceNote::left_out(std::mem::take(&mut self.left_out)));
         }
         said
     }
@@ -115,14 +115,14 @@ impl Notes {
     }
 }
 
-impl Note {
+impl TraceNote {
     /// Returns that so many more things were looked at.
     fn left_out(count: usize) -> Self {
         Self {
             what: format!("… {count} more"),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             at: Vec::new(),
             children: Vec::new(),
         }

@@ -12,12 +12,12 @@ const LOOKUP_FIELDS: [&str; 3] = ["urlPath", "expression", "messageExpression"];
 pub fn names_secrets(rule: &Value) -> bool {
     match rule {
         Value::Array(items) => items.iter().any(names_secrets),
-        Value::Object(members) => members.iter().any(|(key, value)| is_named(key, value)),
+        Value::Object(members) => members.iter().any(|(key, value)| names_secret(key, value)),
         _ => false,
     }
 }
 
-fn is_named(key: &str, value: &Value) -> bool {
+fn names_secret(key: &str, value: &Value) -> bool {
     match (key, value) {
         ("paramKind", kind) => kind.get("kind").and_then(Value::as_str) == Some("Secret"),
         ("secret", Value::Object(_)) => true,

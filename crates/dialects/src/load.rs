@@ -8,7 +8,7 @@ use kubewright_engine::{Code, Diagnostic, Dialect, Rule, SetProgram, reading_cod
 use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
-use crate::{Options, all};
+use crate::{DialectOptions, all_dialects};
 
 kubewright_engine::codes! {
     /// The codes of documents that no dialect reads alone.
@@ -20,7 +20,7 @@ kubewright_engine::codes! {
 
 /// The rules of all documents, and what is wrong with them.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedRules {
     /// The rules that can run, in the order in which they stand.
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
@@ -34,26 +34,32 @@ pub struct Loaded {
 
 /// Compiles `documents`; a Kubernetes `List` stands for its items.
 #[must_use]
-pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
-    load_within(dialects, documents, CompileLimits::default())
+pub fn load_documents(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> LoadedRules {
+    load_documents_within(dialects, documents, CompileLimits::default())
 }
 
 /// Compiles `documents` within `limits`. What needs more is reported and left out, its neighbours are not.
 #[must_use]
-pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits: CompileLimits) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load_documents_within(
+    dialects: &[Box<dyn Dialect>],
+    documents: &[Document],
+    limits: CompileLimits,
+) -> LoadedRules {
+    let mut loaded = LoadedRules::default();
     let mut budget = CompileBudget::new(limits);
     let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
-        match items(document) {
+        match kubernetes_list_items(document) {
             Some(items) => {
-                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries));
+                items.for_each(|item| {
+                    sort_by_dialect(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries)
+                });
             }
-            None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),
+            None => sort_by_dialect(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),
         }
     }
     for document in rules {
-        one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
+        compile_one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
     }
     for (position, dialect) in dialects.iter().enumerate() {
         let Some(auxiliaries) = auxiliaries.get(&position) else { continue };
@@ -66,7 +72,7 @@ pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits
 /// Auxiliary documents, by the position of their dialect.
 type Auxiliaries = HashMap<usize, Vec<Document>>;
 
-fn sort<'d>(
+fn sort_by_dialect<'d>(
     dialects: &[Box<dyn Dialect>],
     document: Cow<'d, Document>,
     rules: &mut Vec<Cow<'d, Document>>,
@@ -80,44 +86,44 @@ fn sort<'d>(
 
 /// Returns the codes of every mistake that can be reported about a rule file.
 #[must_use]
-pub fn codes() -> Vec<&'static Code> {
+pub fn rule_file_codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();
     codes.extend(LOADING_CODES);
     codes.extend(bounded::CODES);
     codes.extend(kubewright_cel_rules::diagnostics::CODES);
-    codes.extend(all(&Options::default()).iter().flat_map(|dialect| dialect.codes()));
+    codes.extend(all_dialects(&DialectOptions::default()).iter().flat_map(|dialect| dialect.codes()));
     codes
 }
 
-fn one(
+fn compile_one(
     dialects: &[Box<dyn Dialect>],
     document: &Document,
     auxiliaries: &Auxiliaries,
     budget: &mut CompileBudget,
-    loaded: &mut Loaded,
+    loaded: &mut LoadedRules,
 ) {
     let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
     else {
         let is_attempt = dialects.iter().any(|dialect| dialect.looks_like(document));
         let list = if is_attempt { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
-        list.push(unclaimed(document));
+        list.push(unclaimed_diagnostic(document));
         return;
     };
     let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled = bounded::compile(dialect.as_ref(), document, auxiliaries, budget);
+    let compiled = bounded::compile_within_budget(dialect.as_ref(), document, auxiliaries, budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
     loaded.set_programs.extend(compiled.set_programs);
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.
-fn items(document: &Document) -> Option<impl Iterator<Item = Document>> {
+fn kubernetes_list_items(document: &Document) -> Option<impl Iterator<Item = Document>> {
     let kind = document.value.get("kind").and_then(Value::as_str)?;
     document.value.get("items").and_then(Value::as_array)?;
     kind.ends_with("List").then(|| document.items(&["items".into()]))
 }
 
-fn unclaimed(document: &Document) -> Diagnostic {
+fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
     let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
     let message = match document.value {
         Value::Object(_) => {
@@ -125,7 +131,7 @@ fn unclaimed(document: &Document) -> Diagnostic {
         }
         ref other => format!("expected a rule, found {}", other.kind()),
     };
-    let help = match crate::is_exception(document) {
+    let help = match crate::is_exception_document(document) {
         true => {
             "exceptions are passed with `--exceptions`; `--exceptions-within-policies` takes those among rules"
         }
@@ -134,7 +140,7 @@ fn unclaimed(document: &Document) -> Diagnostic {
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }
 
-fn report_duplicates(loaded: &mut Loaded) {
+fn report_duplicates(loaded: &mut LoadedRules) {
     let (mut known, mut count) = (HashMap::new(), 0);
     for rule in &loaded.rules {
         if let Some(earlier) = known.insert(rule.id.to_string(), &rule.location) {

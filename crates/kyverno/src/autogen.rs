@@ -11,8 +11,8 @@ use kubewright_value::{Document, Step, Text};
 use super::diagnostics as code;
 use super::matching::kind::kind_parts;
 use super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
+use kubewright_dialect_kit::fields::{Located, child_path};
 use kubewright_k8s::PodTemplatePath;
-use kubewright_dialect_kit::fields::{Placed, child};
 
 /// A rule that is rewritten.
 #[derive(Debug, Clone)]
@@ -131,10 +131,10 @@ fn off_for_all(policy: &PolicySource) -> Option<Off> {
 
 /// Returns what in one entry of a `match` or `exclude` turns it off.
 fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
-    let resources = child(&filter.path, "resources");
+    let resources = child_path(&filter.path, "resources");
     let off = |key: &str| {
         let reason = format!("`{key}` turns the rewriting off for all rules of the policy");
-        Some(Off { reason, path: child(&resources, key) })
+        Some(Off { reason, path: child_path(&resources, key) })
     };
     if filter.name.is_some() {
         return off("name");
@@ -151,7 +151,7 @@ fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
     if filter.kinds.len() > 1 && filter.kinds.iter().any(|kind| is_pod(&kind.value)) {
         let reason =
             "`Pod` beside other kinds turns the rewriting off for all rules of the policy".to_owned();
-        return Some(Off { reason, path: child(&resources, "kinds") });
+        return Some(Off { reason, path: child_path(&resources, "kinds") });
     }
     None
 }
@@ -159,7 +159,7 @@ fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
 /// Returns why one rule is not rewritten in a policy that is.
 fn off_for(rule: &RuleSource) -> Option<Off> {
     let exclude = rule.exclude.as_ref()?;
-    let excluded: Vec<&Placed<Text>> = all_match_entries(exclude).flat_map(|filter| &filter.kinds).collect();
+    let excluded: Vec<&Located<Text>> = all_match_entries(exclude).flat_map(|filter| &filter.kinds).collect();
     let is_off = !excluded.is_empty() && !excluded.iter().any(|kind| is_pod(&kind.value));
     is_off.then(|| Off {
         reason: "a rule whose `exclude` names kinds without `Pod` is not rewritten".to_owned(),
@@ -229,7 +229,7 @@ fn sees_only_pods(rule: &RuleSource) -> bool {
 fn match_for_controllers(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {
-        let is_wild = |kind: &Placed<Text>| glob::has_wildcard(kind_parts(&kind.value)[2]);
+        let is_wild = |kind: &Located<Text>| glob::has_wildcard(kind_parts(&kind.value)[2]);
         if has_pod(filter) || filter.kinds.iter().any(is_wild) {
             replace_pod_kinds(filter, kinds);
             return true;
@@ -253,7 +253,7 @@ fn excluded(exclude: &Match, kinds: &[Text]) -> Match {
 
 fn replace_pod_kinds(filter: &mut ResourceFilter, kinds: &[Text]) {
     let path = filter.kinds.first().map_or_else(|| filter.path.clone(), |kind| kind.path.clone());
-    filter.kinds = kinds.iter().map(|kind| Placed { value: kind.clone(), path: path.clone() }).collect();
+    filter.kinds = kinds.iter().map(|kind| Located { value: kind.clone(), path: path.clone() }).collect();
 }
 
 fn rule_filters(rule: &RuleSource) -> impl Iterator<Item = &ResourceFilter> {

@@ -19,11 +19,11 @@ use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
 use super::source::{self, BrokenRule, Match, PolicySource, RuleSource};
-use kubewright_k8s::PodTemplatePath;
 use super::template::VariableTemplate;
 use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
+use kubewright_k8s::PodTemplatePath;
 
 /// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
 pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {

@@ -5,7 +5,7 @@
 
 mod lint;
 
-use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Looked};
 use kubewright_jmespath::Functions;
 use kubewright_value::{Step, Text, Value};
 
@@ -14,10 +14,10 @@ pub(super) use lint::{ConditionLint, ConditionLintKind};
 use super::context::{Unresolved, VariableContext};
 use super::mixed::Tainted;
 use super::operator::{ComparedOperand, ConditionOperator};
-use kubewright_k8s::PodTemplatePath;
 use super::template::{VariableProblem, VariableTemplate};
-use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_k8s::PodTemplatePath;
 
 /// Compiled conditions.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ struct ConditionOperand {
 impl ConditionSet {
     /// Returns the conditions that are written in `value`, and what is wrong with their variables.
     /// Places are relative to `value`.
-    pub(super) fn compile(value: &Placed<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+    pub(super) fn compile(value: &Located<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
         let mut reader = ConditionReader { functions, problems: Vec::new() };
         let (groups, separator) = match &value.value {
             Value::Array(items) if items.iter().any(is_group) => {
@@ -135,7 +135,7 @@ impl ConditionSet {
     pub(super) fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<ConditionVerdict<'_>, Unresolved> {
         let mut verdict =
             ConditionVerdict { holds: true, messages: Vec::new(), decided: None, separator: self.separator };
@@ -223,7 +223,7 @@ impl ConditionGroup {
     fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<ConditionVerdict<'_>, Unresolved> {
         let mut said = ConditionMessages::default();
         let any = match &self.any {
@@ -245,11 +245,11 @@ impl ConditionGroup {
         conditions: &'c [CompiledCondition],
         said: &mut ConditionMessages<'c>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, Unresolved> {
         notes.open();
         let found = evaluate_until(conditions, true, said, context, notes);
-        notes.close(|| condition_note("any".to_owned(), looked(&found), child(&self.at, "any")));
+        notes.close(|| condition_note("any".to_owned(), looked(&found), child_path(&self.at, "any")));
         found
     }
 
@@ -257,14 +257,14 @@ impl ConditionGroup {
         &'c self,
         said: &mut ConditionMessages<'c>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, Unresolved> {
         if self.all.is_empty() || self.is_list {
             return evaluate_until(&self.all, false, said, context, notes);
         }
         notes.open();
         let found = evaluate_until(&self.all, false, said, context, notes);
-        notes.close(|| condition_note("all".to_owned(), looked(&found), child(&self.at, "all")));
+        notes.close(|| condition_note("all".to_owned(), looked(&found), child_path(&self.at, "all")));
         found
     }
 
@@ -288,7 +288,7 @@ fn evaluate_until<'c>(
     wanted: bool,
     said: &mut ConditionMessages<'c>,
     context: &mut VariableContext<'_>,
-    notes: &mut Notes,
+    notes: &mut TraceNotes,
 ) -> Result<bool, Unresolved> {
     let mut rest = conditions.iter();
     let mut outcome = Ok(!wanted);
@@ -318,11 +318,15 @@ fn evaluate_until<'c>(
 }
 
 impl CompiledCondition {
-    fn evaluate(&self, context: &mut VariableContext<'_>, notes: &mut Notes) -> Result<bool, Unresolved> {
+    fn evaluate(
+        &self,
+        context: &mut VariableContext<'_>,
+        notes: &mut TraceNotes,
+    ) -> Result<bool, Unresolved> {
         let (mut found, mut wanted) = (String::new(), String::new());
         let shown = notes.is_on().then_some((&mut found, &mut wanted));
         let outcome = self.compare(context, shown);
-        notes.say(|| Note {
+        notes.say(|| TraceNote {
             found: outcome.as_ref().map_or_else(|error| error.message().to_owned(), |_| found),
             wanted,
             ..condition_note(self.written.what.clone(), looked(&outcome), self.at.clone())
@@ -393,13 +397,13 @@ impl ConditionReader<'_> {
     fn group(&mut self, value: &Value, at: Vec<Step>) -> ConditionGroup {
         let mut list = |key: &str| {
             let items = value.get(key).and_then(Value::as_array)?;
-            Some(self.list(items, &child(&at, key)))
+            Some(self.list(items, &child_path(&at, key)))
         };
         ConditionGroup { any: list("any"), all: list("all").unwrap_or_default(), at, is_list: false }
     }
 
     fn list(&mut self, items: &[Value], at: &[Step]) -> Vec<CompiledCondition> {
-        items.iter().enumerate().map(|(place, item)| self.condition(item, child(at, place))).collect()
+        items.iter().enumerate().map(|(place, item)| self.condition(item, child_path(at, place))).collect()
     }
 
     fn condition(&mut self, item: &Value, at: Vec<Step>) -> CompiledCondition {
@@ -409,12 +413,12 @@ impl ConditionReader<'_> {
         let message =
             field("message").as_str().filter(|text| !text.is_empty()).map(|text| ConditionMessage {
                 text: text.into(),
-                template: self.template(field("message"), &child(&at, "message")),
+                template: self.template(field("message"), &child_path(&at, "message")),
             });
         CompiledCondition {
-            key: self.side(field("key"), &child(&at, "key")),
+            key: self.side(field("key"), &child_path(&at, "key")),
             operator: ConditionOperator::named(&operator),
-            value: self.side(field("value"), &child(&at, "value")),
+            value: self.side(field("value"), &child_path(&at, "value")),
             message,
             is_excuse: false,
             written: ConditionText { what, operator },
@@ -459,8 +463,8 @@ fn looked(outcome: &Result<bool, Unresolved>) -> Looked {
     }
 }
 
-fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> Note {
-    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+fn condition_note(what: String, verdict: Looked, at: Vec<Step>) -> TraceNote {
+    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 #[cfg(test)]

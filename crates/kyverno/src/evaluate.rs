@@ -8,7 +8,7 @@ pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Program, RuleId};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleBranch, RuleId, RuleProgram};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -21,7 +21,7 @@ use super::message::RuleMessage;
 use super::pod_security::{CompiledExclusion, Profile};
 use super::source::FailureAction;
 use super::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 use patterns::{AnyPattern, OnePattern};
 
 /// A compiled rule.
@@ -157,7 +157,7 @@ impl RuleViolation {
     }
 }
 
-impl Program for ValidateRule {
+impl RuleProgram for ValidateRule {
     fn message(&self) -> &str {
         match (&self.body.check, self.message.text()) {
             (ValidateCheck::Cel(check), "") => check.message(),
@@ -171,10 +171,10 @@ impl Program for ValidateRule {
     }
 
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError> {
-        let mut notes = Notes::of(evaluation.tracer);
+        let mut notes = TraceNotes::of(evaluation.tracer);
         let subject = self.subject(object, evaluation);
         let result = self.run(&subject, evaluation, &mut notes);
-        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         let effect = match result {
             ValidateRun::Excepted(effect) => Ok(effect),
             ValidateRun::Checked(verdict) => self.effect(verdict, evaluation),
@@ -182,11 +182,11 @@ impl Program for ValidateRule {
         effect.map_err(|error| self.tolerated(error, evaluation))
     }
 
-    fn branches(&self) -> Vec<Branch> {
+    fn branches(&self) -> Vec<RuleBranch> {
         let mut found = Vec::new();
         self.body.branches(&mut found);
         let branch =
-            |(what, path): (String, Vec<Step>)| Branch { what, location: self.document.locate(&path) };
+            |(what, path): (String, Vec<Step>)| RuleBranch { what, location: self.document.locate(&path) };
         found.into_iter().map(branch).collect()
     }
 }
@@ -208,14 +208,14 @@ impl ValidateRule {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
             return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
-        let mut notes = Notes::of(evaluation.tracer);
+        let mut notes = TraceNotes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
         let subject = self.subject(object, evaluation);
         let reason = match self.is_gated(&subject, evaluation, &mut notes)? {
             true => Some("the matchConditions of the webhook are not met".into()),
             false => self.matcher.matches(&subject, operation, evaluation, &mut notes)?,
         };
-        kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
+        kubewright_dialect_kit::trace::emit_notes(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
             Some(reason) => Applies::OutOfScope(reason),
@@ -240,13 +240,13 @@ impl ValidateRule {
         &self,
         object: &Value,
         evaluation: &Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<bool, EvalError> {
         let is_admission = evaluation.request.is_admission();
         Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
     }
 
-    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut Notes) -> ValidateRun {
+    fn run(&self, object: &Value, evaluation: &mut Evaluation<'_>, notes: &mut TraceNotes) -> ValidateRun {
         let excepted = match self.excepted(object, evaluation, notes) {
             Ok(excepted) => excepted,
             Err(error) => return ValidateRun::Checked(CheckVerdict::Error(error)),
@@ -282,7 +282,7 @@ impl ValidateRule {
         object: &Value,
         exceptions: &[&CompiledException],
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> ValidateRun {
         let ValidateCheck::PodSecurity(profile) = &self.body.check else {
             if exceptions.is_empty() {
@@ -316,7 +316,7 @@ impl ValidateRule {
         check: &'a ValidateCheck,
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         match check {
             ValidateCheck::Pattern(_) | ValidateCheck::AnyPattern(_)
@@ -351,7 +351,7 @@ impl ValidateRule {
         [whole, loops]: &'a [ValidateCheck; 2],
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let first = self.check(whole, subject, context, notes);
         if matches!(first, CheckVerdict::Fail(_) | CheckVerdict::Error(_)) {
@@ -370,7 +370,7 @@ impl ValidateRule {
         &self,
         conditions: Option<&Rooted<ConditionSet>>,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let Some(conditions) = conditions else {
             return CheckVerdict::Fail(RuleViolation::new(self.message.denied(None, context)));
@@ -403,7 +403,7 @@ impl ValidateRule {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vec<&CompiledException>, EvalError> {
         let operation = evaluation.request.operation;
         let mut found = Vec::new();
@@ -447,7 +447,7 @@ impl RuleBody {
     fn precondition(
         &self,
         context: &mut VariableContext<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Option<Text>, EvalError> {
         let Some(conditions) = &self.preconditions else { return Ok(None) };
         let mark = notes.mark();
@@ -518,7 +518,7 @@ impl FailureActions {
 fn matching_exceptions<'e>(
     about: &[&'e CompiledException],
     context: &mut VariableContext<'_>,
-    notes: &mut Notes,
+    notes: &mut TraceNotes,
 ) -> Vec<&'e CompiledException> {
     let mut found = Vec::new();
     for exception in about {

@@ -15,7 +15,7 @@ mod tar;
 
 pub(super) use key::{PublicKey, other as other_key};
 
-use kubewright_engine::{EvalError, Evaluation, TraceNode, Verdict as Seen};
+use kubewright_engine::{EvalError, Evaluation, TraceNode, TraceVerdict as Seen};
 use kubewright_k8s::{GroupVersionKind, ObjectName, Operation};
 use kubewright_value::{Budget, Step, Text, Value};
 
@@ -25,7 +25,7 @@ use attestor::{Set, Vote};
 use difference::ManifestDifference;
 use dry_run::DryRunCheck;
 use ignored::Ignored;
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use message::{NoMessage, SignatureAnnotations, SignedMessage};
 
 /// What every error of such a rule starts with.
@@ -80,7 +80,7 @@ impl ManifestCheck {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         if evaluation.request.operation == Operation::Delete {
             return CheckVerdict::Nothing("signatures are not checked on DELETE".into());
@@ -100,7 +100,7 @@ impl ManifestCheck {
         &self,
         object: &Value,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<CheckVerdict, EvalError> {
         let content = self.content(object, evaluation)?;
         self.tell(&content, notes);
@@ -167,7 +167,7 @@ impl ManifestCheck {
         })
     }
 
-    fn tell(&self, content: &SignedContent, notes: &mut Notes) {
+    fn tell(&self, content: &SignedContent, notes: &mut TraceNotes) {
         notes.say(|| {
             let (found, verdict, children) = match content {
                 SignedContent::Signed { differences, .. } => {
@@ -178,7 +178,7 @@ impl ManifestCheck {
                 SignedContent::Broken(problem) => (problem.clone(), Seen::Error, Vec::new()),
             };
             let what = "the object is as it was signed".to_owned();
-            Note { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
+            TraceNote { what, found, wanted: String::new(), verdict, at: self.path.clone(), children }
         });
     }
 
@@ -191,10 +191,10 @@ impl ManifestCheck {
 }
 
 impl ManifestDifference {
-    fn note(&self) -> Note {
+    fn note(&self) -> TraceNote {
         let show =
             |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), TraceNode::show);
-        Note {
+        TraceNote {
             what: self.key.clone(),
             found: show(&self.after),
             wanted: show(&self.before),

@@ -19,9 +19,9 @@ use kubewright_engine::TraceNode;
 use kubewright_value::{Budget, Exhausted, Step, Text, Value, bounded};
 
 use super::mixed::{Tainted, TaintedPart};
-use kubewright_k8s::PodTemplatePath;
 use compile::PatternCompiler;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
+use kubewright_k8s::PodTemplatePath;
 pub(super) use lint::{PatternLint, PatternLintKind, lint_pattern};
 use node::{Exists, MapNode, PatternEntry, PatternNode};
 use place::ComparedPath;
@@ -120,7 +120,7 @@ impl ValidatePattern {
         &self,
         object: &Value,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<PatternVerdict, Exhausted> {
         let source = &self.source;
         if !notes.is_on() {

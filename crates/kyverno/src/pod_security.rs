@@ -15,16 +15,16 @@ pub(super) use check::Control;
 pub(super) use exclude::CompiledExclusion;
 pub(super) use version::StandardsVersion;
 
-use kubewright_engine::{EvalError, TraceNode, Verdict as Seen};
+use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Seen};
 use kubewright_value::{Budget, Exhausted, Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};
 use super::message::RuleMessage;
 use super::source::{self};
-use kubewright_k8s::PodTemplatePath;
 use check::PodSecurityCheck;
 use finding::{PodSecurityViolation, PodSpecRoot};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
+use kubewright_k8s::PodTemplatePath;
 use pod::Pod;
 
 /// How much is forbidden.
@@ -81,7 +81,7 @@ impl Profile {
         message: &RuleMessage,
         exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Option<CheckVerdict> {
         match self.violations(object, exceptions, budget, notes) {
             Err(error) => Some(CheckVerdict::Error(error)),
@@ -100,7 +100,7 @@ impl Profile {
         object: &'o Value,
         exceptions: impl Iterator<Item = &'e CompiledExclusion>,
         budget: &mut Budget,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<PodSpecLookup<'o>, EvalError> {
         let workload = pod_template_owner(object).ok_or_else(|| {
             EvalError::new("Error while getting new resource: could not find correct resource type")
@@ -177,7 +177,7 @@ impl Profile {
         }
     }
 
-    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut Notes) {
+    fn tell(&self, violations: &[PodSecurityViolation<'_>], root: PodSpecRoot, notes: &mut TraceNotes) {
         if !notes.is_on() {
             return;
         }
@@ -187,7 +187,7 @@ impl Profile {
         }
         for check in &self.checks {
             let violation = violations.iter().find(|violation| violation.check == *check);
-            notes.say(|| Note {
+            notes.say(|| TraceNote {
                 what: check.title(),
                 found: violation.map(|violation| violation.reason.to_owned()).unwrap_or_default(),
                 wanted: format!("{name} {}", self.version),
@@ -215,8 +215,8 @@ enum PodSpecLookup<'o> {
 
 impl PodSecurityViolation<'_> {
     /// Returns one note for each finding.
-    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<Note> {
-        let note = |finding: &finding::PodSecurityFinding<'_>| Note {
+    fn notes(&self, root: PodSpecRoot, at: &[Step]) -> Vec<TraceNote> {
+        let note = |finding: &finding::PodSecurityFinding<'_>| TraceNote {
             found: TraceNode::show(&finding.bad.to_value()),
             ..pod_security_note(finding.place.text(root), Seen::No, at.to_vec())
         };
@@ -224,8 +224,8 @@ impl PodSecurityViolation<'_> {
     }
 }
 
-fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
-    Note { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
+fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> TraceNote {
+    TraceNote { what, found: String::new(), wanted: String::new(), verdict, at, children: Vec::new() }
 }
 
 /// Returns where `object` describes a Pod.

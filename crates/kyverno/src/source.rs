@@ -20,15 +20,15 @@ use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;
 use super::pod_security::{Control, PodSecurityLevel, StandardsVersion};
-use kubewright_cel_rules::source::{NamedExpression, ParamRef, Validation};
-use kubewright_dialect_kit::fields::{FieldCodes, Placed};
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_cel_rules::source::{NamedExpression, ParamRef, ValidationSource};
+use kubewright_dialect_kit::fields::{FieldCodes, Located};
+use kubewright_dialect_kit::selector::SelectorSource;
 
 /// A policy.
 #[derive(Debug, Clone)]
 pub struct PolicySource {
     /// `metadata.name`
-    pub name: Placed<Text>,
+    pub name: Located<Text>,
     /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
     pub namespace: Option<Text>,
     /// What holds for all its rules.
@@ -74,7 +74,7 @@ pub struct Annotations {
     /// `policies.kyverno.io/scored` is not `"false"`.
     pub is_scored: bool,
     /// `pod-policies.kyverno.io/autogen-controllers`
-    pub autogen_controllers: Option<Placed<Text>>,
+    pub autogen_controllers: Option<Located<Text>>,
 }
 
 /// What holds for all rules of a policy.
@@ -120,14 +120,14 @@ pub struct ActionOverride {
     /// Wildcards; none means any namespace.
     pub namespaces: Vec<Text>,
     /// `namespaceSelector`
-    pub namespace_selector: Option<Selector>,
+    pub namespace_selector: Option<SelectorSource>,
 }
 
 /// A rule of a policy.
 #[derive(Debug, Clone)]
 pub struct RuleSource {
     /// `name`
-    pub name: Placed<Text>,
+    pub name: Located<Text>,
     /// Where the rule stands in the document.
     pub path: Vec<Step>,
     /// `match`
@@ -137,7 +137,7 @@ pub struct RuleSource {
     /// `context`
     pub context: Vec<ContextEntry>,
     /// As it is written: `{any, all}` or a list.
-    pub preconditions: Option<Placed<Value>>,
+    pub preconditions: Option<Located<Value>>,
     /// `celPreconditions`
     pub cel_preconditions: Vec<NamedExpression>,
     /// `reportProperties`
@@ -174,7 +174,7 @@ pub struct Validate {
     /// Where `validate` stands; where the rule stands for rules of other types.
     pub path: Vec<Step>,
     /// `message`
-    pub message: Option<Placed<Text>>,
+    pub message: Option<Located<Text>>,
     /// `failureAction`
     pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
@@ -189,11 +189,11 @@ pub struct Validate {
 #[derive(Debug, Clone)]
 pub enum Method {
     /// `pattern`
-    Pattern(Placed<Value>),
+    Pattern(Located<Value>),
     /// A list of patterns.
-    AnyPattern(Placed<Value>),
+    AnyPattern(Located<Value>),
     /// The conditions; without any, everything is denied.
-    Deny(Option<Placed<Value>>),
+    Deny(Option<Located<Value>>),
     /// `foreach`
     Foreach(Vec<Foreach>),
     /// A check of the whole object and `foreach` beside it: both must hold.
@@ -217,7 +217,7 @@ pub struct Cel {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// `expressions`
-    pub expressions: Vec<Validation>,
+    pub expressions: Vec<ValidationSource>,
     /// `variables`
     pub variables: Vec<NamedExpression>,
     /// `auditAnnotations`
@@ -250,7 +250,7 @@ pub struct ControlExclusion {
     /// Wildcards.
     pub images: Vec<Text>,
     /// `restrictedField`
-    pub restricted_field: Option<Placed<Text>>,
+    pub restricted_field: Option<Located<Text>>,
     /// Wildcards.
     pub values: Vec<Text>,
 }
@@ -261,13 +261,13 @@ pub struct Foreach {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// JMESPath, without braces.
-    pub list: Placed<Text>,
+    pub list: Located<Text>,
     /// `elementScope`
     pub element_scope: Option<bool>,
     /// `context`
     pub context: Vec<ContextEntry>,
     /// `preconditions`, as it is written.
-    pub preconditions: Option<Placed<Value>>,
+    pub preconditions: Option<Located<Value>>,
     /// Never `Unsupported`.
     pub method: Method,
 }
@@ -291,21 +291,21 @@ pub struct ResourceFilter {
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// `kinds`
-    pub kinds: Vec<Placed<Text>>,
+    pub kinds: Vec<Located<Text>>,
     /// `name`
-    pub name: Option<Placed<Text>>,
+    pub name: Option<Located<Text>>,
     /// `names`
-    pub names: Vec<Placed<Text>>,
+    pub names: Vec<Located<Text>>,
     /// `namespaces`
-    pub namespaces: Vec<Placed<Text>>,
+    pub namespaces: Vec<Located<Text>>,
     /// Empty means every operation.
     pub operations: Vec<Operation>,
     /// `annotations`
     pub annotations: Vec<(Text, Text)>,
     /// `selector`
-    pub selector: Option<Selector>,
+    pub selector: Option<SelectorSource>,
     /// `namespaceSelector`
-    pub namespace_selector: Option<Selector>,
+    pub namespace_selector: Option<SelectorSource>,
     /// `subjects`
     pub subjects: Vec<SubjectFilter>,
     /// `roles`
@@ -342,7 +342,7 @@ pub enum SubjectKind {
 #[derive(Debug, Clone)]
 pub struct ContextEntry {
     /// `name`
-    pub name: Placed<Text>,
+    pub name: Located<Text>,
     /// Where it stands in the document.
     pub path: Vec<Step>,
     /// Where its value comes from.
@@ -353,9 +353,9 @@ pub struct ContextEntry {
 #[derive(Debug, Clone)]
 pub struct Service {
     /// `url`
-    pub url: Placed<Text>,
+    pub url: Located<Text>,
     /// `headers`
-    pub headers: Vec<(Text, Placed<Value>)>,
+    pub headers: Vec<(Text, Located<Value>)>,
     /// `caBundle`
     pub ca_bundle: Text,
 }
@@ -375,49 +375,49 @@ pub enum ContextSource {
     /// `variable`
     Variable {
         /// `value`
-        value: Option<Placed<Value>>,
+        value: Option<Located<Value>>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
         /// `default`
-        default: Option<Placed<Value>>,
+        default: Option<Located<Value>>,
     },
     /// `configMap`
     ConfigMap {
         /// `name`
-        name: Placed<Text>,
+        name: Located<Text>,
         /// `namespace`
-        namespace: Option<Placed<Text>>,
+        namespace: Option<Located<Text>>,
     },
     /// `apiCall`
     ApiCall {
         /// `urlPath`
-        url_path: Option<Placed<Text>>,
+        url_path: Option<Located<Text>>,
         /// `service`
         service: Option<Service>,
         /// `method`
         method: Text,
         /// `data`
-        data: Vec<(Text, Placed<Value>)>,
+        data: Vec<(Text, Located<Value>)>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
         /// `default`
-        default: Option<Placed<Value>>,
+        default: Option<Located<Value>>,
     },
     /// `imageRegistry`
     ImageRegistry {
         /// `reference`
-        reference: Placed<Text>,
+        reference: Located<Text>,
         /// `imageRegistryCredentials`
         credentials: RegistryCredentials,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
     },
     /// `globalReference`
     GlobalReference {
         /// `name`
-        name: Placed<Text>,
+        name: Located<Text>,
         /// `jmesPath`
-        jmes_path: Option<Placed<Text>>,
+        jmes_path: Option<Located<Text>>,
     },
 }
 
@@ -433,7 +433,7 @@ pub struct ExceptionSource {
     /// `match`
     pub matching: Match,
     /// As it is written.
-    pub conditions: Option<Placed<Value>>,
+    pub conditions: Option<Located<Value>>,
     /// The Pod Security controls that it excludes; without any, it excuses the whole rule.
     pub pod_security: Vec<ControlExclusion>,
     /// `background`
@@ -450,8 +450,8 @@ const FIELD_CODES: FieldCodes = FieldCodes {
 };
 
 /// Returns a value that outlives its document.
-fn owned_value(found: Placed<&Value>) -> Placed<Value> {
-    Placed { value: found.value.clone(), path: found.path }
+fn owned_value(found: Located<&Value>) -> Located<Value> {
+    Located { value: found.value.clone(), path: found.path }
 }
 
 #[cfg(test)]

@@ -150,7 +150,12 @@ impl VariableTemplate {
 
     /// Returns the same template for the objects that make Pods. It is a pattern that is put `below` the template
     /// of the Pod, and may be the `item` of a list of patterns; paths in messages show both.
-    pub(super) fn rebased_below(&self, to: PodTemplatePath, below: PodTemplatePath, item: Option<usize>) -> Self {
+    pub(super) fn rebased_below(
+        &self,
+        to: PodTemplatePath,
+        below: PodTemplatePath,
+        item: Option<usize>,
+    ) -> Self {
         let mut path = item.map_or_else(String::new, |item| format!("/{item}"));
         path.extend(below.keys().iter().flat_map(|key| ["/", key]));
         Self { root: self.root.rebased(to, &path) }

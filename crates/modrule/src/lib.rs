@@ -20,16 +20,16 @@ mod unreadable;
 mod value;
 
 pub use annotation::LAST_APPLIED;
-pub use binding::{Binding, bind};
+pub use binding::{PodBinding, binding_annotations};
 pub use compile::compile_criterion;
-pub use criterion::{Criterion, Finding};
-pub use dry_run::{DryRun, RuleRun, dry_run};
+pub use criterion::{CompiledCriterion, CriterionResult};
+pub use dry_run::{DryRun, RuleRun, run_dry_run};
 pub use evaluate::PATCH_OPTIONS;
 pub use path::{PathTemplate, expand_shorthand};
 
 use std::borrow::Cow;
 
-use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, Outcome};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, RuleOutcome};
 use kubewright_gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -37,12 +37,12 @@ use kubewright_value::{Document, Text, Value};
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
 
 /// The program that the rule language comes from.
-pub const PROGRAM: &str = "kubemod";
+pub const PROGRAM_NAME: &str = "kubemod";
 
 const KIND: &str = "ModRule";
 const GROUP: &str = "api.kubemod.io/";
 
-fn field<'d>(document: &'d Document, key: &str) -> &'d str {
+fn document_field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -92,7 +92,7 @@ pub struct ModRule {
     /// Whether rules are read as KubeMod's program reads them, where its documentation says otherwise.
     follows_program: bool,
     /// What rules are asked about in a cluster.
-    resources: Vec<resources::Resource>,
+    resources: Vec<resources::WebhookResource>,
 }
 
 impl ModRule {
@@ -111,8 +111,8 @@ impl ModRule {
             fails_closed: options.fails_closed,
             assumed_node: None,
             has_allowed_functions: !options.allowed_functions.is_empty(),
-            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM),
-            resources: resources::resources(&options.targets),
+            follows_program: options.compatible_with.iter().any(|program| program == PROGRAM_NAME),
+            resources: resources::webhook_resources(&options.targets),
         }
     }
 }
@@ -123,16 +123,16 @@ impl Dialect for ModRule {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
+        document_field(document, "kind") == KIND && document_field(document, "apiVersion").starts_with(GROUP)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        field(document, "kind").eq_ignore_ascii_case(KIND)
-            || field(document, "apiVersion").contains("kubemod")
+        document_field(document, "kind").eq_ignore_ascii_case(KIND)
+            || document_field(document, "apiVersion").contains("kubemod")
     }
 
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
-        compile::compile(self, document)
+        compile::compile_modrule(self, document)
     }
 
     fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
@@ -150,14 +150,14 @@ pub fn denial(decision: &Decision) -> Option<String> {
     denial_of(decision.outcomes.iter())
 }
 
-fn denial_of<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<String> {
-    let reasons: Vec<_> = outcomes.filter_map(reason).collect();
+fn denial_of<'o>(outcomes: impl Iterator<Item = &'o RuleOutcome>) -> Option<String> {
+    let reasons: Vec<_> = outcomes.filter_map(denial_reason).collect();
     (!reasons.is_empty())
         .then(|| format!("operation rejected by the following ModRule(s): {}", reasons.join(",")))
 }
 
 /// Returns why an object is refused because of `outcome`, if it is.
-fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
+fn denial_reason(outcome: &RuleOutcome) -> Option<Cow<'_, str>> {
     match &outcome.denial {
         Some(denial) => Some(denial.into()),
         // Only where rules that could reject are to refuse what they cannot answer.

@@ -16,7 +16,7 @@ pub(super) enum PatchValue {
 }
 
 /// What a template can see besides the object.
-pub(super) struct Surroundings<'a> {
+pub(super) struct TemplateInputs<'a> {
     pub(super) target: &'a Value,
     pub(super) namespace: &'a Text,
     pub(super) inputs: &'a Inputs,
@@ -26,7 +26,7 @@ impl PatchValue {
     /// Returns the value for one selected item, or for the object when there is no select.
     pub(super) fn make(
         &self,
-        around: &Surroundings<'_>,
+        around: &TemplateInputs<'_>,
         selected: Option<&Selected>,
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
@@ -51,16 +51,16 @@ impl PatchValue {
             .at(location.clone()));
         }
         bounded::parse_yaml(&text, budget)?.map_err(|error| {
-            let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
+            let message = format!("the value `{}` is not YAML: {}", shorten_text(&text), error.message);
             EvalError::new(message).at(location.clone())
         })
     }
 }
 
 /// Returns the text of a Reject rule's message.
-pub(super) fn message(
+pub(super) fn render_reject_message(
     template: &Template,
-    around: &Surroundings<'_>,
+    around: &TemplateInputs<'_>,
     budget: &mut Budget,
 ) -> Result<String, TemplateError> {
     let context =
@@ -81,7 +81,7 @@ pub(super) fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-fn shorten(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(60) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

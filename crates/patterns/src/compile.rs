@@ -16,7 +16,7 @@ use super::operator::{Operand, Operator, text_of};
 use super::pattern::{Entry, Pattern, Role, Rule};
 use super::points::Points;
 use super::source::{self, Definition};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// How many resources and relationships a pattern may have.
 const MOST: usize = 64;
@@ -183,7 +183,7 @@ impl Compiler<'_> {
     }
 
     /// Returns the text of a scalar as it was written, where that still shows.
-    fn written(&self, value: &Placed<Value>) -> Text {
+    fn written(&self, value: &Located<Value>) -> Text {
         let text = text_of(&value.value).unwrap_or_default();
         let Value::Number(number) = &value.value else { return text };
         let written = self.document.locate(&value.path).text().unwrap_or_default();
@@ -278,7 +278,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn key(&mut self, text: &Placed<Text>) -> Option<Key> {
+    fn key(&mut self, text: &Located<Text>) -> Option<Key> {
         let location = self.document.locate(&text.path);
         match Key::parse(&text.value) {
             Ok(key) => {
@@ -297,7 +297,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn template(&mut self, text: &Placed<Text>) -> Template {
+    fn template(&mut self, text: &Located<Text>) -> Template {
         let (template, errors) = Template::parse(&text.value, &self.ids);
         for error in errors {
             let location = self.document.locate(&text.path);
@@ -361,5 +361,5 @@ fn never_compares(operator: Operator, operand: &Operand) -> Option<&'static str>
 
 /// Returns the place of a field of the pattern.
 pub(crate) fn place(document: &Document, path: &[Step], key: &str) -> kubewright_value::Location {
-    document.locate(&child(path, key))
+    document.locate(&child_path(path, key))
 }

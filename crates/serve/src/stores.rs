@@ -239,7 +239,7 @@ impl Kept {
 /// What is watched for the languages that `settings` names.
 fn watched(settings: &Settings) -> Vec<WatchedResource> {
     let mut all = Vec::new();
-    for dialect in kubewright_dialects::all(&settings.options) {
+    for dialect in kubewright_dialects::all_dialects(&settings.options) {
         let is_wanted =
             settings.dialects.is_empty() || settings.dialects.iter().any(|name| name == dialect.name());
         let Some(language) = dialect.cluster_support().filter(|_| is_wanted) else { continue };

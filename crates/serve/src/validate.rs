@@ -3,7 +3,7 @@
 //! What is stored already may stay: a rule with a mistake can be deleted, labelled, and given a status, because whoever
 //! wants to mend or remove it must be able to.
 
-use kubewright_engine::{Diagnostic, Fault, invalid};
+use kubewright_engine::{Diagnostic, FieldError, invalid_object_message};
 use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
@@ -35,8 +35,8 @@ pub fn review(snapshot: &Snapshot, request: &Value) -> Value {
 /// What is wrong with a rule object.
 #[derive(Debug, Default)]
 struct Findings {
-    errors: Vec<Fault>,
-    warnings: Vec<Fault>,
+    errors: Vec<FieldError>,
+    warnings: Vec<FieldError>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
@@ -66,8 +66,9 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
 fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
-    let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
-    let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
+    let compiled =
+        kubewright_dialects::compile_within_budget(dialect, &document, &[], &mut CompileBudget::default());
+    let fault = |diagnostic: &Diagnostic| FieldError::of(&document, diagnostic);
     let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
     Some(Findings {
@@ -109,10 +110,10 @@ fn has_same_content(one: &Value, other: &Value) -> bool {
 }
 
 /// Returns the status of a refusal, in the form in which the API server says that an object is invalid.
-fn status(object: &Value, faults: &[Fault]) -> Value {
+fn status(object: &Value, faults: &[FieldError]) -> Value {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let name = object.at(&["metadata", "name"]).cloned().unwrap_or_default();
-    let cause = |fault: &Fault| {
+    let cause = |fault: &FieldError| {
         Value::from(Map::from([
             ("reason", "FieldValueInvalid".into()),
             ("message", format!("{} ({})", fault.message, fault.code.id).into()),
@@ -125,7 +126,7 @@ fn status(object: &Value, faults: &[Fault]) -> Value {
     Map::from([
         ("code", 422_i64.into()),
         ("reason", "Invalid".into()),
-        ("message", invalid(object, faults).into()),
+        ("message", invalid_object_message(object, faults).into()),
         ("details", details.into()),
     ])
     .into()

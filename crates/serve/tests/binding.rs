@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config};
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::Snapshot;
 use kubewright_serve::binding::{Bound, review};
 use kubewright_value::{Value, json};
@@ -74,7 +74,7 @@ fn bind(pod: &'static str, codes: &'static [u16], dry_run: bool) -> (Bound, Vec<
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (response, bound) = runtime.block_on(async {
         let client = Client::new(Config::at(&address)).expect("a client");
-        let snapshot = Snapshot::of(&Options::default(), &[], &[], 1);
+        let snapshot = Snapshot::of(&DialectOptions::default(), &[], &[], 1);
         review(&snapshot, Some(&client), &request, Instant::now() + Duration::from_secs(4)).await
     });
     assert_eq!(response.get("allowed").and_then(Value::as_bool), Some(true), "a binding is never refused");

@@ -10,7 +10,7 @@ fn soon(policies: &str) -> String {
     let start = Instant::now();
     let rules = load(&[], &documents(policies)).rules;
     let request = AdmissionRequest::for_object(value(POD), Operation::Create, "default");
-    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
+    let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &DecisionSettings::default());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     let outcome = decision.outcomes.first().expect("an outcome");
     format!("{}: {}", outcome.status, outcome.message)

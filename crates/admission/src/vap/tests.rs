@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicy, held against what the API server (1.36) answers to the same policy and object.
 
-use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, yaml};
 
@@ -36,7 +36,7 @@ fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, V
     let world = ClosedWorld::new(world.iter().map(parse));
     let mut request = AdmissionRequest::for_object(parse(&object), Operation::Create, "default");
     request.user = yaml::parse("{username: ann}").expect("YAML");
-    let decision = Engine::new(loaded.rules).decide(&request, &world, &Settings::default());
+    let decision = Engine::new(loaded.rules).decide(&request, &world, &DecisionSettings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged);
     let said = outcome.map(|outcome| format!("{}: {}", outcome.status, outcome.message));
     let word = if decision.is_allowed { "allowed" } else { "refused" };

@@ -6,7 +6,7 @@ mod schema;
 
 /// What can stand somewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// Anything.
     Any,
     Bool,
@@ -19,14 +19,14 @@ pub(super) enum Shape {
     Amount,
     /// A number or a name.
     Port,
-    Map(&'static [(&'static str, Shape)]),
-    MapOf(&'static Shape),
-    List(&'static Shape),
+    Map(&'static [(&'static str, ValueShape)]),
+    MapOf(&'static ValueShape),
+    List(&'static ValueShape),
     /// What is in every object.
-    Required(&'static Shape),
+    Required(&'static ValueShape),
 }
 
-impl Shape {
+impl ValueShape {
     /// Returns what stands under `key`.
     pub(super) fn field(self, key: &str) -> Self {
         match self.raw_field(key) {
@@ -69,12 +69,12 @@ impl Shape {
 }
 
 /// Returns what objects look like that are of one of `kinds`, as a rule names them.
-pub(super) fn of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> Shape {
+pub(super) fn shape_of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> ValueShape {
     let known: Option<Vec<&'static str>> = kinds.map(schema::known_kind).collect();
-    known.and_then(|known| schema::of_all(&known)).unwrap_or_else(object_shape)
+    known.and_then(|known| schema::shared_shape(&known)).unwrap_or_else(object_shape)
 }
 
 /// Returns what any object looks like.
-pub(super) fn object_shape() -> Shape {
+pub(super) fn object_shape() -> ValueShape {
     schema::any_object()
 }

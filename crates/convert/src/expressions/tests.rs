@@ -2,11 +2,11 @@ use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
 use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Source, Value, yaml};
 
-use super::expressions;
-use super::shape::{Shape, object_shape};
-use crate::{Expressions, Inexpressible};
-use kubewright_dialect_kit::fields::Placed;
-use kubewright_dialect_kit::notes::Notes;
+use super::shape::{ValueShape, object_shape};
+use super::translate_rule;
+use crate::{ConversionRefusal, RuleExpressions};
+use kubewright_dialect_kit::fields::Located;
+use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::pattern::{PatternVerdict, ValidatePattern};
 use kubewright_kyverno::source;
@@ -37,9 +37,9 @@ pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&
     })
 }
 
-pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Program), String> {
-    let placed = Placed { value: pattern.clone(), path: Vec::new() };
-    let checked = super::one_pattern_in(&placed, false, "object", shape, &Functions::kubernetes())
+pub(super) fn compiled(pattern: &Value, shape: ValueShape) -> Result<(Program, Program), String> {
+    let placed = Located { value: pattern.clone(), path: Vec::new() };
+    let checked = super::pattern_formulas(&placed, false, "object", shape, &Functions::kubernetes())
         .map_err(|bad| bad.why)?;
     let environment = Environment::kubernetes().variable("object");
     let applies = checked.skip.clone().not().simplified();
@@ -52,7 +52,7 @@ pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Progra
 
 pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
     let compiled = ValidatePattern::compile(&Tainted::Own(pattern.clone()));
-    match compiled.check(object, &mut Budget::default(), &mut Notes::off()).unwrap() {
+    match compiled.check(object, &mut Budget::default(), &mut TraceNotes::off()).unwrap() {
         PatternVerdict::Pass => "pass",
         PatternVerdict::Skip { .. } => "skip",
         PatternVerdict::Error { .. } | PatternVerdict::Fail(_) => "fail",
@@ -60,7 +60,7 @@ pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
 }
 
 /// Returns the expressions of a rule about `kinds`, whose `rest` is written in YAML.
-fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
+fn made(kinds: &str, rest: &str) -> Result<RuleExpressions, ConversionRefusal> {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \
          match: {{any: [{{resources: {{kinds: [{kinds}]}}}}]}}, {rest}}}]}}}}"
@@ -68,7 +68,7 @@ fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
     let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
     let (policy, problems) = source::read_policy_document(&document);
     assert!(problems.is_empty(), "{problems:?}");
-    expressions(policy.unwrap().rules.first().unwrap(), &Functions::kubernetes())
+    translate_rule(policy.unwrap().rules.first().unwrap(), &Functions::kubernetes())
 }
 
 /// Checks that a rule is written as `want`: its conditions, each behind `?`, and its validation, on one line.

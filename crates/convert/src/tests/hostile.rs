@@ -8,7 +8,8 @@ fn converted(rule: &str) -> Result<Value, String> {
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, {rule}}}]}}}}"
     );
     let document = kubewright_value::yaml::read(&Source::new("policy.yaml", text)).documents.remove(0);
-    let mut conversion = convert(&document, Target::ValidatingPolicy, &[], Default::default()).unwrap();
+    let mut conversion =
+        convert_policy(&document, ConversionTarget::ValidatingPolicy, &[], Default::default()).unwrap();
     match conversion.refused.pop() {
         Some(refused) => Err(refused.why),
         None => Ok(conversion.written.remove(0).documents.remove(0)),

@@ -6,7 +6,7 @@ use kubewright_value::{Step, Text};
 
 use super::super::source::{ContextEntry, ContextSource, Foreach, Method, PolicySource, RuleSource};
 use super::{PolicyChecks, code, variables};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// The names that are taken.
 const RESERVED: [&str; 6] =
@@ -21,7 +21,7 @@ pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySour
     report_unused_entries(findings, rule);
 }
 
-fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>) {
+fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Located<Text>) {
     let first = name.value.split('.').next().unwrap_or_default();
     if RESERVED.contains(&first) {
         let message = format!("`{first}` is already the name of something else");
@@ -32,7 +32,7 @@ fn check_entry_name(findings: &mut PolicyChecks<'_>, name: &Placed<Text>) {
 fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, entry: &ContextEntry) {
     match &entry.from {
         ContextSource::Variable { value, jmes_path, default } => {
-            let path = child(&entry.path, "variable");
+            let path = child_path(&entry.path, "variable");
             if value.is_none() && jmes_path.is_none() {
                 let help = "give `value`, or `jmesPath`, or both";
                 findings.at_key(&code::BAD_VARIABLE, &path, "the variable has no value", help);
@@ -52,7 +52,7 @@ fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, en
             findings.at_key(&code::BAD_CALL, &path.path, message, help);
         }
         ContextSource::GlobalReference { .. } if policy.namespace.is_some() => {
-            let path = child(&entry.path, "globalReference");
+            let path = child_path(&entry.path, "globalReference");
             let message = "a Policy in a namespace has no `globalReference`";
             findings.at_key(&code::NOT_IN_NAMESPACE, &path, message, "make it a ClusterPolicy");
         }

@@ -4,10 +4,10 @@ use kubewright_value::Text;
 
 use super::super::matching::kind::{Notation, connect_subresource, read_kind};
 use super::{PolicyChecks, code};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 /// Checks one entry of `kinds`. Variables are reported elsewhere.
-pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Placed<Text>) {
+pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Located<Text>) {
     let text = kind.value.as_str();
     if text.contains("{{") {
         return;

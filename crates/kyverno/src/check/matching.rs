@@ -5,8 +5,8 @@ use kubewright_value::{Step, Text, Value};
 
 use super::super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
 use super::{PolicyChecks, code, variables};
-use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::fields::child_path;
+use kubewright_dialect_kit::selector::SelectorSource;
 
 /// Checks the `match` and `exclude` of a rule.
 pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
@@ -28,13 +28,15 @@ pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource
 
 /// Checks what holds for every `match` and `exclude`, of rules and of exceptions.
 pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Match, namespace: Option<&Text>) {
-    let has_resources =
-        matching.flat.as_ref().is_some_and(|flat| findings.value(&child(&flat.path, "resources")).is_some());
+    let has_resources = matching
+        .flat
+        .as_ref()
+        .is_some_and(|flat| findings.value(&child_path(&flat.path, "resources")).is_some());
     let help = "several entries under `any`, or under `all`, say it";
     if !matching.any.is_empty() && !matching.all.is_empty() {
-        findings.at_key(&code::ANY_AND_ALL, &child(&matching.path, "all"), "`all` beside `any`", help);
+        findings.at_key(&code::ANY_AND_ALL, &child_path(&matching.path, "all"), "`all` beside `any`", help);
     } else if has_resources && !(matching.any.is_empty() && matching.all.is_empty()) {
-        let path = child(&matching.path, "resources");
+        let path = child_path(&matching.path, "resources");
         findings.at_key(&code::ANY_AND_ALL, &path, "`resources` beside `any` or `all`", help);
     }
     for filter in filters_of_match(matching) {
@@ -53,7 +55,7 @@ pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
         for (key, _) in fields.into_iter().filter(|(_, is_empty)| !is_empty) {
             let message = format!("a background scan has no user, and `{key}` cannot be compared");
             let help = "set `background: false`";
-            findings.at_key(&code::BACKGROUND_USER, &child(&filter.path, key), message, help);
+            findings.at_key(&code::BACKGROUND_USER, &child_path(&filter.path, key), message, help);
         }
     }
 }
@@ -64,15 +66,20 @@ fn filters_of_match(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
 
 fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, namespace: Option<&Text>) {
     filter.kinds.iter().for_each(|kind| super::kinds::check_kind(findings, kind));
-    let resources = child(&filter.path, "resources");
+    let resources = child_path(&filter.path, "resources");
     if filter.name.is_some() && !filter.names.is_empty() {
         let help = "put the name into `names`";
-        findings.at_key(&code::NAME_AND_NAMES, &child(&resources, "name"), "`name` beside `names`", help);
+        findings.at_key(
+            &code::NAME_AND_NAMES,
+            &child_path(&resources, "name"),
+            "`name` beside `names`",
+            help,
+        );
     }
     if namespace.is_some() && !filter.namespaces.is_empty() {
         let message = "a Policy is about its own namespace and cannot choose others";
         let help = "remove `namespaces`, or make it a ClusterPolicy";
-        findings.at_key(&code::NOT_IN_NAMESPACE, &child(&resources, "namespaces"), message, help);
+        findings.at_key(&code::NOT_IN_NAMESPACE, &child_path(&resources, "namespaces"), message, help);
     }
     if let Some(selector) = &filter.selector {
         if selector.labels.is_empty() && selector.expressions.is_empty() {
@@ -91,7 +98,7 @@ fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, n
     }
     for (index, role) in filter.roles.iter().enumerate() {
         if role.split(':').count() != 2 {
-            let path = child(&child(&filter.path, "roles"), index);
+            let path = child_path(&child_path(&filter.path, "roles"), index);
             let message = format!("`{role}` is not `namespace:name`");
             findings.at(&code::BAD_ROLE, &path, message, "roles of the cluster go into `clusterRoles`");
         }
@@ -99,17 +106,17 @@ fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, n
 }
 
 /// Checks that Kubernetes can use a selector. One with wildcards is left alone.
-fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
+fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &SelectorSource) {
     if selector.labels.iter().any(|(key, value)| glob::has_wildcard(key) || glob::has_wildcard(value)) {
         return;
     }
-    let places = child(&selector.path, "matchLabels");
+    let places = child_path(&selector.path, "matchLabels");
     for (key, value) in &selector.labels {
         if let Some(message) = label_key_problem(key).or_else(|| bad_value(value)) {
-            findings.at(&code::BAD_SELECTOR, &child(&places, key.as_str()), message, "");
+            findings.at(&code::BAD_SELECTOR, &child_path(&places, key.as_str()), message, "");
         }
     }
-    let places = child(&selector.path, "matchExpressions");
+    let places = child_path(&selector.path, "matchExpressions");
     for (index, requirement) in selector.expressions.iter().enumerate() {
         let wants_values = requirement.operator.takes_values();
         let message = label_key_problem(&requirement.key)
@@ -120,7 +127,7 @@ fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
                 _ => None,
             });
         if let Some(message) = message {
-            findings.at(&code::BAD_SELECTOR, &child(&places, index), message, "");
+            findings.at(&code::BAD_SELECTOR, &child_path(&places, index), message, "");
         }
     }
 }

@@ -4,10 +4,10 @@ use kubewright_value::{Map, Step, Value};
 
 use super::super::pattern::{self, PatternLint, PatternLintKind};
 use super::{PolicyChecks, code};
-use kubewright_dialect_kit::fields::{Placed, article, child};
+use kubewright_dialect_kit::fields::{Located, article, child_path};
 
 /// Checks a pattern.
-pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>) {
+pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Located<Value>) {
     let mark = findings.diagnostics.len();
     check_anchors(findings, &pattern.value, &mut pattern.path.clone());
     check_metadata_values(findings, pattern, &[]);
@@ -102,15 +102,20 @@ fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Ste
 }
 
 /// Labels and annotations are texts, and so must be what they are compared with.
-fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Placed<Value>, keys: &[&str]) {
+fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Located<Value>, keys: &[&str]) {
     let mut path = pattern.path.clone();
     path.extend(keys.iter().copied().chain(["metadata"]).map(Step::from));
     for key in ["labels", "annotations"] {
-        let path = child(&path, key);
+        let path = child_path(&path, key);
         let map = findings.value(&path).and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
         for (name, value) in map.iter().filter(|(_, value)| value.as_str().is_none()) {
             let message = format!("`{name}` is compared with {}, and {key} are texts", article(value.kind()));
-            findings.at(&code::LABEL_NOT_TEXT, &child(&path, name.as_str()), message, "put it in quotes");
+            findings.at(
+                &code::LABEL_NOT_TEXT,
+                &child_path(&path, name.as_str()),
+                message,
+                "put it in quotes",
+            );
         }
     }
 }

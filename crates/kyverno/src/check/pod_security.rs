@@ -6,7 +6,7 @@ use super::super::diagnostics as code;
 use super::super::pod_security::{PodSecurityLevel, StandardsVersion};
 use super::super::source::{ControlExclusion, PodSecurity};
 use super::PolicyChecks;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The newest version that Kyverno lets a policy have.
 const NEWEST_OF_KYVERNO: &str = "v1.32";
@@ -22,7 +22,7 @@ pub(super) fn check_pod_security(findings: &mut PolicyChecks<'_>, profile: &PodS
             let name = one.control.name();
             let message = format!("`{name}` is not checked at this level, so there is nothing to exclude");
             let help = "remove it, or use `level: restricted`";
-            findings.at(&code::CONTROL_ABOVE_LEVEL, &child(&one.path, "controlName"), message, help);
+            findings.at(&code::CONTROL_ABOVE_LEVEL, &child_path(&one.path, "controlName"), message, help);
         }
     }
 }
@@ -33,11 +33,11 @@ pub(super) fn check_control_exclusion(findings: &mut PolicyChecks<'_>, one: &Con
     if one.control.needs_images() && one.images.is_empty() {
         let message = format!("`{name}` is about containers, and `images` does not say which");
         let help = "name the images of the containers, with wildcards: `images: [\"ghcr.io/shop/*\"]`";
-        findings.at(&code::CONTROL_IMAGES, &child(&one.path, "controlName"), message, help);
+        findings.at(&code::CONTROL_IMAGES, &child_path(&one.path, "controlName"), message, help);
     }
     if one.control.forbids_images() && !one.images.is_empty() {
         let message = format!("`{name}` is about the whole Pod, and not about images");
-        findings.at_key(&code::CONTROL_IMAGES, &child(&one.path, "images"), message, "remove `images`");
+        findings.at_key(&code::CONTROL_IMAGES, &child_path(&one.path, "images"), message, "remove `images`");
     }
     match (&one.restricted_field, one.values.is_empty()) {
         (Some(field), true) => {
@@ -48,7 +48,7 @@ pub(super) fn check_control_exclusion(findings: &mut PolicyChecks<'_>, one: &Con
             let message = "`values` say what is excluded, and no `restrictedField` says where";
             findings.at_key(
                 &code::FIELD_AND_VALUES,
-                &child(&one.path, "values"),
+                &child_path(&one.path, "values"),
                 message,
                 "add `restrictedField`",
             );
@@ -79,7 +79,7 @@ fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusio
 
 fn check_standards_version(findings: &mut PolicyChecks<'_>, profile: &PodSecurity) {
     let of = |text| StandardsVersion::parse(text).unwrap_or(StandardsVersion::LATEST);
-    let path = child(&profile.path, "version");
+    let path = child_path(&profile.path, "version");
     if profile.version != StandardsVersion::LATEST && profile.version > StandardsVersion::NEWEST_KNOWN {
         let message = format!("nothing is known about `{}`, so it is checked as `latest`", profile.version);
         findings.at(&code::UNKNOWN_VERSION, &path, message, "");

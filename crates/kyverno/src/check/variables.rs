@@ -6,7 +6,7 @@ use kubewright_value::{Document, Location, Position, Step, Text, Value};
 use super::super::source::RuleSource;
 use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
-use kubewright_dialect_kit::fields::{child, within};
+use kubewright_dialect_kit::fields::{child_path, locate_within};
 
 /// One variable of a rule, wherever it stands.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ impl VariableUse<'_> {
         }
         let length = u32::try_from(self.text.chars().count()).unwrap_or(1);
         match found {
-            Some((path, position)) => within(document, &path, position, length),
+            Some((path, position)) => locate_within(document, &path, position, length),
             None => document.locate(self.path),
         }
     }
@@ -158,7 +158,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Reports texts of a rule in which `{{` is never closed, so that it stays as it is.
 pub(super) fn braces(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     for key in ["context", "preconditions", "validate"] {
-        let path = child(&rule.path, key);
+        let path = child_path(&rule.path, key);
         let Some(value) = findings.value(&path).cloned() else { continue };
         let mut found = Vec::new();
         each_text(&value, &mut path.clone(), &mut |path, text| {

@@ -17,11 +17,11 @@ use crate::mixed::Tainted;
 use crate::pattern::ValidatePattern;
 use crate::pod_security::Profile;
 use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
-use kubewright_k8s::PodTemplatePath;
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
-use kubewright_cel_rules::Problem;
-use kubewright_dialect_kit::fields::{Placed, child, within};
+use kubewright_cel_rules::ExpressionProblem;
+use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 use kubewright_jmespath::ParseErrorKind;
+use kubewright_k8s::PodTemplatePath;
 
 /// Everything in a rule that had to be parsed.
 pub(super) struct RuleParts {
@@ -71,7 +71,7 @@ impl PolicyCompiler<'_> {
         let message = match &rule.validate.message {
             // What a rule in CEL says is computed in CEL.
             Some(message) if !matches!(rule.validate.method, Method::Cel(_)) => {
-                self.template(&Placed { value: message.value.clone().into(), path: message.path.clone() })
+                self.template(&Located { value: message.value.clone().into(), path: message.path.clone() })
             }
             _ => VariableTemplate::parse(&Value::from(""), &self.dialect.functions).0,
         };
@@ -96,7 +96,7 @@ impl PolicyCompiler<'_> {
         parts
     }
 
-    pub(super) fn report_cel(&mut self, problems: Vec<Problem>) {
+    pub(super) fn report_cel(&mut self, problems: Vec<ExpressionProblem>) {
         let document = &self.document;
         self.diagnostics.extend(problems.into_iter().map(|problem| problem.diagnostic(document)));
     }
@@ -104,7 +104,7 @@ impl PolicyCompiler<'_> {
     fn body(
         &mut self,
         context: &[ContextEntry],
-        preconditions: Option<&Placed<Value>>,
+        preconditions: Option<&Located<Value>>,
         method: &Method,
     ) -> BodyParts {
         BodyParts {
@@ -119,9 +119,9 @@ impl PolicyCompiler<'_> {
             Method::Pattern(pattern) => CheckParts::Pattern(self.pattern(pattern, false)),
             Method::AnyPattern(patterns) => {
                 let items = patterns.value.as_array().unwrap_or_default().iter().enumerate();
-                let place = |i| child(&patterns.path, i);
+                let place = |i| child_path(&patterns.path, i);
                 let each = items
-                    .map(|(i, value)| self.pattern(&Placed { value: value.clone(), path: place(i) }, true));
+                    .map(|(i, value)| self.pattern(&Located { value: value.clone(), path: place(i) }, true));
                 CheckParts::AnyPattern(each.collect())
             }
             Method::Deny(conditions) => {
@@ -163,13 +163,13 @@ impl PolicyCompiler<'_> {
         (compiled, entry.path.clone())
     }
 
-    fn conditions(&mut self, conditions: &Placed<Value>) -> Rooted<ConditionSet> {
+    fn conditions(&mut self, conditions: &Located<Value>) -> Rooted<ConditionSet> {
         let (value, problems) = ConditionSet::compile(conditions, &self.dialect.functions);
         self.report(&conditions.path, problems);
         Rooted { value, path: conditions.path.clone() }
     }
 
-    fn pattern(&mut self, pattern: &Placed<Value>, is_entry: bool) -> PatternParts {
+    fn pattern(&mut self, pattern: &Located<Value>, is_entry: bool) -> PatternParts {
         let template = self.template(pattern);
         let constant = template
             .constant()
@@ -177,7 +177,7 @@ impl PolicyCompiler<'_> {
         PatternParts { template, constant, is_entry, path: pattern.path.clone() }
     }
 
-    fn template(&mut self, value: &Placed<Value>) -> VariableTemplate {
+    fn template(&mut self, value: &Located<Value>) -> VariableTemplate {
         let (template, problems) = VariableTemplate::parse(&value.value, &self.dialect.functions);
         self.report(&value.path, problems);
         template
@@ -188,7 +188,7 @@ impl PolicyCompiler<'_> {
             let place = [path, &problem.path].concat();
             let location = match problem.is_key {
                 true => self.document.locate_key(&place),
-                false => within(&self.document, &place, problem.position, problem.length),
+                false => locate_within(&self.document, &place, problem.position, problem.length),
             };
             let code = match problem.kind {
                 TemplateProblemKind::Expression(ParseErrorKind::UnknownFunction) => &code::UNKNOWN_FUNCTION,

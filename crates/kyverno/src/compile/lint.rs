@@ -12,7 +12,7 @@ use crate::diagnostics as code;
 use crate::evaluate::Rooted;
 use crate::source::Method;
 use crate::template::{TemplateVariable, VariableQuery};
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 impl PolicyCompiler<'_> {
     /// Looks through a rule and everything that was parsed in it.
@@ -45,7 +45,7 @@ impl PolicyCompiler<'_> {
     /// Reports why no ValidatingAdmissionPolicy is made of a policy that asks for one.
     pub(super) fn report_not_generated(&mut self, native: &Result<NativeRule, String>) {
         let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
-            Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
+            Method::Cel(cel) if cel.generates => Some(child_path(&cel.path, "generate")),
             _ => None,
         });
         let Some(path) = asking else { return };

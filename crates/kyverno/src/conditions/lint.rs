@@ -5,7 +5,7 @@ use kubewright_value::{Budget, Step};
 
 use super::{CompiledCondition, ConditionSet};
 use crate::operator::ConditionOperator;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// Something that looks wrong.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,10 @@ impl ConditionSet {
         let mut found = Vec::new();
         for group in &self.groups {
             if group.any.as_ref().is_some_and(Vec::is_empty) {
-                found.push(ConditionLint { at: child(&group.at, "any"), kind: ConditionLintKind::EmptyAny });
+                found.push(ConditionLint {
+                    at: child_path(&group.at, "any"),
+                    kind: ConditionLintKind::EmptyAny,
+                });
             }
             for condition in group.any.iter().flatten().chain(&group.all) {
                 found.extend(condition.lint());
@@ -48,7 +51,7 @@ impl ConditionSet {
 
 impl CompiledCondition {
     fn lint(&self) -> Vec<ConditionLint> {
-        let at = |key: &str| child(&self.at, key);
+        let at = |key: &str| child_path(&self.at, key);
         let Some(operator) = self.operator else {
             let near = nearest(&self.written.operator, ConditionOperator::names());
             return vec![ConditionLint {

@@ -4,11 +4,11 @@ use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, RegistryCredentials};
-use kubewright_k8s::PodTemplatePath;
 use super::super::template::{
     TemplateVariable, VariableProblem, VariableQuery, VariableTemplate, compact_text,
 };
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
+use kubewright_k8s::PodTemplatePath;
 
 /// A name that a rule gives to something it looks up.
 #[derive(Debug, Clone)]
@@ -216,21 +216,21 @@ impl ContextEntryCompiler<'_> {
         }
     }
 
-    fn text(&mut self, text: &Placed<Text>) -> VariableTemplate {
-        self.value(&Placed { value: Value::String(text.value.clone()), path: text.path.clone() })
+    fn text(&mut self, text: &Located<Text>) -> VariableTemplate {
+        self.value(&Located { value: Value::String(text.value.clone()), path: text.path.clone() })
     }
 
-    fn values(&mut self, value: Option<&Placed<Value>>) -> Option<VariableTemplate> {
+    fn values(&mut self, value: Option<&Located<Value>>) -> Option<VariableTemplate> {
         value.filter(|value| !value.value.is_null()).map(|value| self.value(value))
     }
 
-    fn value(&mut self, value: &Placed<Value>) -> VariableTemplate {
+    fn value(&mut self, value: &Located<Value>) -> VariableTemplate {
         let (template, problems) = VariableTemplate::parse(&value.value, self.functions);
         self.report(&value.path, problems);
         template
     }
 
-    fn query(&mut self, text: Option<&Placed<Text>>) -> Option<VariableQuery> {
+    fn query(&mut self, text: Option<&Located<Text>>) -> Option<VariableQuery> {
         let text = text.filter(|text| !text.value.is_empty())?;
         let (query, problems) = VariableQuery::parse(&text.value, self.functions);
         self.report(&text.path, problems);

@@ -1,6 +1,6 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query as Asked, ServiceCall};
+use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query as Asked, QueryAnswer, ServiceCall};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
@@ -139,21 +139,23 @@ impl VariableContext<'_> {
             name: name.clone(),
         });
         match self.world.get(&asked) {
-            Answer::Found(map) => {
+            QueryAnswer::Found(map) => {
                 let field = |key: &str| map.get(key).cloned().unwrap_or_default();
                 let made = Map::from([("data", field("data")), ("metadata", field("metadata"))]);
                 Ok(Sourced::own(made.into()))
             }
-            Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
+            QueryAnswer::Absent => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
             )))),
-            Answer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
+            QueryAnswer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 Err(Unresolved::Error(EvalError::new(format!("context entry {entry}: configMap {why}"))))
             }
-            Answer::Unknown => Err(unanswered(entry, asked, "or put the ConfigMap among the known objects")),
+            QueryAnswer::Unknown => {
+                Err(unanswered(entry, asked, "or put the ConfigMap among the known objects"))
+            }
         }
     }
 
@@ -180,23 +182,25 @@ impl VariableContext<'_> {
         const FETCH: &str = "failed to fetch data for APICall: ";
         let asked = self.asked(entry, call).map_err(|unresolved| unresolved.within(FETCH))?;
         let answer = match self.world.get(&Asked::Api(asked.clone())) {
-            Answer::Found(answer) => answer,
-            Answer::Absent | Answer::Failed(_) if call.default.is_some() => {
+            QueryAnswer::Found(answer) => answer,
+            QueryAnswer::Absent | QueryAnswer::Failed(_) if call.default.is_some() => {
                 return Ok(Sourced::own(call.default.clone().unwrap_or_default()));
             }
-            Answer::Absent if call.path.is_none() => {
+            QueryAnswer::Absent if call.path.is_none() => {
                 return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
             }
-            Answer::Absent => {
+            QueryAnswer::Absent => {
                 let message = unfetched(&asked, "the server could not find the requested resource");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => {
+            QueryAnswer::Failed(why) => {
                 return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
             }
             // A default stands for what is not there, not for what may not be asked.
-            Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
-            Answer::Unknown => {
+            QueryAnswer::Refused(why) => {
+                return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}"))));
+            }
+            QueryAnswer::Unknown => {
                 let how = "or give the answer in `apiCallResponses` of the test or a `--world` file";
                 return Err(unanswered(entry, Asked::Api(asked), how).within(FETCH));
             }
@@ -261,20 +265,20 @@ impl VariableContext<'_> {
             is_insecure: credentials.is_insecure,
         });
         let answer = match self.world.get(&asked) {
-            Answer::Found(answer) => Sourced::foreign(answer),
-            Answer::Absent => {
+            QueryAnswer::Found(answer) => Sourced::foreign(answer),
+            QueryAnswer::Absent => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => {
+            QueryAnswer::Failed(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Unknown => {
+            QueryAnswer::Unknown => {
                 return Err(unanswered(
                     entry,
                     asked,
@@ -306,22 +310,23 @@ impl VariableContext<'_> {
         let part = projection.filter(|projection| !projection.is_empty());
         let part = part.map(|projection| Asked::Shared(format!("{shared}.{projection}").into()));
         let found = part.as_ref().map(|part| self.world.get(part));
-        let is_part = matches!(found, Some(Answer::Found(_) | Answer::Failed(_) | Answer::Refused(_)));
+        let is_part =
+            matches!(found, Some(QueryAnswer::Found(_) | QueryAnswer::Failed(_) | QueryAnswer::Refused(_)));
         let projection = projection.filter(|_| !is_part);
         let asked = Asked::Shared(shared.into());
         let answer = match found.filter(|_| is_part).unwrap_or_else(|| self.world.get(&asked)) {
-            Answer::Found(answer) => answer,
-            Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
-            Answer::Failed(why) => {
+            QueryAnswer::Found(answer) => answer,
+            QueryAnswer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
+            QueryAnswer::Failed(why) => {
                 let message = format!("{prefix}failed to fetch entry key={shared}: {why}");
                 return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
-            Answer::Refused(why) => {
+            QueryAnswer::Refused(why) => {
                 return Err(error(format!(
                     "context entry {entry}: globalReference is not allowed in namespaced policies: {why}"
                 )));
             }
-            Answer::Unknown => {
+            QueryAnswer::Unknown => {
                 let how = "or give it in `globalContextEntries` of the test or a `--world` file";
                 return Err(unanswered(entry, part.unwrap_or(asked), how).within(&prefix));
             }

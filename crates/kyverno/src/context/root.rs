@@ -3,7 +3,7 @@
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
-use kubewright_cel_rules::request::{kind_of, objects, resource_of};
+use kubewright_cel_rules::request::{kind_value, request_objects, resource_value};
 
 /// Returns what expressions are evaluated on: the request, and who asks.
 pub(super) fn context_root(request: &AdmissionRequest, object: &Value) -> Value {
@@ -47,7 +47,7 @@ fn request_variables(request: &AdmissionRequest, object: &Value, is_admission: b
 }
 
 fn put_objects(map: &mut Map, request: &AdmissionRequest, object: &Value, is_admission: bool) {
-    let (new, old) = objects(request, object);
+    let (new, old) = request_objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
         if is_admission || !value.is_null() {
             map.insert(key.into(), value.clone());
@@ -56,8 +56,8 @@ fn put_objects(map: &mut Map, request: &AdmissionRequest, object: &Value, is_adm
 }
 
 fn identify(map: &mut Map, request: &AdmissionRequest) {
-    let kind = kind_of(&request.kind);
-    let resource = resource_of(request.addressed());
+    let kind = kind_value(&request.kind);
+    let resource = resource_value(request.addressed());
     if request.is_admission() {
         map.insert("uid".into(), request.uid.clone().into());
     }

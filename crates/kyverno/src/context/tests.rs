@@ -2,18 +2,18 @@ use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, T
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service};
-use kubewright_k8s::PodTemplatePath;
 use super::super::template::{VariableProblem, VariableTemplate};
 use super::*;
 use crate::template::tests::functions;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
+use kubewright_k8s::PodTemplatePath;
 
 fn parsed(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|error| panic!("{text}: {}", error.message))
 }
 
-fn placed<T>(value: T) -> Placed<T> {
-    Placed { value, path: Vec::new() }
+fn placed<T>(value: T) -> Located<T> {
+    Located { value, path: Vec::new() }
 }
 
 /// Returns the entry that is written as it is in a policy, but in JSON.
@@ -84,7 +84,7 @@ pub(in super::super) fn entries(list: &Value) -> &'static [CompiledContextEntry]
 struct Giving<W>(W, Vec<(Text, Value)>);
 
 impl<W: World> World for Giving<W> {
-    fn get(&self, query: &Asked) -> kubewright_engine::Answer {
+    fn get(&self, query: &Asked) -> kubewright_engine::QueryAnswer {
         self.0.get(query)
     }
 

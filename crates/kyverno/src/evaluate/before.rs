@@ -1,7 +1,7 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, DecisionCache, EvalError, Evaluation, Query, RuleId, Tracer, World, WorldView,
+    DecisionCache, EvalError, Evaluation, Query, QueryAnswer, RuleId, Tracer, World, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
@@ -10,7 +10,7 @@ use super::{CheckVerdict, ValidateCheck, ValidateRule, ValidateRun, matching_exc
 use crate::context::VariableContext;
 use crate::source::FailureAction;
 use crate::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 
 impl ValidateRule {
     /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed. Where nobody knows
@@ -19,7 +19,7 @@ impl ValidateRule {
         &self,
         verdict: CheckVerdict,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let is_enforced = self.actions.rule.unwrap_or(self.actions.policy) == FailureAction::Enforce;
         let request = evaluation.request;
@@ -56,7 +56,7 @@ impl ValidateRule {
             cluster_roles: Vec::new(),
             ..request.clone()
         };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), Notes::off());
+        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), TraceNotes::off());
         let world = Before { world: evaluation.world };
         let view = WorldView::new(&world, evaluation.world.home());
         let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
@@ -91,7 +91,7 @@ struct Before<'w> {
 }
 
 impl World for Before<'_> {
-    fn get(&self, query: &Query) -> Answer {
+    fn get(&self, query: &Query) -> QueryAnswer {
         self.world.get(query)
     }
 

@@ -8,7 +8,7 @@ use crate::context::{Sourced, Unresolved, VariableContext};
 use crate::gotext;
 use crate::template::VariableQuery;
 use crate::trace;
-use kubewright_dialect_kit::notes::Notes;
+use kubewright_dialect_kit::notes::TraceNotes;
 
 /// What it takes to put an element in place and to leave it again, however little is asked about it.
 const STEPS_OF_AN_ELEMENT: u64 = 5;
@@ -30,7 +30,7 @@ impl ValidateRule {
         loops: &'a [ForeachLoop],
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let mut applied = 0;
         let mut list_error = None;
@@ -97,7 +97,7 @@ impl ValidateRule {
         (sourced, index): (&Sourced, usize),
         subject: CheckedObject<'_>,
         context: &mut VariableContext<'a>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> CheckVerdict {
         let element = &sourced.value;
         context.enter_sourced(sourced, index, subject.nesting);

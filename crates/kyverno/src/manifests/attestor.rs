@@ -1,6 +1,6 @@
 //! Who must have signed: sets of signers, of which some are enough, and sets in sets.
 
-use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query, Verdict as Seen};
+use kubewright_engine::{EvalError, EvalErrorKind, Evaluation, Query, QueryAnswer, TraceVerdict as Seen};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Step, Text, Value, json};
 
@@ -9,7 +9,7 @@ use super::message::{decode_base64_lines, decode_signature};
 use super::pem::PemBlock;
 use super::{PublicKey, SignedContent, SignedObject};
 use crate::source::manifests::{Attestor, AttestorSet, Signer};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
 /// What checking one signature costs of the budget, which is a hundred of them.
 const SIGNATURE_COST: u64 = 50_000;
@@ -54,7 +54,7 @@ impl Set {
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         let (mut verified, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for (i, entry) in self.entries.iter().enumerate() {
@@ -121,7 +121,7 @@ impl AttestorEntry {
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         notes.open();
         let vote = self.cast(case, path, evaluation, notes);
@@ -131,7 +131,7 @@ impl AttestorEntry {
                 Ok(Vote::Against(reason)) => (reason.clone(), Seen::No),
                 Err(error) => (error.message.clone(), Seen::Error),
             };
-            Note {
+            TraceNote {
                 what: self.by.title(),
                 found,
                 wanted: String::new(),
@@ -148,7 +148,7 @@ impl AttestorEntry {
         case: &SignedObject<'_>,
         path: &str,
         evaluation: &mut Evaluation<'_>,
-        notes: &mut Notes,
+        notes: &mut TraceNotes,
     ) -> Result<Vote, EvalError> {
         self.check_annotations(case.object)?;
         let path = &format!("{path}.{}", self.by.field());
@@ -252,11 +252,11 @@ fn trial(index: usize, count: usize, problem: &str) -> String {
 fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<PublicKey, EvalError> {
     let wrong = |problem: &str| EvalError::new(format!("{path}: {query}: {problem}"));
     let secret = match evaluation.world.get(query) {
-        Answer::Found(secret) => secret,
-        Answer::Absent => return Err(wrong("not found among what rules may look up")),
-        Answer::Unknown => return Err(EvalError::unanswered(query.clone())),
-        Answer::Failed(why) => return Err(EvalError::failed(query, &why)),
-        Answer::Refused(why) => return Err(EvalError::refused(query, &why)),
+        QueryAnswer::Found(secret) => secret,
+        QueryAnswer::Absent => return Err(wrong("not found among what rules may look up")),
+        QueryAnswer::Unknown => return Err(EvalError::unanswered(query.clone())),
+        QueryAnswer::Failed(why) => return Err(EvalError::failed(query, &why)),
+        QueryAnswer::Refused(why) => return Err(EvalError::refused(query, &why)),
     };
     let plain = secret.at(&["stringData", SECRET_KEY]).and_then(Value::as_str).map(str::to_owned);
     let encoded = || {

@@ -1,6 +1,6 @@
 //! What the API server would make of what was signed, with its defaults filled in.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, Evaluation, Query};
+use kubewright_engine::{ApiCall, EvalError, Evaluation, Query, QueryAnswer};
 use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Text, Value};
 
@@ -32,11 +32,11 @@ impl DryRunCheck {
     ) -> Result<Option<Value>, EvalError> {
         let query = self.query(signed, object, evaluation.world.home());
         match evaluation.world.get(&query) {
-            Answer::Found(stored) => Ok(Some(stored)),
-            Answer::Absent => Ok(None),
-            Answer::Unknown => Err(EvalError::unanswered(query)),
-            Answer::Failed(why) => Err(EvalError::failed(&query, &why)),
-            Answer::Refused(why) => Err(EvalError::refused(&query, &why)),
+            QueryAnswer::Found(stored) => Ok(Some(stored)),
+            QueryAnswer::Absent => Ok(None),
+            QueryAnswer::Unknown => Err(EvalError::unanswered(query)),
+            QueryAnswer::Failed(why) => Err(EvalError::failed(&query, &why)),
+            QueryAnswer::Refused(why) => Err(EvalError::refused(&query, &why)),
         }
     }
 

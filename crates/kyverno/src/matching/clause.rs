@@ -7,8 +7,8 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
-use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::selector::SelectorSource;
 use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
 /// One thing that is asked for.
@@ -56,8 +56,8 @@ impl Clause {
         let mut clauses = Vec::new();
         let mut push =
             |test: ClauseTest, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
-        let below = |key: &str| child(&filter.path, key);
-        let resources = |key: &str| child(&below("resources"), key);
+        let below = |key: &str| child_path(&filter.path, key);
+        let resources = |key: &str| child_path(&below("resources"), key);
         if !filter.operations.is_empty() {
             let names: Vec<&str> = filter.operations.iter().map(|operation| operation.name()).collect();
             let test = ClauseTest::Operations(filter.operations.iter().copied().collect());
@@ -284,11 +284,11 @@ fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exh
     Ok(false)
 }
 
-fn globs(texts: &[Placed<Text>]) -> Vec<Glob> {
+fn globs(texts: &[Located<Text>]) -> Vec<Glob> {
     texts.iter().map(|text| Glob::parse(&text.value)).collect()
 }
 
-fn list_of_texts(texts: &[Placed<Text>]) -> String {
+fn list_of_texts(texts: &[Located<Text>]) -> String {
     texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -296,7 +296,7 @@ fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn selector_text(selector: &Selector) -> String {
+fn selector_text(selector: &SelectorSource) -> String {
     let expressions = selector.expressions.iter().map(|requirement| {
         let values = requirement.values.join(", ");
         match values.as_str() {

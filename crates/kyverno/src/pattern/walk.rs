@@ -5,7 +5,7 @@
 
 mod entry;
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::compile;
@@ -15,7 +15,7 @@ use super::place::ComparedPath;
 use super::stop::{ComparisonStop, Halt, MismatchReport, Skips, StopKind};
 use crate::gotext;
 use entry::{ComparedEntry, Expanded};
-use kubewright_dialect_kit::notes::{Note, Notes};
+use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
 /// What a missing key is taken for.
 static MISSING: Value = Value::Null;
@@ -23,7 +23,7 @@ static MISSING: Value = Value::Null;
 /// One comparison.
 pub(super) struct PatternComparison<'w> {
     pub(super) budget: &'w mut Budget,
-    pub(super) notes: &'w mut Notes,
+    pub(super) notes: &'w mut TraceNotes,
     /// The pattern as it is written.
     pub(super) source: &'w Value,
     /// Whether stops say what happened.
@@ -249,11 +249,11 @@ impl PatternComparison<'_> {
         self.budget.produce(told.message.len())?;
         // Other stops are told by their anchors.
         if kind == StopKind::Mismatch {
-            self.notes.say(|| Note {
+            self.notes.say(|| TraceNote {
                 what: place.text(),
                 found: told.found.clone(),
                 wanted: told.wanted.clone(),
-                verdict: Verdict::No,
+                verdict: TraceVerdict::No,
                 at: told.at.clone(),
                 children: Vec::new(),
             });

@@ -313,8 +313,8 @@ fn pod_template_of(object: &Value, workload: PodTemplatePath) -> Result<Option<&
     let mut described = object;
     let mut outer = "";
     for key in workload.keys() {
-        let found =
-            typed_child(described, key, outer).map_err(|malformed| malformed.into_error(PodTemplatePath::Pod))?;
+        let found = typed_child(described, key, outer)
+            .map_err(|malformed| malformed.into_error(PodTemplatePath::Pod))?;
         let Some(found) = found else { return Ok(None) };
         (described, outer) = (found, key);
     }

@@ -3,8 +3,8 @@
 use kubewright_engine::EvalError;
 use kubewright_value::{Kind, Map, Value};
 
-use kubewright_k8s::PodTemplatePath;
 use kubewright_dialect_kit::fields::article;
+use kubewright_k8s::PodTemplatePath;
 
 /// A part that has another type than Kubernetes gives it.
 pub(super) struct Malformed {

@@ -11,7 +11,7 @@ use kubewright_value::{Document, Step, Text, Value};
 use super::super::matching::kind;
 use super::rule::RULE_FIELDS;
 use super::{Match, ResourceFilter};
-use kubewright_dialect_kit::fields::{Placed, child};
+use kubewright_dialect_kit::fields::{Located, child_path};
 
 /// Fields of an entry in which no kinds of objects stand.
 const OTHER_FIELDS: [&str; 10] = [
@@ -53,12 +53,12 @@ pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
     with_kinds(Match { any: vec![filter], path: path.to_vec(), ..Match::default() })
 }
 
-fn each_match(value: &Value, path: &[Step], found: &mut Vec<Placed<Text>>) {
+fn each_match(value: &Value, path: &[Step], found: &mut Vec<Located<Text>>) {
     for (i, item) in value.as_array().unwrap_or_default().iter().enumerate() {
-        each_match(item, &child(path, i), found);
+        each_match(item, &child_path(path, i), found);
     }
     for (key, item) in value.as_object().into_iter().flat_map(|fields| fields.iter()) {
-        let path = child(path, key.as_str());
+        let path = child_path(path, key.as_str());
         match key.as_str() {
             "match" => collect_kinds(item, &path, false, found),
             _ => each_match(item, &path, found),
@@ -92,11 +92,11 @@ fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
         let is_unknown = !RULE_FIELDS.contains(&key.as_str());
         *key == "match" || (is_unknown && nearest(key, RULE_FIELDS.iter().copied()) == Some("match"))
     };
-    fields.keys().find(is_it).map(|key| child(rule, key.as_str()))
+    fields.keys().find(is_it).map(|key| child_path(rule, key.as_str()))
 }
 
 /// Returns the kinds that stand anywhere below `path`.
-fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
+fn kinds_below(document: &Document, path: &[Step]) -> Vec<Located<Text>> {
     let mut found = Vec::new();
     if let Some(value) = document.value.follow(path) {
         collect_kinds(value, path, false, &mut found);
@@ -105,20 +105,20 @@ fn kinds_below(document: &Document, path: &[Step]) -> Vec<Placed<Text>> {
 }
 
 /// Adds the texts of `value` that are kinds. Its depth is that of a document.
-fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Placed<Text>>) {
+fn collect_kinds(value: &Value, path: &[Step], is_kinds: bool, found: &mut Vec<Located<Text>>) {
     match value {
         Value::String(text) if is_kinds || is_builtin_kind(text) => {
-            found.push(Placed { value: text.clone(), path: path.to_vec() });
+            found.push(Located { value: text.clone(), path: path.to_vec() });
         }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                collect_kinds(item, &child(path, i), is_kinds, found);
+                collect_kinds(item, &child_path(path, i), is_kinds, found);
             }
         }
         Value::Object(fields) => {
             for (key, item) in fields.iter().filter(|(key, _)| !OTHER_FIELDS.contains(&key.as_str())) {
                 let is_kinds = key.to_lowercase().starts_with("kind");
-                collect_kinds(item, &child(path, key.as_str()), is_kinds, found);
+                collect_kinds(item, &child_path(path, key.as_str()), is_kinds, found);
             }
         }
         _ => {}

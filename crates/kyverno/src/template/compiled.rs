@@ -5,8 +5,8 @@ use std::cell::Cell;
 use kubewright_jmespath::{Expression, Functions, Language, ParseError, Roots};
 use kubewright_value::Text;
 
-use kubewright_k8s::PodTemplatePath;
 use super::rebase::rebased_path;
+use kubewright_k8s::PodTemplatePath;
 
 /// An expression and what it needs.
 #[derive(Debug)]

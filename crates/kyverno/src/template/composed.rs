@@ -9,12 +9,12 @@ use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use kubewright_k8s::PodTemplatePath;
 use super::compact::compact_text;
 use super::compiled::CompiledQuery;
 use super::place::TemplatePath;
 use super::scan::{self, Quote};
 use super::variable::{BadExpression, TemplateVariable};
+use kubewright_k8s::PodTemplatePath;
 
 /// An expression with variables in it.
 #[derive(Debug)]

@@ -8,12 +8,12 @@ use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
-use kubewright_k8s::PodTemplatePath;
 use super::compiled::CompiledQuery;
 use super::composed::Composed;
 use super::place::TemplatePath;
 use super::rebase::{rebase_expression_text, rebase_target, rebased_path};
 use super::scan;
+use kubewright_k8s::PodTemplatePath;
 
 /// A `{{ … }}`, or an expression that stands without braces.
 #[derive(Debug, Clone)]

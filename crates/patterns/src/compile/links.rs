@@ -12,7 +12,7 @@ use super::super::relate::{Glob, Options};
 use super::super::source::{self, Definition};
 use super::super::types;
 use super::Compiler;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 impl Compiler<'_> {
     /// Returns when a relationship holds.
@@ -60,7 +60,7 @@ impl Compiler<'_> {
         Some(Link::Criteria(Box::new(Criteria { basis, all })))
     }
 
-    fn types(&mut self, names: &[Placed<Text>]) -> Option<Types> {
+    fn types(&mut self, names: &[Located<Text>]) -> Option<Types> {
         let mut found: Vec<Text> = Vec::with_capacity(names.len());
         for name in names {
             let location = self.document.locate(&name.path);
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         let Some((version, kind)) = resource.and_then(|resource| resource.from_target.as_ref()) else {
             return Vec::new();
         };
-        let mut agrees = |path: &Placed<Text>, own: &str| {
+        let mut agrees = |path: &Located<Text>, own: &str| {
             let plain = |key| Side { origin: Origin::Paths(vec![key]), default: None, transform: None };
             let (target, dependency) = (self.key(path)?, Key::parse(own).ok()?);
             Some(Criterion {

@@ -13,7 +13,7 @@ use super::super::pattern::Presence;
 use super::super::source::{self, Definition, Origin, Resource};
 use super::super::types;
 use super::named_kinds;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
@@ -23,7 +23,7 @@ pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &
     }
     for entry in &definition.entries {
         let [one, other] = entry.ids.as_slice() else { continue };
-        let resource = |id: &Placed<Text>| definition.resources.iter().find(|found| found.id == id.value);
+        let resource = |id: &Located<Text>| definition.resources.iter().find(|found| found.id == id.value);
         let source::Link::Typed { options, .. } = &entry.link else { continue };
         for criterion in &options.criteria {
             for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
@@ -36,7 +36,7 @@ pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &
 }
 
 /// Reports a path that no kind of the resource has.
-fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+fn path(resource: &Resource, text: &Located<Text>, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     let Ok(key) = Key::parse(&text.value) else { return };
     let location = document.locate(&text.path);
     if resource.presence == Presence::Absent {
@@ -61,14 +61,14 @@ fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnosti
 fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
     let Some((KeyStep::PodTemplate, rest)) = key.steps.split_first() else {
         let path = field_path(&key.steps);
-        return described(fields::unknown_field(kind, &path)?, &path);
+        return described(fields::unknown_field_of_kind(kind, &path)?, &path);
     };
     if types::has_no_pods(kind) {
         return Some(("podTemplate".to_owned(), None));
     }
     let path = field_path(rest);
     let unknown = match kind {
-        "Pod" => fields::unknown_field(kind, &path)?,
+        "Pod" => fields::unknown_field_of_kind(kind, &path)?,
         _ => fields::unknown_field_of_type("PodTemplateSpec", &path)?,
     };
     described(unknown, &path)
@@ -93,7 +93,7 @@ fn field_path(steps: &[KeyStep]) -> Vec<&str> {
 fn field_step(step: &KeyStep) -> &str {
     match step {
         KeyStep::Name(name) => name.as_str(),
-        KeyStep::Index(_) | KeyStep::Each | KeyStep::Same | KeyStep::PodTemplate => fields::ANY,
+        KeyStep::Index(_) | KeyStep::Each | KeyStep::Same | KeyStep::PodTemplate => fields::ANY_ITEM,
     }
 }
 

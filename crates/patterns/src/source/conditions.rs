@@ -7,7 +7,7 @@ use super::super::diagnostics as code;
 use super::super::filter::Quantifier;
 use super::super::operator::NAMES;
 use super::{Condition, Resource, word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// How a dialect writes a condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,12 @@ pub(super) enum Style {
 }
 
 /// Reads `filters` into `resource`.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, style: Style, resource: &mut Resource) {
+pub(super) fn read<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    style: Style,
+    resource: &mut Resource,
+) {
     let Some(filters) = reader.object(fields, "filters") else { return };
     reader.only(&filters, &["matchAll", "matchAny", "matchNone"]);
     let mut group = |key: &str| {
@@ -31,7 +36,11 @@ pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, style: Styl
     resource.none = group("matchNone");
 }
 
-fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Option<Condition> {
+fn condition<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    style: Style,
+) -> Option<Condition> {
     let name = match (style, reader.any(item, "path").is_some(), reader.any(item, "key").is_some()) {
         (Style::Contract, true, false) | (Style::Successor, _, false) => "path",
         _ => "key",
@@ -55,7 +64,7 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
     let (key, operator) = (key?, operator?);
     let location = match reader.any(item, "values") {
         Some(found) => reader.place(&found.path),
-        None => reader.place(&child(&item.path, "operator")),
+        None => reader.place(&child_path(&item.path, "operator")),
     };
     let is_given = !values.is_empty() || values_from.is_some();
     if operator.takes_values() && !is_given {
@@ -75,17 +84,17 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
 }
 
 /// Reads of how many elements of an array the condition speaks.
-fn quantifier<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<Quantifier>> {
+fn quantifier<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Located<Quantifier>> {
     let found = reader.string(item, "quantifier")?;
     let words = [("ANY", Quantifier::Any), ("ALL", Quantifier::All), ("EACH_LACKS", Quantifier::EachLacks)];
-    word(reader, &found, "quantifier", &words).map(|value| Placed { value, path: found.path })
+    word(reader, &found, "quantifier", &words).map(|value| Located { value, path: found.path })
 }
 
-fn values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {
+fn values<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Vec<Located<Value>> {
     let Some(items) = reader.array(item, "values") else { return Vec::new() };
     let mut values = Vec::with_capacity(items.value.len());
     for (at, value) in items.value.iter().enumerate() {
-        let path = child(&items.path, at);
+        let path = child_path(&items.path, at);
         match value {
             Value::Array(_) | Value::Object(_) | Value::Null => {
                 let message = format!(
@@ -98,7 +107,7 @@ fn values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> 
                         .help("values are texts, numbers and booleans"),
                 );
             }
-            scalar => values.push(Placed { value: scalar.clone(), path }),
+            scalar => values.push(Located { value: scalar.clone(), path }),
         }
     }
     values

@@ -9,7 +9,7 @@ use super::super::diagnostics as code;
 use super::super::pattern::{KindRef, Level, List, Presence, Topology};
 use super::conditions::{self, Style};
 use super::{Definition, Link, Relationship, Resource, Rule, name, options, parts, points, word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 const SEVERITIES: [(&str, Level); 3] =
     [("CRITICAL", Level::Critical), ("WARNING", Level::Warning), ("INFO", Level::Info)];
@@ -28,10 +28,10 @@ const CATEGORIES: [&str; 6] =
     ["BestPractice", "Security", "Reliability", "Performance", "CostOptimization", "architecture"];
 
 pub(super) fn read<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     version: Text,
-    metadata: &Fields<'d>,
-    spec: &Fields<'d>,
+    metadata: &DocumentFields<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Option<Definition> {
     let about = about(reader, metadata);
     let known = [
@@ -83,7 +83,7 @@ pub(super) fn read<'d>(
 }
 
 /// Reads whether the same objects in other roles are no second finding.
-fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topology) -> bool {
+fn is_unordered<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>, topology: Topology) -> bool {
     let Some(found) = reader.string(spec, "dedupe") else { return false };
     let words = [("UNORDERED", true), ("ORDERED", false)];
     let is_unordered = word(reader, &found, "dedupe", &words).unwrap_or(false);
@@ -97,7 +97,7 @@ fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topolo
 }
 
 /// Reads what a pattern says about itself; what it is for stays empty.
-fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
+fn about<'d>(reader: &mut DocumentReader<'d>, metadata: &DocumentFields<'d>) -> Definition {
     let known = [
         "name",
         "displayName",
@@ -138,7 +138,7 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
     let doc_url = text("docUrl").unwrap_or_default();
     let git_url = text("gitUrl").unwrap_or_default();
     let description = text("description").unwrap_or_default();
-    let text_of = |found: Option<Placed<Text>>| found.map(|found| found.value).unwrap_or_default();
+    let text_of = |found: Option<Located<Text>>| found.map(|found| found.value).unwrap_or_default();
     Definition {
         version: Text::default(),
         name: name.unwrap_or_default(),
@@ -149,7 +149,7 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
         description,
         doc_url,
         git_url,
-        message: Placed { value: Text::default(), path: Vec::new() },
+        message: Located { value: Text::default(), path: Vec::new() },
         topology: Topology::Single,
         resources: Vec::new(),
         leader: 0,
@@ -163,7 +163,7 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
     }
 }
 
-fn listed(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {
+fn listed(reader: &mut DocumentReader<'_>, found: Option<&Located<Text>>, what: &str, words: &[&str]) {
     let Some(found) = found else { return };
     if words.iter().any(|word| word.eq_ignore_ascii_case(&found.value)) {
         return;
@@ -175,14 +175,17 @@ fn listed(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, wor
 }
 
 /// Returns the resources, and which of them are marked as leaders.
-fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Resource>>, Vec<usize>) {
+fn resources<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> (Option<Vec<Resource>>, Vec<usize>) {
     if reader.any(spec, "resources").is_none() {
         reader.missing(spec, "resources");
         return (None, Vec::new());
     }
     let Some(items) = reader.objects(spec, "resources") else { return (None, Vec::new()) };
     if items.is_empty() {
-        let location = reader.place(&child(&spec.path, "resources"));
+        let location = reader.place(&child_path(&spec.path, "resources"));
         let message = "`resources` is empty, expected at least one";
         reader.report(Diagnostic::new(&code::MISSING_FIELD, message, location));
         return (None, Vec::new());
@@ -196,12 +199,12 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
         };
         if !known.insert(resource.id.clone()) {
             let message = format!("two resources have the id `{}`", resource.id);
-            let location = reader.place(&child(&item.path, "id"));
+            let location = reader.place(&child_path(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         if leads && resource.presence == Presence::Absent {
             let message = format!("`{}` is not there and cannot lead", resource.id);
-            let location = reader.place(&child(&item.path, "presence"));
+            let location = reader.place(&child_path(&item.path, "presence"));
             let help = "let the one lead that names it";
             reader.report(Diagnostic::new(&code::BAD_PRESENCE, message, location).help(help));
         }
@@ -213,7 +216,7 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
     (is_whole.then_some(resources), leaders)
 }
 
-fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
+fn resource<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<(Resource, bool)> {
     reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence", "ifListed"]);
     let api_version = reader.string(item, "apiVersion").map(|found| found.value);
     let kinds = kinds(reader, item, api_version.as_deref());
@@ -249,7 +252,11 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
 }
 
 /// Reads a kind, or a list of kinds.
-fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&str>) -> Option<Vec<KindRef>> {
+fn kinds<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    api_version: Option<&str>,
+) -> Option<Vec<KindRef>> {
     let found = reader.any(item, "resource");
     if found.is_none_or(|found| found.value.as_array().is_none()) {
         return reader.filled(item, "resource").map(|kind| vec![kind_ref(&kind.value, api_version)]);
@@ -285,7 +292,7 @@ fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
     }
 }
 
-pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
+pub(super) fn check_id(reader: &mut DocumentReader<'_>, id: &Located<Text>) {
     if id.value.contains(['.', '{', '}', '[', '(', ')']) {
         let message = format!("the id `{}` cannot be named in a message", id.value);
         let location = reader.place(&id.path);
@@ -294,15 +301,21 @@ pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
     }
 }
 
-fn relationships<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str, list: List) -> Vec<Relationship> {
+fn relationships<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+    key: &str,
+    list: List,
+) -> Vec<Relationship> {
     let items = reader.objects(spec, key).unwrap_or_default();
-    let read = |(at, item): (usize, &Fields<'d>)| relationship(reader, item, list, format!("{key}[{at}]"));
+    let read =
+        |(at, item): (usize, &DocumentFields<'d>)| relationship(reader, item, list, format!("{key}[{at}]"));
     items.iter().enumerate().filter_map(read).collect()
 }
 
 fn relationship<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     list: List,
     fallback: String,
 ) -> Option<Relationship> {
@@ -332,7 +345,7 @@ fn relationship<'d>(
     if names.is_empty() {
         return None;
     }
-    let location = reader.place(&child(&item.path, "resourceIds"));
+    let location = reader.place(&child_path(&item.path, "resourceIds"));
     if ids.len() < 2 {
         let message = "a relationship is between two resources";
         reader
@@ -355,12 +368,12 @@ fn relationship<'d>(
     })
 }
 
-fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
+fn duplicates(reader: &mut DocumentReader<'_>, entries: &[Relationship]) {
     let mut known = HashSet::new();
     for entry in entries {
         if !known.insert(&entry.id) {
             let message = format!("two relationships have the id `{}`", entry.id);
-            let location = reader.place(&child(&entry.path, "id"));
+            let location = reader.place(&child_path(&entry.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
     }
@@ -368,19 +381,19 @@ fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
 
 /// Returns the position of the leader: the one that is marked, otherwise the first actor, otherwise the first resource.
 fn leader<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     resources: &[Resource],
     marked: &[usize],
-    actors: Option<&[Placed<Text>]>,
+    actors: Option<&[Located<Text>]>,
 ) -> Option<usize> {
-    let location = reader.place(&child(&spec.path, "resources"));
+    let location = reader.place(&child_path(&spec.path, "resources"));
     let help = "mark one resource with `leader: true`";
     match marked {
         [leader] => Some(*leader),
         [] => {
             let first = actors.and_then(<[_]>::first);
-            let position = |actor: &Placed<Text>| resources.iter().position(|found| found.id == actor.value);
+            let position = |actor: &Located<Text>| resources.iter().position(|found| found.id == actor.value);
             let leader = first.map_or(Some(0), position)?;
             let id = resources.get(leader).map(|found| found.id.as_str()).unwrap_or_default();
             let what = if first.is_some() { "first actor" } else { "first resource" };
@@ -398,13 +411,13 @@ fn leader<'d>(
 
 /// Returns the actors where none are named, with a warning: the leader, and with followers whatever may be there.
 fn assumed_actors<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     topology: Topology,
     resources: &[Resource],
     leader: Option<usize>,
     entries: &[Relationship],
-) -> Vec<Placed<Text>> {
+) -> Vec<Located<Text>> {
     let is_forbidden = |id: &Text| {
         let mut naming =
             entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
@@ -414,11 +427,11 @@ fn assumed_actors<'d>(
     let is_actor = |(at, resource): &(usize, &Resource)| {
         Some(*at) == leader || (topology == Topology::LeaderFollower && !is_forbidden(&resource.id))
     };
-    let actors: Vec<Placed<Text>> = resources
+    let actors: Vec<Located<Text>> = resources
         .iter()
         .enumerate()
         .filter(is_actor)
-        .map(|(_, resource)| Placed { value: resource.id.clone(), path: resource.path.clone() })
+        .map(|(_, resource)| Located { value: resource.id.clone(), path: resource.path.clone() })
         .collect();
     let names: Vec<String> = actors.iter().map(|actor| format!("`{}`", actor.value)).collect();
     let verb = if names.len() == 1 { "is taken" } else { "are taken" };
@@ -430,11 +443,11 @@ fn assumed_actors<'d>(
 }
 
 fn check_actors<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     topology: Topology,
     resources: &[Resource],
-    actors: &[Placed<Text>],
+    actors: &[Located<Text>],
 ) {
     let mut known = HashSet::new();
     for actor in actors {

@@ -7,7 +7,7 @@ use super::super::criteria::Transform;
 use super::super::diagnostics as code;
 use super::super::operator::{Operator, Order};
 use super::{Criterion, Origin, Side, word};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 const OPERATORS: [(&str, Operator); 7] = [
     ("EQUALS", Operator::Equals),
@@ -19,12 +19,12 @@ const OPERATORS: [(&str, Operator); 7] = [
     ("LESS_OR_EQUAL", Operator::Is(Order::LessOrEqual)),
 ];
 
-pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
+pub(super) fn read<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Vec<Criterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| criterion(reader, item)).collect()
 }
 
-fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
+fn criterion<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Criterion> {
     let known = [
         "targetPath",
         "targetValue",
@@ -45,7 +45,7 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
     Some(Criterion { target: target?, dependency: dependency?, operator: operator? })
 }
 
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+fn side<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>, keys: [&str; 4]) -> Option<Side> {
     let [path, value, default, transform] = keys;
     let origin = match reader.string(item, value) {
         Some(fixed) => Some(Origin::Value(fixed.value)),
@@ -62,7 +62,10 @@ fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Opti
     Some(Side { origin: origin?, default, transform })
 }
 
-pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
+pub(super) fn read_transform<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<Transform> {
     reader.only(fields, &["apiGroup", "lowercase", "split", "regex"]);
     if reader.boolean(fields, "apiGroup") == Some(true) {
         return Some(Transform::ApiGroup);

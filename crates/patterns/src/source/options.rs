@@ -10,7 +10,7 @@ use super::super::operator::{Operator, Order, text_of};
 use super::super::pattern::{Direction, List};
 use super::criteria::read_transform;
 use super::{Criterion, Options, Origin, Side, word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// The fields that this reads.
 pub(super) const KNOWN: [&str; 7] =
@@ -37,7 +37,7 @@ const OPERATORS: [(&str, Operator); 10] = [
 ];
 
 /// Reads the type of a relationship, or several of which one will do.
-pub(super) fn types<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Text>> {
+pub(super) fn types<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Vec<Located<Text>> {
     let is_list = reader.any(item, "type").is_some_and(|found| found.value.as_array().is_some());
     if !is_list {
         return reader.filled(item, "type").into_iter().collect();
@@ -47,7 +47,7 @@ pub(super) fn types<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Place
         reader.missing(item, "type");
     }
     let stands_alone =
-        |name: &&Placed<Text>| ["CUSTOM", "ANY"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
+        |name: &&Located<Text>| ["CUSTOM", "ANY"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
     if let Some(name) = names.iter().find(stands_alone) {
         let message = format!("`{}` is no type among others", name.value);
         let location = reader.place(&name.path);
@@ -59,9 +59,9 @@ pub(super) fn types<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Place
 
 /// Reads what `item`, a relationship of one of the types `names` in `list`, asks of edges.
 pub(super) fn read<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
-    names: &[Placed<Text>],
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    names: &[Located<Text>],
     list: List,
 ) -> Options {
     let words = [("ANY", Direction::Any), ("FORWARD", Direction::Forward), ("BACKWARD", Direction::Backward)];
@@ -80,10 +80,13 @@ pub(super) fn read<'d>(
 }
 
 /// Reads a number of objects, from one on.
-pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<usize>> {
+pub(super) fn at_least<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<Located<usize>> {
     let found = reader.integer(item, "atLeast")?;
     match usize::try_from(found.value) {
-        Ok(value) if value > 0 => Some(Placed { value, path: found.path }),
+        Ok(value) if value > 0 => Some(Located { value, path: found.path }),
         _ => {
             let message = format!("`atLeast` is `{}`, expected a number from one on", found.value);
             let location = reader.place(&found.path);
@@ -96,9 +99,9 @@ pub(super) fn at_least<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option
 
 /// Reports options that the relationship cannot have.
 fn fit<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
-    names: &[Placed<Text>],
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    names: &[Located<Text>],
     list: List,
     options: &Options,
 ) {
@@ -106,7 +109,7 @@ fn fit<'d>(
     let is_custom = is("CUSTOM");
     let mut wrong = |key: &str, message: &str, help: &str| {
         if reader.any(item, key).is_some() {
-            let location = reader.place(&child(&item.path, key));
+            let location = reader.place(&child_path(&item.path, key));
             let message = format!("`{key}` {message}");
             reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
         }
@@ -134,7 +137,7 @@ fn fit<'d>(
             wrong(key, "is about one edge, and `transitive` follows several", "remove one of the two");
         }
     }
-    let location = reader.place(&child(&item.path, "type"));
+    let location = reader.place(&child_path(&item.path, "type"));
     if is_custom && options.criteria.is_empty() {
         let message = "a custom relationship has no criteria";
         let help = "say in `criteria` which values must agree";
@@ -147,7 +150,11 @@ fn fit<'d>(
 }
 
 /// Reads a text, or a list of texts.
-pub(super) fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Vec<Placed<Text>> {
+pub(super) fn texts<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Located<Text>> {
     let is_list = reader.any(item, key).is_some_and(|found| found.value.as_array().is_some());
     match is_list {
         true => reader.strings(item, key).unwrap_or_default(),
@@ -155,12 +162,12 @@ pub(super) fn texts<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -
     }
 }
 
-fn criteria<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
+fn criteria<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Vec<Criterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
     items.iter().filter_map(|item| criterion(reader, item)).collect()
 }
 
-fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
+fn criterion<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Criterion> {
     let first = ["path", "value", "default", "transform"];
     let second = ["otherPath", "otherValue", "otherDefault", "otherTransform"];
     reader.only(item, &[&first[..], &second, &["operator"]].concat());
@@ -169,7 +176,7 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
         |side: &Option<Side>| side.as_ref().is_some_and(|side| matches!(side.origin, Origin::Value(_)));
     if is_fixed(&target) && is_fixed(&dependency) {
         let message = "`value` is compared with `otherValue`, and with nothing of the objects";
-        let location = reader.place(&child(&item.path, "value"));
+        let location = reader.place(&child_path(&item.path, "value"));
         let help = "write `path` or `otherPath`";
         reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
     }
@@ -179,7 +186,7 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
 }
 
 /// Reads one side: a path or several, what stands there where they give nothing, or a value; and what becomes of it.
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+fn side<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>, keys: [&str; 4]) -> Option<Side> {
     let [path, value, default, transform] = keys;
     let origin = match scalar(reader, item, value) {
         Some(fixed) => Origin::Value(fixed),
@@ -198,7 +205,7 @@ fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Opti
 }
 
 /// Reads a text, number or boolean as it is written.
-fn scalar<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, key: &str) -> Option<Text> {
+fn scalar<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>, key: &str) -> Option<Text> {
     let found = reader.any(item, key)?;
     if text_of(found.value).is_none() {
         // Says that it is no text.

@@ -10,7 +10,7 @@ use super::super::pattern::{KindRef, Level, List, Presence, Topology};
 use super::conditions::{self, Style};
 use super::contract::{check_id, ids};
 use super::{Definition, Link, Relationship, Resource, Rule, criteria, name, parts, word};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 /// The id by which messages name the target.
 const TARGET: &str = "target";
@@ -18,10 +18,10 @@ const SEVERITIES: [(&str, Level); 4] =
     [("LOW", Level::Low), ("MEDIUM", Level::Medium), ("HIGH", Level::High), ("CRITICAL", Level::Critical)];
 
 pub(super) fn read<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     version: Text,
-    metadata: &Fields<'d>,
-    spec: &Fields<'d>,
+    metadata: &DocumentFields<'d>,
+    spec: &DocumentFields<'d>,
 ) -> Option<Definition> {
     let known = [
         "displayName",
@@ -60,7 +60,7 @@ pub(super) fn read<'d>(
         };
         if !known.insert(dependency.id.clone()) {
             let message = format!("two dependencies have the id `{}`, or it is `{TARGET}`", dependency.id);
-            let location = reader.place(&child(&item.path, "id"));
+            let location = reader.place(&child_path(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         resources.push(dependency);
@@ -81,7 +81,7 @@ pub(super) fn read<'d>(
         git_url: Text::default(),
         message: message?,
         topology: Topology::Single,
-        actors: vec![Placed { value: TARGET.into(), path: child(&spec.path, "target") }],
+        actors: vec![Located { value: TARGET.into(), path: child_path(&spec.path, "target") }],
         resources,
         leader: 0,
         entries,
@@ -94,7 +94,11 @@ pub(super) fn read<'d>(
 }
 
 /// Reads the target, which has the id `fixed`, or a dependency.
-fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>) -> Option<Resource> {
+fn resource<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+    fixed: Option<&str>,
+) -> Option<Resource> {
     let known: &[&str] = match fixed {
         Some(_) => &["kind", "apiVersion", "plural", "kinds", "category", "filters", "emitOnEmpty"],
         None => &["id", "kind", "apiVersion", "plural", "kinds", "category", "filters", "fromTarget"],
@@ -136,7 +140,10 @@ fn any_kind() -> Vec<KindRef> {
     vec![KindRef::Kind { kind: None, group: None, version: None }]
 }
 
-fn from_target<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Placed<Text>, Placed<Text>)> {
+fn from_target<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<(Located<Text>, Located<Text>)> {
     let fields = reader.object(item, "fromTarget")?;
     reader.only(&fields, &["apiVersionPath", "kindPath"]);
     let version = reader.filled(&fields, "apiVersionPath");
@@ -144,7 +151,7 @@ fn from_target<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Placed
     Some((version?, kind?))
 }
 
-fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Vec<KindRef>> {
+fn kinds<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Vec<KindRef>> {
     if let Some(category) = reader.string(item, "category") {
         return Some(vec![KindRef::Category(category.value)]);
     }
@@ -154,7 +161,7 @@ fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Vec<KindRef>>
     }
 }
 
-fn kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
+fn kind<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<KindRef> {
     let kind = reader.filled(item, "kind");
     let api_version = reader.filled(item, "apiVersion");
     reader.string(item, "plural");
@@ -164,8 +171,8 @@ fn kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
 }
 
 fn relationships<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
     resources: &[Resource],
 ) -> Vec<Relationship> {
     let Some(groups) = reader.object(spec, "relationships") else { return Vec::new() };
@@ -186,8 +193,8 @@ fn relationships<'d>(
 }
 
 fn relationship<'d>(
-    reader: &mut Reader<'d>,
-    item: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
     resources: &[Resource],
     rule: Rule,
     id: Text,
@@ -203,7 +210,7 @@ fn relationship<'d>(
     }
     let link = link(reader, item);
     let description = reader.string(item, "description");
-    let target = Placed { value: TARGET.into(), path: item.path.clone() };
+    let target = Located { value: TARGET.into(), path: item.path.clone() };
     Some(Relationship {
         path: item.path.clone(),
         id,
@@ -226,7 +233,7 @@ enum Type {
     SelectedBy,
 }
 
-fn link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Link> {
+fn link<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Option<Link> {
     let found = reader.filled(item, "type")?;
     let words = [
         ("custom", Type::Custom),
@@ -254,7 +261,7 @@ fn link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Link> {
     }
     let selector = reader.string(item, "selectorPath");
     let path = found.path;
-    let selector = selector.unwrap_or(Placed { value: "spec.selector".into(), path });
+    let selector = selector.unwrap_or(Located { value: "spec.selector".into(), path });
     Some(match kind {
         Type::Custom => Link::Custom(criteria),
         Type::Owns => Link::Owns,

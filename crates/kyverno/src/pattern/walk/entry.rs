@@ -1,12 +1,12 @@
 //! One key of a pattern, with or without an anchor.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Map, Text, Value};
 
 use super::{ComparedPath, ComparisonResult, Halt, MISSING, PatternComparison, StopKind, shown_value};
 use crate::gotext;
 use crate::pattern::node::{Exists, PatternAnchor, PatternEntry, PatternNode};
-use kubewright_dialect_kit::notes::Note;
+use kubewright_dialect_kit::notes::TraceNote;
 
 /// An entry of the pattern that is to be compared.
 #[derive(Clone, Copy)]
@@ -276,11 +276,11 @@ impl PatternComparison<'_> {
             let at = below.in_pattern();
             let wanted = source.follow(&at).map(TraceNode::show).unwrap_or_default();
             let verdict = match walked {
-                Ok(()) => Verdict::Yes,
-                Err(Halt::Stop(_)) => Verdict::No,
-                Err(Halt::Exhausted(_)) => Verdict::Error,
+                Ok(()) => TraceVerdict::Yes,
+                Err(Halt::Stop(_)) => TraceVerdict::No,
+                Err(Halt::Exhausted(_)) => TraceVerdict::Error,
             };
-            Note {
+            TraceNote {
                 what: format!("{}: {wanted}", entry.raw),
                 found: shown_value(map.get(key).unwrap_or(&MISSING)),
                 wanted,
