@@ -1,4 +1,4 @@
-//! What is wrong with a policy or a binding although every field of it can be read: most of it the API server refuses.
+//! Checks of a policy or binding whose fields are all readable: most of these mistakes are refused by the API server.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{
@@ -11,16 +11,16 @@ use super::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::selector::{LabelOperator, SelectorSource};
 
-/// What a validation may give as its reason.
+/// The reasons a validation may give.
 const DENIAL_REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
-/// Words of CEL that cannot be names.
+/// Reserved words of CEL, which cannot be names.
 const RESERVED_CEL_WORDS: [&str; 18] = [
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",
     "loop", "null", "package", "return", "true", "while",
 ];
 
-/// Returns what is wrong with `constraints`; `home` is the namespace of a policy that is about one alone.
+/// Returns the diagnostics of `constraints`; `home` is the namespace of a namespaced policy.
 pub(super) fn check_constraints(
     constraints: &ConstraintsSource,
     home: Option<&Text>,
@@ -36,7 +36,7 @@ pub(super) fn check_constraints(
     found
 }
 
-/// Returns what is wrong with names and messages of `policy`, as the API server sees it.
+/// Returns the diagnostics of the names and messages of `policy`, by the API server's rules.
 pub(super) fn check_wording(policy: &CelPolicySource, document: &Document) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let name = |one: &NamedExpression, wanted: &str| {
@@ -85,7 +85,7 @@ fn check_reasons(policy: &CelPolicySource, document: &Document) -> Vec<Diagnosti
     found
 }
 
-/// Returns what is wrong with a policy that is asked about deletions: there `object` is null.
+/// Returns the diagnostic of a policy that matches deletions, where `object` is null.
 pub(super) fn check_deletions(policy: &CelPolicySource, document: &Document) -> Option<Diagnostic> {
     let rules = policy.constraints.iter().flat_map(|constraints| &constraints.rules);
     let rule = rules.into_iter().find(|rule| rule.operations.contains(Operation::Delete))?;
@@ -157,7 +157,7 @@ fn check_wildcards(rule: &ResourceRule, document: &Document) -> Vec<Diagnostic> 
     found
 }
 
-/// A group that nobody knows may have anything.
+/// An unknown API group may have any resource.
 fn check_matches_nothing(rule: &ResourceRule, home: Option<&Text>, document: &Document) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for resource in &rule.resources {

@@ -1,4 +1,4 @@
-//! What can be wrong with policies in CEL, bindings and exceptions. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of CEL policies, bindings and exceptions. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about policies in CEL, their bindings and exceptions.

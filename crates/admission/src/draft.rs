@@ -1,4 +1,4 @@
-//! A policy that is being compiled, in what both dialects have in common.
+//! A policy during compilation, as far as both dialects have it in common.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,12 +44,12 @@ impl PolicyDraft {
     }
 }
 
-/// What one rule of a policy has besides.
+/// The parts of a rule that differ between the rules of one policy.
 #[derive(Default)]
 pub(crate) struct PolicyRuleParts {
     /// In place of the one of the policy.
     pub(crate) matcher: Option<ConstraintsMatcher>,
-    /// What the binding asks for besides.
+    /// The further constraints of the binding.
     pub(crate) binding: Option<ConstraintsMatcher>,
     pub(crate) params: Option<Params>,
     pub(crate) actions: ValidationActions,
@@ -65,7 +65,7 @@ pub(crate) struct PolicyRuleParts {
 }
 
 impl PolicyDraft {
-    /// Reports what a policy cannot be without.
+    /// Reports missing required parts.
     pub(crate) fn check(&mut self) {
         let constraints = self.policy.constraints.as_ref();
         if constraints.is_none_or(|constraints| constraints.rules.is_empty()) {
@@ -113,7 +113,7 @@ impl PolicyDraft {
         checks
     }
 
-    /// Reports what is wrong with the expressions of a policy.
+    /// Reports the problems of the policy's expressions.
     pub(crate) fn finish(&mut self, mut compiler: ExpressionCompiler<'_>) {
         compiler.unused(&self.policy.variables);
         let problems = compiler.problems;
@@ -140,7 +140,7 @@ impl PolicyDraft {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
-    /// Returns the rule called `name`, with `parts` besides.
+    /// Returns the rule called `name`, built of `parts`.
     pub(crate) fn rule(&self, name: Text, checks: &Arc<CelChecks>, parts: PolicyRuleParts) -> Rule {
         let policy = &self.policy;
         let id = Arc::new(RuleId { dialect: self.dialect, policy: policy.key(), rule: name });
@@ -222,7 +222,7 @@ fn duplicate_name(list: &[NamedExpression]) -> Option<Located<Text>> {
     list.iter().find(|one| !known.insert(&one.name.value)).map(|one| one.name.clone())
 }
 
-/// Returns the kinds of the resources that the policy is about; none where one of them is not known.
+/// Returns the kinds of the matched resources; empty where one of them is not known.
 fn constrained_kinds(policy: &CelPolicySource) -> Vec<Text> {
     let rules = policy.constraints.iter().flat_map(|constraints| &constraints.rules);
     let mut kinds = Vec::new();

@@ -1,4 +1,4 @@
-//! One policy on one object: what it is about, exceptions, then what must hold.
+//! Evaluates one policy for one object: constraints, exceptions, then validations.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use kubewright_cel_rules::{
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_dialect_kit::trace;
 
-/// What traces call the two lists.
+/// The names of the two lists in traces.
 const LIST_NAMES: (&str, &str) = ("matchConditions", "validations");
 
 /// A compiled policy, as one binding or one sort of objects has it.
 pub(super) struct PolicyProgram {
-    /// Where everything in it stands.
+    /// The document of the policy, for locations.
     pub(super) document: Arc<Document>,
-    /// Nothing where the policy does not say what it is about.
+    /// `None` where the policy has no constraints.
     pub(super) matcher: Option<ConstraintsMatcher>,
-    /// What the binding asks for besides.
+    /// The further constraints of the binding.
     pub(super) binding: Option<ConstraintsMatcher>,
     /// Bindings share them.
     pub(super) checks: Arc<CelChecks>,
     pub(super) params: Option<Params>,
     pub(super) exceptions: Vec<CompiledPolicyException>,
     pub(super) actions: ValidationActions,
-    /// Whether what cannot be asked at all is refused, whatever the actions are: the API server takes parameters that
-    /// are missing and annotations that fail so, unless `failurePolicy` is `Ignore`.
+    /// Whether a request that cannot be evaluated at all is refused, whatever the actions are: the API server does so
+    /// for missing parameters and failing annotations, unless `failurePolicy` is `Ignore`.
     pub(super) refuses_unfit: bool,
     pub(super) surroundings: PolicyEngine,
-    /// Whether what is judged are the Pods that an object describes somewhere.
+    /// Whether the Pod templates inside the object are evaluated in place of the object.
     pub(super) looks_for_pods: bool,
     pub(super) inputs: Inputs,
     /// Whether a violation is a failure; otherwise it is a warning.
@@ -50,7 +50,7 @@ pub(super) struct PolicyProgram {
     pub(super) broken: Option<Text>,
 }
 
-/// Who asks the policy.
+/// The program whose semantics apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PolicyEngine {
     ApiServer,
@@ -223,7 +223,7 @@ impl PolicyProgram {
             let next = self.effect(self.checks.judge(&subject, evaluation, notes))?;
             match (&effect, &next) {
                 (_, Effect::Fail { .. }) => return Ok(JudgedObject::Effect(next)),
-                // Parameters that are not about the object do not hide that it is as others want it.
+                // A parameter that excludes the object does not hide that it fulfils others.
                 (Some(_), Effect::Skip { .. }) => {}
                 _ => effect = Some(next),
             }
@@ -279,7 +279,7 @@ impl PolicyProgram {
         })
     }
 
-    /// Returns what comes of something that cannot be asked.
+    /// Returns the effect where the policy cannot be evaluated.
     fn unfit(&self, error: EvalError, at: &[Step]) -> Result<Effect, EvalError> {
         if !self.refuses_unfit || self.actions.denies || error.kind != EvalErrorKind::Evaluation {
             return Err(error);
@@ -295,10 +295,10 @@ impl PolicyProgram {
     }
 }
 
-/// What the attributes of a request have that Envoy asks about, and of no other.
+/// The attributes that only Envoy requests have.
 const ENVOY_FIELDS: [&str; 3] = ["request", "source", "destination"];
 
-/// What the attributes of a request over HTTP have, and of no other.
+/// The attributes that only HTTP requests have.
 const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "scheme", "protocol", "body"];
 
 fn applies_to(is_about: bool, what: &str) -> Applies {
@@ -315,7 +315,7 @@ fn is_payload_request(object: &Value, others: &[&str]) -> bool {
         && attributes.is_some_and(|found| !others.iter().any(|field| found.get(field).is_some()))
 }
 
-/// Nobody shall be locked out by a policy.
+/// Policies never apply to policies: otherwise a bad policy could not be repaired.
 fn is_admission_policy(kind: &GroupVersionKind) -> bool {
     let names = ["Validating", "Mutating"].map(|name| kind.kind.strip_prefix(name));
     kind.group == "admissionregistration.k8s.io"
@@ -325,7 +325,7 @@ fn is_admission_policy(kind: &GroupVersionKind) -> bool {
             .any(|name| ["AdmissionPolicy", "AdmissionPolicyBinding"].contains(&name))
 }
 
-/// What came of one object.
+/// The result for one object.
 enum JudgedObject {
     Excused(ExceptionReport),
     Effect(Effect),

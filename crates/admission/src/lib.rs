@@ -24,7 +24,7 @@ pub fn is_validating_policy_exception(document: &Document) -> bool {
     vpol::is_policy_exception(document)
 }
 
-/// Returns what is wrong with documents that make exceptions from `rules`.
+/// Returns the diagnostics of exception documents for `rules`.
 pub fn check_validating_policy_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId>,

@@ -1,4 +1,4 @@
-//! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
+//! Matches requests by resource, operation, name and labels, as the API server does.
 
 use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, RuleScope};
 use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
@@ -58,7 +58,7 @@ impl ConstraintsMatcher {
         Ok(None)
     }
 
-    /// Returns what the index is keyed on, for a policy in the namespace `home`. It may be wider than the rules.
+    /// Returns the index scope of a policy in the namespace `home`. It may be wider than the rules.
     pub(super) fn scope(&self, home: Option<&Text>) -> RuleScope {
         let operations = match self.rules.as_slice() {
             [] => Operations::ALL,
@@ -73,7 +73,7 @@ impl ConstraintsMatcher {
     }
 }
 
-/// Returns the kinds of the resources that `rules` name; nothing where one of them may be of a kind that nobody knows.
+/// Returns the kinds of the resources that `rules` name; `None` where one may be of an unknown kind.
 fn matched_kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
     let mut kinds: Vec<Text> = Vec::new();
     for rule in rules {
@@ -102,7 +102,7 @@ fn matches_resource_rule(rule: &ResourceRule, resource: &str, request: &Admissio
         && (rule.names.is_empty() || rule.names.iter().any(|name| has_request_name(request, name)))
 }
 
-/// A name that the API server is going to make up is none of those that anybody wrote.
+/// A name that the API server will generate equals no name in a policy.
 fn has_request_name(request: &AdmissionRequest, name: &Text) -> bool {
     let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
@@ -114,7 +114,7 @@ fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
     (name == "*" || name == resource) && (part == "*" || part == subresource)
 }
 
-/// The labels that it had are as good as those that it will have.
+/// Either the old or the new labels of the object may match.
 fn selects_object(
     selector: &WildcardSelector,
     object: &Value,

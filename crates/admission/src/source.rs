@@ -1,4 +1,4 @@
-//! What ValidatingAdmissionPolicies and ValidatingPolicies have in common, as it is written, field by field.
+//! The common fields of ValidatingAdmissionPolicies and ValidatingPolicies, as they are written.
 
 pub(super) mod constraints;
 
@@ -15,17 +15,17 @@ use kubewright_cel_rules::source::{
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, FieldCodes, Located};
 use kubewright_dialect_kit::selector::SelectorSource;
 
-/// A policy, in what all of them have in common.
+/// The common fields of a policy.
 #[derive(Debug, Clone)]
 pub(super) struct CelPolicySource {
     pub(super) name: Located<Text>,
-    /// Of a policy in a namespace, which is about that namespace alone.
+    /// The namespace of a namespaced policy, which matches only that namespace.
     pub(super) namespace: Option<Text>,
     pub(super) severity: Text,
     pub(super) category: Text,
     /// `policies.kyverno.io/scored` is not `"false"`.
     pub(super) is_scored: bool,
-    /// Nothing where the policy does not say what it is about.
+    /// `None` where the policy has no constraints.
     pub(super) constraints: Option<ConstraintsSource>,
     pub(super) conditions: Vec<NamedExpression>,
     pub(super) variables: Vec<NamedExpression>,
@@ -37,12 +37,12 @@ pub(super) struct CelPolicySource {
     pub(super) path: Vec<Step>,
 }
 
-/// What a violation leads to.
+/// The actions on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ValidationActions {
     /// The request is refused.
     pub(super) denies: bool,
-    /// The one who asks is warned.
+    /// The requester gets a warning.
     pub(super) warns: bool,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct ResourceRule {
     pub(super) is_namespaced: Option<bool>,
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
@@ -80,7 +80,7 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown_value: &code::UNKNOWN_VALUE,
 };
 
-/// Reads what all policies have.
+/// Reads the fields that all policies have.
 pub(super) fn read_common_fields<'d>(
     reader: &mut DocumentReader<'d>,
     metadata: &DocumentFields<'d>,

@@ -1,4 +1,4 @@
-//! What policies in CEL say about objects.
+//! Tests of CEL policies on objects.
 
 mod hostile;
 
@@ -44,7 +44,7 @@ fn vap(lines: &str) -> String {
     format!("{VAP}{}", indented(lines))
 }
 
-/// A binding of `p` with these lines besides.
+/// A binding of `p` with these further lines.
 fn binding(lines: &str) -> String {
     format!(
         "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: b}}\nspec:\n  policyName: p\n{}",
@@ -52,7 +52,7 @@ fn binding(lines: &str) -> String {
     )
 }
 
-/// An exception from the ValidatingPolicy `p` with these fields besides.
+/// An exception from the ValidatingPolicy `p` with these further fields.
 fn exception(name: &str, fields: &str) -> String {
     format!(
         "---\n{{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {{name: {name}, namespace: shop}}, spec: {{policyRefs: [{{name: p, kind: ValidatingPolicy}}], {fields}}}}}\n"
@@ -79,7 +79,7 @@ pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledP
     loaded
 }
 
-/// Returns what `policies` say, under `exceptions`, about something that is to be done with `object`.
+/// Returns the outcomes of `policies`, under `exceptions`, for an operation on `object`.
 fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) -> String {
     let rules = load(&documents(exceptions), &documents(policies)).rules;
     let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
@@ -107,7 +107,7 @@ fn warns(policies: &str, want: &[&str]) {
     assert_eq!(codes, want, "{policies}: {:?}", loaded.diagnostics);
 }
 
-/// A policy about `rule` that refuses everything it is about.
+/// A policy with the resource rule `rule` that refuses every matched object.
 fn about(rule: &str) -> String {
     vpol(&format!(
         "matchConstraints: {{resourceRules: [{{{rule}}}]}}\nvalidations: [{{expression: object == oldObject, message: hit}}]"

@@ -1,4 +1,4 @@
-//! From what is written to what runs, with everything that is wrong with it.
+//! Compiles the CEL expressions of a policy and collects their problems.
 
 use std::collections::HashSet;
 
@@ -12,16 +12,16 @@ use super::source::{NamedExpression, ValidationSource};
 use super::{CelAssertion, CelExpression, LazyVariable, NamedCondition, environment};
 use kubewright_dialect_kit::fields::{Located, locate_within};
 
-/// What may be spent on finding out whether an expression always has the same result.
+/// The largest cost of testing whether an expression always has the same result.
 const MAX_CONSTANT_EXPRESSION_COST: u64 = 10_000;
 
-/// What is wrong with an expression, or probably so.
+/// An error in an expression, or a likely one.
 #[derive(Debug)]
 pub struct ExpressionProblem {
     code: &'static Code,
     message: String,
     help: String,
-    /// Where the text stands in the document.
+    /// The path of the text in the document.
     path: Vec<Step>,
     /// The place in the text and how long it is; the whole text where there is none.
     place: Option<(Position, u32)>,
@@ -34,7 +34,7 @@ impl ExpressionProblem {
         Self { code, message, help: help.to_owned(), path: path.to_vec(), place: None }
     }
 
-    /// Returns it as everybody sees it, with its place in `document`.
+    /// Returns the diagnostic for the problem, located in `document`.
     pub fn diagnostic(self, document: &Document) -> Diagnostic {
         let location = match self.place {
             Some((position, length)) => locate_within(document, &self.path, position, length),
@@ -44,20 +44,20 @@ impl ExpressionProblem {
     }
 }
 
-/// Compiles the expressions of one policy and gathers what is wrong with them.
+/// Compiles the expressions of one policy and collects their problems.
 pub struct ExpressionCompiler<'k> {
-    /// What is wrong with the expressions so far.
+    /// The problems found so far.
     pub problems: Vec<ExpressionProblem>,
     /// The variables that something reads.
     read: HashSet<String>,
     /// Whether there is something that must hold first.
     has_conditions: bool,
-    /// The kinds that the policy is about, each a kind or `group/version/kind`.
+    /// The kinds that the policy matches, each a kind or `group/version/kind`.
     kinds: &'k [&'k str],
 }
 
 impl<'k> ExpressionCompiler<'k> {
-    /// Returns a compiler of expressions about objects of `kinds`.
+    /// Returns a compiler of expressions that evaluate objects of `kinds`.
     #[must_use]
     pub fn new(kinds: &'k [&'k str]) -> Self {
         Self { problems: Vec::new(), read: HashSet::new(), has_conditions: false, kinds }
@@ -76,7 +76,7 @@ impl<'k> ExpressionCompiler<'k> {
         for one in list {
             let Some(environment) = environments.first() else { break };
             let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
-            // As long as nobody else has an environment, adding to it copies nothing.
+            // While the environment is not shared, adding to it copies nothing.
             variable.expression.program.share(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
@@ -90,7 +90,7 @@ impl<'k> ExpressionCompiler<'k> {
         variables
     }
 
-    /// Compiles what must hold; `message` is for what has none of its own.
+    /// Compiles validations; `message` is used for those without a message.
     pub fn assertions(
         &mut self,
         list: &[ValidationSource],
@@ -100,7 +100,7 @@ impl<'k> ExpressionCompiler<'k> {
     ) -> Vec<CelAssertion> {
         let mut assertions = Vec::with_capacity(list.len());
         for one in list {
-            // That nothing is allowed is a rule too, where conditions say for what.
+            // A validation that is always false is deliberate where conditions limit the policy.
             let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
             let expression = match refuses_all {
                 true => self.expression(&one.expression, environment, &[Kind::Bool]),
@@ -127,7 +127,7 @@ impl<'k> ExpressionCompiler<'k> {
         assertions
     }
 
-    /// Compiles what answers requests, with an answer of `kind` or with null.
+    /// Compiles expressions that answer a request with a response of `kind` or with null.
     pub fn responses(
         &mut self,
         list: &[ValidationSource],
@@ -144,7 +144,7 @@ impl<'k> ExpressionCompiler<'k> {
         responses
     }
 
-    /// Compiles what is said beside a decision.
+    /// Compiles audit annotations.
     pub fn annotations(
         &mut self,
         list: &[NamedExpression],
@@ -184,7 +184,7 @@ impl<'k> ExpressionCompiler<'k> {
         Some(LazyVariable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
-    /// Compiles what must hold before anything else is asked.
+    /// Compiles match conditions, which are evaluated first.
     pub fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<NamedCondition> {
         self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
@@ -196,7 +196,7 @@ impl<'k> ExpressionCompiler<'k> {
         conditions
     }
 
-    /// Compiles what must be a yes or a no.
+    /// Compiles an expression that must have a boolean result.
     fn condition(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[Kind::Bool])?;
         if expression.program.result_type().kind == Kind::Any {
@@ -212,7 +212,7 @@ impl<'k> ExpressionCompiler<'k> {
         Some(expression)
     }
 
-    /// Compiles a message. One that may be something else than text is never said, as in Kubernetes.
+    /// Compiles a message expression. A result that is not a string is ignored, as in Kubernetes.
     fn message(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[Kind::String])?;
         if expression.program.result_type().kind == Kind::String {
@@ -224,7 +224,7 @@ impl<'k> ExpressionCompiler<'k> {
         None
     }
 
-    /// Compiles what must be of one of the types `wanted`, or of any type when there are none.
+    /// Compiles an expression whose type must be one of `wanted`; an empty list allows any type.
     fn expression(
         &mut self,
         text: &Located<Text>,
@@ -251,7 +251,7 @@ impl<'k> ExpressionCompiler<'k> {
         Some(CelExpression { program, text: text.value.to_string(), path: text.path.clone() })
     }
 
-    /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
+    /// Reports fields that do not exist in the request, the namespace or objects of the matched kinds.
     fn fields(&mut self, text: &Located<Text>, program: &Program) {
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
@@ -273,11 +273,11 @@ impl<'k> ExpressionCompiler<'k> {
         }
     }
 
-    /// Returns the code, the step of the path that does not exist, and what may have been meant.
+    /// Returns the code, the unknown step of the path, and a suggestion.
     fn unknown(&self, read: &Read) -> Option<(&'static Code, usize, String)> {
         if let "object" | "oldObject" = read.variable.as_str() {
             let path: Vec<&str> = read.path.iter().map(Text::as_str).collect();
-            // What one of the kinds has is not unknown.
+            // A field that one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
             let near = path.get(unknown.at).and_then(|step| nearest(step, unknown.known.iter().copied()));
@@ -305,7 +305,7 @@ impl<'k> ExpressionCompiler<'k> {
         }
     }
 
-    /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
+    /// Reports unused variables. Skipped when an expression does not compile, because its uses are unknown.
     pub fn unused(&mut self, variables: &[NamedExpression]) {
         if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
@@ -325,7 +325,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 }
 
-/// What asks the world, or for the time, has no result without them.
+/// A program that queries the world or the time has no constant result.
 fn is_constant_program(program: &Program) -> bool {
     let mut cost = Cost::new(MAX_CONSTANT_EXPRESSION_COST);
     program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
@@ -374,7 +374,7 @@ fn code_of(kind: CompileErrorKind) -> &'static Code {
     }
 }
 
-/// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
+/// Returns the unknown field in a path into objects of `kind`; `None` where the fields of the kind are not known.
 fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let mut parts = kind.rsplit('/');
     let name = parts.next().unwrap_or_default();

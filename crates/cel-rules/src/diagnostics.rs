@@ -1,4 +1,4 @@
-//! What can be wrong with the expressions of a policy. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of CEL expressions in policies. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about expressions in CEL.

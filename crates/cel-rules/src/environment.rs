@@ -1,19 +1,19 @@
-//! What the expressions of a rule may use.
+//! The variables and functions that the expressions of a rule may use.
 
 use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
 use kubewright_cel::{ANY, Environment, Inputs, Kind, Type};
 use kubewright_value::Text;
 
-/// The environments of the different places where expressions stand.
+/// The CEL environments of the places where expressions can occur.
 #[derive(Clone)]
 pub struct Environments {
-    /// What all of them have.
+    /// The shared base environment.
     base: Environment,
-    /// What no function can know by itself.
+    /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
 }
 
-/// What an expression may read besides the object and the request.
+/// The variables an expression may read besides the object and the request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AvailableVariables {
     /// `namespaceObject`
@@ -25,37 +25,37 @@ pub struct AvailableVariables {
 }
 
 impl Environments {
-    /// Returns what the API server gives expressions.
+    /// Returns the variables that the API server provides.
     #[must_use]
     pub fn admission() -> Self {
         Self::of(Environment::kubernetes().with_plain_or_value())
     }
 
-    /// Returns what ValidatingPolicies give expressions.
+    /// Returns the variables that ValidatingPolicies provide.
     #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
         Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
     }
 
-    /// Returns what a policy gives expressions that sees the objects of `namespace` only.
+    /// Returns the variables of a policy that sees only the objects of `namespace`.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
         Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
     }
 
-    /// Returns what a policy gives expressions that answers requests over HTTP.
+    /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
         Self { base: Environment::http_check(), inputs: self.inputs }
     }
 
-    /// Returns what a policy gives expressions that answers requests of Envoy.
+    /// Returns the variables of a policy that answers Envoy requests.
     #[must_use]
     pub fn envoy(&self) -> Self {
         Self { base: Environment::envoy_check(), inputs: self.inputs }
     }
 
-    /// Returns what `base` gives, and the request.
+    /// Returns the variables of `base` and the request.
     #[must_use]
     pub fn of(base: Environment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
@@ -66,7 +66,7 @@ impl Environments {
         Self { base: self.base.variable_of("exceptions", Type::of(Kind::Map)), ..self }
     }
 
-    /// Returns the environment of expressions that may read what is `given`.
+    /// Returns the environment of expressions that may read `given`.
     #[must_use]
     pub fn environment(&self, given: AvailableVariables) -> Environment {
         let mut environment = self.base.clone();
@@ -131,7 +131,7 @@ fn namespace_type() -> Type {
     ])
 }
 
-/// The fields of what is known exactly, by the path that leads to them. What is not listed here has any fields.
+/// The fields of the fully described variables, by path. A path that is not listed may have any fields.
 const KNOWN_VARIABLE_FIELDS: &[(&[&str], &[&str])] = &[
     (
         &["request"],

@@ -1,6 +1,6 @@
-//! What only the cluster, a service or a registry knows, asked of the world.
+//! CEL functions that query the cluster, a service or a registry through the world.
 //!
-//! What the world does not know is an error that names it, never an empty answer; the rule then ends in that error.
+//! An unknown answer is an error that names the query, never an empty answer; the rule then ends in that error.
 
 mod path;
 
@@ -16,10 +16,10 @@ use kubewright_value::{Map, Text, Value, bounded};
 
 use super::scope::ExpressionScope;
 
-/// Where the API server is asked who may do what.
+/// The API server's path of access reviews.
 const ACCESS_REVIEW_PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// What the API server says to a path that it does not have.
+/// The API server's message for an unknown path.
 const NO_RESOURCE_MESSAGE: &str = "the server could not find the requested resource";
 
 impl Host for ExpressionScope<'_> {
@@ -36,7 +36,7 @@ impl Host for ExpressionScope<'_> {
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
                 let [version, resource, namespace] = [version, resource, namespace].map(str_or_empty);
-                // A part is made of an object that has a name already.
+                // A subresource belongs to an object that already has a name.
                 let url = match (resource.contains('/'), object.at(&["metadata", "name"])) {
                     (true, name) => {
                         path::api_object_path([version, resource, namespace, name.map_or("", str_or_empty)])?
@@ -61,7 +61,7 @@ impl Host for ExpressionScope<'_> {
 }
 
 impl ExpressionScope<'_> {
-    /// Returns what the world says; nothing where it knows that there is nothing.
+    /// Returns the world's answer; `None` where the object is known to be absent.
     fn known(&self, query: Query) -> Result<Option<Value>, Failure> {
         match self.world.get(&query) {
             QueryAnswer::Found(found) => Ok(Some(found)),
@@ -82,7 +82,7 @@ impl ExpressionScope<'_> {
         }
     }
 
-    /// Returns what is sent, as JSON, which counts like text that an expression makes.
+    /// Returns the request body as JSON; its size is charged like text that an expression builds.
     fn body(&self, value: &Value) -> Result<Text, Failure> {
         self.within(|budget| bounded::to_json(value, budget))
             .map(Text::from)
@@ -106,7 +106,7 @@ impl ExpressionScope<'_> {
         }
     }
 
-    /// Returns a response as expressions read it: in a cluster the fields of a body stand beside `statusCode`, in
+    /// Returns a response as expressions read it. Kyverno in a cluster puts the fields of a body beside `statusCode`, in
     /// tests below `body`. Here they are in both places.
     fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, Failure> {
         let call = ApiCall::service(method, url, data, ServiceCall::default());
@@ -138,7 +138,7 @@ impl ExpressionScope<'_> {
         Ok(answer.collect::<Map>().into())
     }
 
-    /// Returns the question as the API server wants it: about the one who asks, or about another user.
+    /// Returns the access review that the API server expects, for the requesting user or for another one.
     fn review(&self, check: &Map) -> Value {
         let mut spec = Map::new();
         match check.get("user") {
@@ -172,7 +172,7 @@ fn str_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Returns what a registry says in the words of CEL, where the world has those of context entries.
+/// Returns a registry's answer with CEL's field names; the world uses those of context entries.
 fn cel_image_data(said: Value) -> Value {
     let Value::Object(said) = said else { return said };
     let words = [("manifestList", "imageIndex"), ("configData", "config")];

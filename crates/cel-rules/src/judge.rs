@@ -16,58 +16,58 @@ use kubewright_dialect_kit::notes::TraceNotes;
 /// How long a message that is computed may be, in bytes.
 const MAX_COMPUTED_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// What is not given.
+/// The value of anything that is not provided.
 static NULL_VALUE: Value = Value::Null;
 
-/// What is judged, and with what.
+/// The object that expressions evaluate, with its inputs.
 pub struct ExpressionSubject<'a> {
     /// The object.
     pub object: &'a Value,
-    /// What expressions read of the request.
+    /// The form of the object.
     pub form: ObjectForm,
     /// Null where there are none.
     pub params: &'a Value,
-    /// What exceptions allow, as expressions read it; null where they cannot.
+    /// The values that exceptions allow, as expressions read them; null where they cannot be read.
     pub exceptions: &'a Value,
-    /// What a policy calls its conditions and what must hold, for traces.
+    /// The policy's names for its lists of conditions and validations, for traces.
     pub lists: (&'static str, &'static str),
-    /// What was spent on the object already.
+    /// The cost spent on the object so far.
     pub spent: &'a Cell<SpentCost>,
-    /// What no function can know by itself.
+    /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
 }
 
-/// What came of everything that was asked.
+/// The result of all expressions for one object.
 #[derive(Debug)]
 pub enum CheckResult {
     /// All of it holds.
     Holds,
-    /// The conditions do not hold, so nothing else was asked.
+    /// The conditions do not hold, so the validations were not evaluated.
     NotAsked,
     /// Something does not hold.
     Violated(Violation),
     /// An expression does not fit the object.
     Failed(Violation),
-    /// Everything holds, and what is to be said beside it does not fit the object.
+    /// All validations hold, but an audit annotation could not be evaluated.
     Unsaid(Violation),
-    /// Nobody can say.
+    /// The engine could not evaluate the expressions.
     Error(EvalError),
 }
 
-/// What does not hold.
+/// A validation that does not hold.
 #[derive(Debug)]
 pub struct Violation {
-    /// What is wrong, for a person.
+    /// The message for the requester.
     pub message: String,
     /// The message as its author wrote it; empty where there is none.
     pub template: Text,
-    /// The part of the object that it is about.
+    /// The path of the violation in the object.
     pub path: Vec<Step>,
-    /// Where it was said, in the document.
+    /// The path of the validation in the document.
     pub at: Vec<Step>,
 }
 
-/// What came of conditions.
+/// The result of match conditions.
 #[derive(Debug)]
 pub enum ConditionResult {
     /// All of them hold.
@@ -81,7 +81,7 @@ pub enum ConditionResult {
 }
 
 impl<'a> ExpressionSubject<'a> {
-    /// Returns an object that is judged with nothing besides.
+    /// Returns a subject with default inputs.
     pub fn of(object: &'a Value, lists: (&'static str, &'static str), spent: &'a Cell<SpentCost>) -> Self {
         Self {
             object,
@@ -119,7 +119,7 @@ impl<'a> ExpressionSubject<'a> {
 }
 
 impl CelChecks {
-    /// Judges `subject`: first the conditions, then what must hold, until something does not.
+    /// Evaluates the conditions, then the validations until one does not hold.
     pub fn judge(
         &self,
         subject: &ExpressionSubject<'_>,
@@ -172,7 +172,7 @@ impl CelChecks {
         self.annotate(scope)
     }
 
-    /// Returns what comes of conditions that do not hold or fail.
+    /// Returns the result when the conditions do not hold or fail.
     fn unmet<'a>(&'a self, scope: &'a ExpressionScope<'a>, conditions: &str) -> Option<CheckResult> {
         match evaluate_condition_list(&self.conditions, conditions, scope) {
             ConditionResult::Met => None,
@@ -191,7 +191,7 @@ impl CelChecks {
         }
     }
 
-    /// What cannot be said beside a decision is as wrong as what does not hold.
+    /// An audit annotation that fails counts as a violation.
     fn annotate<'a>(&'a self, scope: &'a ExpressionScope<'a>) -> CheckResult {
         for one in &self.annotations {
             match scope.evaluate(&one.expression, || format!("auditAnnotations {}", one.name)) {
@@ -278,7 +278,7 @@ pub(super) fn evaluate_condition_list<'a>(
             Err(ExpressionFailure::Failed(message)) => message,
             Err(ExpressionFailure::Error(error)) => return ConditionResult::Error(error),
         };
-        // The same words twice say no more than once.
+        // A message equal to the expression's text is shown once.
         if !failures.contains(&failure) {
             failures.push(failure);
         }

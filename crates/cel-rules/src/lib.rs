@@ -1,6 +1,6 @@
-//! Expressions in CEL that policies are made of: what must hold, under which conditions, with variables and parameters.
+//! CEL expressions of policies: match conditions, variables, validations and parameters.
 //!
-//! Everything is compiled when a policy is loaded; what is written for Pods becomes the same expressions with other
+//! Everything is compiled when a policy is loaded; expressions written for Pods become the same expressions with other
 //! paths for the controllers that make Pods. A mistake in an expression is a diagnostic of the policy, not a violation
 //! by every object.
 
@@ -27,29 +27,29 @@ pub use scope::{ObjectForm, SpentCost};
 
 use kubewright_k8s::PodTemplatePath;
 
-/// Everything that is asked about one object.
+/// The compiled expressions of one rule.
 #[derive(Clone, Default)]
 pub struct CelChecks {
-    /// What must hold before anything else is asked.
+    /// The match conditions, which are evaluated first.
     pub conditions: Vec<NamedCondition>,
     /// Names for expressions, in the order in which they are written.
     pub variables: Vec<LazyVariable>,
-    /// What must hold.
+    /// The validations.
     pub assertions: Vec<CelAssertion>,
     /// `auditAnnotations`
     pub annotations: Vec<NamedCondition>,
     /// Which expressions may fail without a violation.
     pub leniency: Leniency,
-    /// Whose words messages are in.
+    /// The wording of messages.
     pub wording: Wording,
-    /// Whether the conditions are asked before anybody knows the namespace, which is null to them.
+    /// Whether the conditions are evaluated before the namespace is looked up; it is null in them.
     pub is_namespace_late: bool,
     /// Whether anything in it reads the namespace of the object.
     pub needs_namespace: bool,
 }
 
 impl CelChecks {
-    /// Returns the message of what must hold, as its author wrote it; empty where there are several.
+    /// Returns the message of the only validation, as its author wrote it; empty where there are several.
     #[must_use]
     pub fn message(&self) -> &str {
         match self.assertions.as_slice() {
@@ -71,7 +71,7 @@ pub enum Leniency {
     Everything,
 }
 
-/// Whose words messages are in.
+/// The wording of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wording {
     /// The API server's.
@@ -87,7 +87,7 @@ pub struct CelExpression {
     program: Program,
     /// As messages show it.
     text: String,
-    /// Where it stands in the document.
+    /// The path of the expression in the document.
     path: Vec<Step>,
 }
 
@@ -104,18 +104,18 @@ pub struct LazyVariable {
     /// `variables.NAME`
     name: Text,
     expression: CelExpression,
-    /// How many variables stand behind each other until one reads no other.
+    /// The length of the longest chain of variables that this one reads.
     depth: usize,
 }
 
-/// What must hold, and what is said when it does not.
+/// A validation: an expression that must hold, and its message.
 #[derive(Clone)]
 pub struct CelAssertion {
     expression: CelExpression,
     /// May be empty.
     message: String,
     message_expression: Option<CelExpression>,
-    /// The part of the object that it is about, as far as that can be told; empty for all of it.
+    /// The part of the object that the expression reads, as far as it can be derived; empty for all of it.
     about: Vec<Step>,
 }
 
@@ -139,7 +139,7 @@ impl CelChecks {
         .finished()
     }
 
-    /// Returns it with what is known once all of it is there.
+    /// Returns the checks with the derived fields filled in.
     #[must_use]
     pub fn finished(mut self) -> Self {
         let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
@@ -148,7 +148,7 @@ impl CelChecks {
         self
     }
 
-    /// Returns what tests can leave out; `conditions` and `assertions` are what the policy calls its lists.
+    /// Returns the branches that tests can leave out; `conditions` and `assertions` are the policy's names for its lists.
     #[must_use]
     pub fn branches(&self, conditions: &str, assertions: &str) -> Vec<(String, Vec<Step>)> {
         let condition =

@@ -1,4 +1,4 @@
-//! The objects that a rule reads besides the one it judges.
+//! Parameter objects, which a rule reads besides the object it evaluates.
 
 use kubewright_engine::{ApiCall, EvalError, Query, QueryAnswer, WorldView};
 use kubewright_k8s::{
@@ -10,12 +10,12 @@ use super::request::{namespace_of, resource_value};
 use super::source::{ParamRef, ParamSource};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
-/// How somebody speaks about parameters.
+/// The wording of errors about parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct ParamWords {
-    /// What every error about them starts with.
+    /// The start of every error about parameters.
     pub problem: &'static str,
-    /// What is said where there are none, and there must be.
+    /// The message where required parameters are missing.
     pub missing: &'static str,
 }
 
@@ -52,7 +52,7 @@ impl Params {
         }
     }
 
-    /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
+    /// Returns the parameter objects for the object of `request`. An empty list means that the rule does not apply.
     pub fn find(
         &self,
         request: &AdmissionRequest,
@@ -73,7 +73,7 @@ impl Params {
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
                 ));
             }
-            // Whether a kind that nobody knows is in namespaces, the objects themselves say. A policy in a namespace
+            // Whether an unknown kind is namespaced is learnt from its objects. A policy in a namespace
             // sees only those that are.
             (false, true) => {
                 let mut found = Vec::new();

@@ -5,7 +5,7 @@ use kubewright_value::{Step, Text};
 
 use kubewright_k8s::PodTemplatePath;
 
-/// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
+/// The metadata that a Pod template has of its own; name and namespace are those of the controller.
 const TEMPLATE_METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
@@ -22,7 +22,7 @@ pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> Change {
     Some((1, path.map(Text::new).collect()))
 }
 
-/// Returns a text as messages show it after [`rebased`].
+/// Returns a text as messages show it after [`rebase_path`].
 pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     if to == PodTemplatePath::Pod {
         return text.to_owned();
@@ -39,7 +39,7 @@ pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
     text
 }
 
-/// Returns the part of the object that `program` is about: what all its paths into the object have in common.
+/// Returns the part of the object that `program` reads: the common prefix of all its paths into the object.
 pub(super) fn common_object_path(program: &Program) -> Vec<Step> {
     let mut common: Option<Vec<Text>> = None;
     for read in program.reads().into_iter().filter(|read| read.variable == "object") {

@@ -22,7 +22,7 @@ pub fn request_value(request: &AdmissionRequest) -> Value {
     map.into()
 }
 
-/// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
+/// Returns the namespace of a request; for a request about a Namespace, that namespace.
 pub(super) fn namespace_of(request: &AdmissionRequest) -> &Text {
     match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
         true => &request.name,
@@ -49,7 +49,7 @@ pub fn request_objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> 
     match request.operation {
         Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
         Operation::Delete => (&Value::Null, &request.old_object),
-        // Outside a cluster nobody knows what an object was before it is changed.
+        // Outside a cluster the object before the change is not known.
         Operation::Update if request.old_object.is_null() && !request.is_admission() => (object, object),
         _ => (object, &request.old_object),
     }

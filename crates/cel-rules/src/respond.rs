@@ -1,4 +1,4 @@
-//! A request that a proxy asks about, answered by the first expression that has an answer.
+//! The response to a proxy's authorization request: that of the first expression with a result.
 
 use kubewright_cel::Val;
 use kubewright_cel::library::policy::Answer;
@@ -11,20 +11,20 @@ use super::scope::{ExpressionFailure, ExpressionScope, VariableValues};
 use super::{CelChecks, Leniency};
 use kubewright_dialect_kit::notes::TraceNotes;
 
-/// What a request is told.
+/// The response to a request.
 pub enum CheckResponseValue {
     /// Nothing: the conditions do not hold, or no expression has an answer.
     None,
-    /// The answer of an expression, and where the expression stands in the document.
+    /// The response of an expression, and the path of the expression in the document.
     Given(Answer, Vec<Step>),
     /// An expression does not fit the request.
     Failed(String),
-    /// Nobody can say.
+    /// The engine could not evaluate the expressions.
     Error(EvalError),
 }
 
 impl CelChecks {
-    /// Returns what `subject`, which is a request, is told.
+    /// Returns the response to `subject`, which is a request.
     pub fn respond(
         &self,
         subject: &ExpressionSubject<'_>,

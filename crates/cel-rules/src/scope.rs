@@ -1,4 +1,4 @@
-//! What the variables of the expressions of one rule are, for one request. Nothing is made before it is read.
+//! The variables of the expressions of one rule for one request. Each is built when it is first read.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -15,16 +15,16 @@ use super::request::resource_value;
 use super::{CelExpression, LazyVariable, request};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
-/// What one expression may cost.
+/// The largest cost of one expression.
 const MAX_EXPRESSION_COST: u64 = 1_000_000;
 
-/// What all expressions of a rule may cost together, for one object.
+/// The largest cost of all expressions of a rule together, for one object.
 const MAX_RULE_COST: u64 = 10_000_000;
 
 /// How much work that costs nothing in a cluster, such as compiling patterns, the expressions of a rule may cause.
 const MAX_RULE_WORK: u64 = 30_000_000;
 
-/// What was spent on an object.
+/// The cost spent on one object.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SpentCost {
     cost: u64,
@@ -34,17 +34,17 @@ pub struct SpentCost {
     /// Whether an expression was stopped because there was too little.
     is_out: bool,
     bytes: u64,
-    /// How many bytes may be made: what is left, and of how many.
+    /// The bytes that may be produced: those left, and the limit.
     max_bytes: Option<(u64, u64)>,
     deadline: Option<Deadline>,
     is_interrupted: bool,
 }
 
-/// How much cost is a step of a budget: what a budget has in the beginning is at least [`RULE_LIMIT`].
+/// The cost of one step of a budget; the initial steps of a budget are worth at least [`MAX_RULE_COST`].
 const COST_PER_STEP: u64 = 2;
 
 impl SpentCost {
-    /// Returns that nothing was spent yet of what `budget` has.
+    /// Returns a cost of zero, limited by what `budget` has left.
     #[must_use]
     pub fn within(budget: &Budget) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl SpentCost {
         }
     }
 
-    /// Takes what was spent from `budget`. Where that is more than there was, an expression was stopped for it.
+    /// Charges `budget`. When the cost is larger than the budget, an expression was stopped because of it.
     pub fn charge(self, budget: &mut Budget) {
         let spent = self.cost.div_ceil(COST_PER_STEP).max(self.work.div_ceil(WORK_PER_STEP));
         // Who was stopped by a budget that is smaller than usual may begin again with a larger one.
@@ -67,7 +67,7 @@ impl SpentCost {
         let _ = budget.produce(usize::try_from(self.bytes).unwrap_or(usize::MAX));
     }
 
-    /// Returns what is left of the cost and the work.
+    /// Returns the cost and the work that are left.
     fn available(self) -> (u64, u64) {
         let of_steps = |each: u64| self.steps.map_or(u64::MAX, |steps| steps.saturating_mul(each));
         let cost = MAX_RULE_COST.min(of_steps(COST_PER_STEP)).saturating_sub(self.cost);
@@ -82,7 +82,7 @@ const MAX_NESTED_VARIABLES: usize = 8;
 /// How many questions without an answer are remembered.
 const MAX_UNANSWERED_QUERIES: usize = 64;
 
-/// What expressions read.
+/// The values that expressions read.
 pub(super) struct ExpressionScope<'a> {
     pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
@@ -91,9 +91,9 @@ pub(super) struct ExpressionScope<'a> {
     pub(super) old_object: &'a Value,
     /// Null where the rule has none.
     pub(super) params: &'a Value,
-    /// What exceptions allow; null where nobody can ask.
+    /// The values that exceptions allow; null where they cannot be read.
     pub(super) exceptions: &'a Value,
-    /// The namespace of the object, if anybody asks for it.
+    /// The namespace of the object, if an expression reads it.
     pub(super) namespace: ScopeNamespace<'a>,
     pub(super) variables: &'a [LazyVariable],
     pub(super) values: VariableValues<'a>,
@@ -101,14 +101,14 @@ pub(super) struct ExpressionScope<'a> {
     pub(super) spent: &'a Cell<SpentCost>,
     pub(super) inputs: Inputs,
     pub(super) notes: RefCell<TraceNotes>,
-    /// What the world does not know, and somebody asked for. It need not have stopped anything.
+    /// The unanswered queries so far. They need not have stopped an expression.
     pub(super) unanswered: RefCell<Vec<EvalError>>,
 }
 
 /// How many variables need no heap.
 const FEW: usize = 3;
 
-/// What variables are, as far as somebody has read them.
+/// The values of the variables that have been read.
 #[derive(Default)]
 pub(super) struct VariableValues<'a> {
     few: [OnceCell<Result<Val<'a>, Failure>>; FEW],
@@ -116,7 +116,7 @@ pub(super) struct VariableValues<'a> {
 }
 
 impl<'a> VariableValues<'a> {
-    /// Returns room for what `variables` are.
+    /// Returns empty cells for `variables`.
     pub(super) fn of(variables: &[LazyVariable]) -> Self {
         let more = variables.iter().skip(FEW).map(|_| OnceCell::new()).collect();
         Self { few: Default::default(), more }
@@ -127,17 +127,17 @@ impl<'a> VariableValues<'a> {
     }
 }
 
-/// What the object is to expressions.
+/// How expressions read the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ObjectForm {
-    /// What it is written as.
+    /// As it is written.
     #[default]
     Plain,
-    /// The same, and nobody asked for anything to be done with it.
+    /// As it is written, without an operation or a namespace.
     Payload,
     /// A request over HTTP, all fields of which exist.
     Http,
-    /// A request that Envoy asks about, all fields of which exist.
+    /// An Envoy request, all fields of which exist.
     Envoy,
 }
 
@@ -153,12 +153,12 @@ pub(super) enum ScopeNamespace<'a> {
 pub(super) enum ExpressionFailure {
     /// It does not fit the object.
     Failed(String),
-    /// Nobody can say.
+    /// The engine could not evaluate it.
     Error(EvalError),
 }
 
 impl<'a> ExpressionScope<'a> {
-    /// Evaluates `expression`; `what` is what the trace calls it.
+    /// Evaluates `expression`; `what` is its name in the trace.
     pub(super) fn evaluate(
         &'a self,
         expression: &'a CelExpression,
@@ -195,7 +195,7 @@ impl<'a> ExpressionScope<'a> {
         result
     }
 
-    /// Runs `make` with what is left of the bytes of the rule.
+    /// Runs `make` with the bytes that the rule has left.
     pub(super) fn within<T>(
         &self,
         make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
@@ -300,7 +300,7 @@ impl<'a> ExpressionScope<'a> {
         match &self.namespace {
             ScopeNamespace::Known(namespace) => Ok(Val::borrowed(namespace)),
             ScopeNamespace::None if self.request.namespace.is_empty() => Ok(Val::Null),
-            // Outside a cluster nobody may know more about it than its name.
+            // Outside a cluster only its name may be known.
             ScopeNamespace::None => {
                 let metadata = Map::from([("name", Value::String(self.request.namespace.clone()))]);
                 let empty = || Value::from(Map::new());
@@ -324,7 +324,7 @@ impl<'a> Variables<'a> for ExpressionScope<'a> {
             "oldObject" => Val::borrowed(self.old_object),
             "params" => Val::borrowed(self.params),
             "exceptions" => Val::borrowed(self.exceptions),
-            // What is no object was asked about by nobody, and is in no namespace.
+            // A payload has no request and no namespace.
             "request" | "namespaceObject" if self.form == ObjectForm::Payload => Val::Null,
             "request" => Val::borrowed(self.made.get_or_init(|| request::request_value(self.request))),
             "namespaceObject" => self.namespace()?,

@@ -8,7 +8,7 @@ use super::diagnostics as code;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 use kubewright_dialect_kit::selector::{self, SelectorSource};
 
-/// What must hold, and what is said when it does not.
+/// A validation as it is written.
 #[derive(Debug, Clone)]
 pub struct ValidationSource {
     /// `expression`
@@ -28,7 +28,7 @@ pub struct NamedExpression {
     pub expression: Located<Text>,
 }
 
-/// Which objects a policy reads besides the one it judges: `paramRef`.
+/// The reference to the parameter objects of a policy: `paramRef`.
 #[derive(Debug, Clone)]
 pub struct ParamRef {
     /// May be empty, which is the namespace of the object that is judged.
@@ -48,7 +48,7 @@ pub enum ParamSource {
     Selector(SelectorSource),
 }
 
-/// Reads what must hold; an expression that cannot be read is reported and left out.
+/// Reads validations; an expression that cannot be read is reported and left out.
 pub fn read_validations<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,

@@ -30,7 +30,7 @@ pub fn write_admission_policy(
     })
 }
 
-/// Returns a kind whose resource could only be guessed: a policy about another resource would enforce nothing.
+/// Returns a kind whose resource name is only a guess: a policy for a wrong resource would enforce nothing.
 fn guessed_kind(policy: &PolicySource) -> Option<&Text> {
     let parts = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let filters = parts.flat_map(|part| part.flat.iter().chain(&part.any).chain(&part.all));

@@ -1,4 +1,4 @@
-//! What a rule checks, in CEL, ready to be written.
+//! The checks of a rule as CEL, ready to be written.
 
 use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
@@ -14,7 +14,7 @@ use kubewright_k8s::PodTemplatePath;
 use kubewright_kyverno::matching::kind::kind_parts;
 use kubewright_kyverno::source::{self, Match, Method, RuleSource};
 
-/// What a rule checks, ready to be written.
+/// The checks of a rule, ready to be written.
 #[derive(Debug, Clone)]
 pub(super) struct ConvertedChecks {
     pub(super) variables: Vec<(Text, String)>,
@@ -22,13 +22,13 @@ pub(super) struct ConvertedChecks {
     pub(super) validations: Vec<Value>,
     pub(super) audit_annotations: Option<Value>,
     pub(super) params: Option<(Value, Value)>,
-    /// The operations for which it says anything.
+    /// The operations that the rule evaluates.
     pub(super) operations: Vec<Operation>,
-    /// What of its paths is in the template of a controller.
+    /// The part of its paths that moves into the template of a controller.
     pub(super) reach: TemplateReach,
     /// The same of its preconditions, where they agree.
     pub(super) early_reach: Option<TemplateReach>,
-    /// Whether the object was as bad before an update, where that can be said.
+    /// The expression for "the old object already violated the rule", where there is one.
     pub(super) was_violated: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct ConvertedChecks {
 pub(super) const EXPRESSION_FIELDS: [&str; 3] = ["expression", "messageExpression", "valueExpression"];
 
 impl ConvertedChecks {
-    /// Returns what is checked of the objects that make Pods.
+    /// Returns the checks for the objects that make Pods.
     pub(super) fn moved(&self, to: PodTemplatePath) -> Option<Self> {
         let change = |text: &str| rebase::rebase_expression(text, to, self.reach);
         let moved = self.changed(&change, &|name, text| match name {
@@ -60,7 +60,7 @@ impl ConvertedChecks {
         self.validations.iter().zip(moved).map(one).collect()
     }
 
-    /// Returns whether the object as it was violates what is checked, where its expressions look at the object alone.
+    /// Returns the expression for "the old object violates the checks", where they read the object alone.
     fn violated_before(&self) -> Option<String> {
         let written = self.validations.iter().map(|one| one.get("expression").and_then(Value::as_str));
         let of_old = |text: &str| rebase::for_old_object(text).map(|text| format!("({text})"));
@@ -73,7 +73,7 @@ impl ConvertedChecks {
         Some(asked?.into_iter().chain([violated]).collect::<Vec<_>>().join(" && "))
     }
 
-    /// Returns the same with every expression changed, and those that are asked before others by `early`.
+    /// Returns the same with every expression changed, those evaluated first by `early`.
     fn changed(
         &self,
         change: &dyn Fn(&str) -> Option<String>,
@@ -101,7 +101,7 @@ impl ConvertedChecks {
 }
 
 impl Converter<'_> {
-    /// Returns what a rule checks.
+    /// Returns the checks of a rule.
     pub(super) fn checks(
         &self,
         rule: &RuleSource,
@@ -174,7 +174,7 @@ impl Converter<'_> {
                  would say what is meant",
             );
         }
-        // What Kyverno writes itself forgives nothing.
+        // Kyverno's own admission policies do not allow existing violations.
         if self.target == ConversionTarget::ValidatingPolicy {
             checks.was_violated = checks.violated_before();
         }
@@ -242,7 +242,7 @@ impl Converter<'_> {
         notes: &mut Vec<ConversionNote>,
     ) {
         let filters = || rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
-        // The object as it was is taken for one that nobody in particular creates.
+        // The old object is evaluated as a creation by an unknown user.
         let forgives_some = filters().any(|filter| {
             let is_about = |operation| filter.operations.is_empty() || filter.operations.contains(&operation);
             filter.subjects.is_empty() && is_about(Operation::Create) && is_about(Operation::Update)
@@ -300,7 +300,7 @@ fn rewrite_expressions(object: &Value, change: &dyn Fn(&str) -> Option<String>) 
     Some(map.into())
 }
 
-/// Returns whether somebody may connect to what a match is about.
+/// Returns whether a match covers CONNECT requests.
 fn is_about_connections(matching: &Match) -> bool {
     let mut filters = matching.flat.iter().chain(&matching.any).chain(&matching.all);
     filters.any(|filter| {
@@ -326,7 +326,7 @@ fn validation_value(validation: &super::CelValidation) -> Value {
     map.into()
 }
 
-/// Returns a validation that says `message` where it has no words of its own.
+/// Returns a validation that has `message` unless it has its own.
 fn with_default_message(validation: Value, message: Option<&Text>) -> Value {
     let has_words = ["message", "messageExpression"].iter().any(|key| validation.get(key).is_some());
     match (validation.as_object(), message) {

@@ -1,22 +1,22 @@
-//! Which requests a policy in CEL is about, as it is written: resource rules, selectors and conditions.
+//! The match constraints of a CEL policy: resource rules, selectors and conditions.
 
 use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
 use kubewright_dialect_kit::selector::SelectorSource;
 
-/// Which requests a policy is about.
+/// The match constraints of a policy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct MatchConstraints {
     pub(crate) rules: Vec<TargetResourceRule>,
     pub(crate) excluded: Vec<TargetResourceRule>,
     pub(crate) namespace_selector: Option<Value>,
     pub(crate) object_selector: Option<Value>,
-    /// What must hold besides, by name.
+    /// Further conditions, by name.
     pub(crate) conditions: Vec<(Text, String)>,
 }
 
-/// Some resources and what happens to them.
+/// Resources with operations.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TargetResourceRule {
     pub(crate) groups: Vec<Text>,

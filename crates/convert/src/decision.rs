@@ -1,6 +1,6 @@
-//! Which rules in CEL Kyverno itself makes a ValidatingAdmissionPolicy of, and the words in which it refuses others.
+//! Which CEL rules Kyverno itself turns into a ValidatingAdmissionPolicy, with its messages for the others.
 //!
-//! It does not ask here whether `generate` is set: who calls this has asked for it.
+//! `generate` is not checked here: the caller has asked for the policy.
 
 use kubewright_golib::glob::has_wildcard;
 use kubewright_value::Step;
@@ -12,7 +12,7 @@ use kubewright_kyverno::source::{
     ActionOverride, ExceptionSource, Match, PolicySource, ResourceFilter, RuleSource,
 };
 
-/// Returns why no ValidatingAdmissionPolicy is made of `rule`, which is in CEL; nothing when one is.
+/// Returns why Kyverno writes no ValidatingAdmissionPolicy for `rule`, which is in CEL; `None` when it writes one.
 pub(super) fn native_refusal(
     policy: &PolicySource,
     rule: &RuleSource,
@@ -32,7 +32,7 @@ pub(super) fn native_refusal(
     })
 }
 
-/// Where entries stand.
+/// The list that entries belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilterSide {
     Match,

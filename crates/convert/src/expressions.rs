@@ -1,4 +1,4 @@
-//! What a rule checks, in CEL that decides exactly the same.
+//! Translates the checks of a rule into CEL with exactly the same decisions.
 //!
 //! Where the kinds of a rule are known, the API server sees to it that their fields are of the right types, and
 //! expressions are short; where they are not, every type is asked for. A rule that ends in an error, because a variable
@@ -31,13 +31,13 @@ use scope::TranslationScope;
 use shape::ValueShape;
 pub(super) use text::string_literal;
 
-/// What is judged, also on deletions.
+/// The evaluated object; on deletions the old one.
 pub(super) const TARGET_OBJECT: &str = "(object != null ? object : oldObject)";
 
-/// Returns what `rule` checks.
+/// Returns the checks of `rule` as CEL.
 ///
 /// # Errors
-/// When there is no CEL that decides the same for every object.
+/// When no CEL expression decides the same for every object.
 pub(crate) fn translate_rule(
     rule: &RuleSource,
     functions: &Functions,
@@ -60,7 +60,7 @@ pub(crate) fn translate_rule(
     Ok(written)
 }
 
-/// Returns whether the text that `subject` stands for fits `pattern`, which may have wildcards in it.
+/// Returns a test whether the text `subject` matches `pattern`, which may have wildcards.
 pub(super) fn matches_pattern(subject: &str, pattern: &str) -> String {
     leaf::wildcard_formula(pattern, subject, ValueShape::Text).written()
 }
@@ -72,7 +72,7 @@ fn old_violation_expression(rule: &RuleSource, shape: ValueShape, functions: &Fu
     Some(applies.and(made.pass.not()).on("CREATE").simplified().written())
 }
 
-/// Returns why what a rule looks up cannot be read in CEL.
+/// Returns why the lookup of a rule has no CEL equivalent.
 fn lookup_refusal(source: &ContextSource) -> String {
     match source {
         ContextSource::Variable { .. } => "the rule makes variables in its `context`",
@@ -88,14 +88,14 @@ fn match_filters(rule: &RuleSource) -> impl Iterator<Item = &ResourceFilter> {
     rule.matching.any.iter().chain(&rule.matching.all).chain(&rule.matching.flat)
 }
 
-/// When a check passes, and when it says nothing.
+/// The formulas of one check: when it passes, and when it is skipped.
 struct CheckFormulas {
     /// Where it is not skipped.
     pass: Formula,
     skip: Formula,
 }
 
-/// When a rule has something to say, and when that is good.
+/// The formulas of a rule: when it applies, and when it passes.
 struct RuleFormulas {
     conditions: Vec<(Text, Formula)>,
     pass: Formula,
@@ -112,7 +112,7 @@ fn rule_formulas(
     if let Some(written) = &rule.preconditions {
         let conditions = conditions::translate_conditions(written, scope, functions)?;
         error = conditions.error.simplified();
-        // What cannot be answered is no reason to say nothing.
+        // A condition that cannot be evaluated does not skip the rule.
         let applies = error.clone().or(conditions.hold);
         made.conditions.push((Text::new_static("preconditions"), applies.simplified()));
     }
@@ -151,7 +151,7 @@ fn rule_formulas(
 }
 
 impl RuleFormulas {
-    /// Returns whether the rule also says something about objects that are deleted.
+    /// Returns whether the rule also evaluates deletions.
     fn judges_deletions(&self, rule: &RuleSource) -> bool {
         let is_asked = |filter: &ResourceFilter| {
             filter.operations.is_empty() || filter.operations.contains(&Operation::Delete)
@@ -208,7 +208,7 @@ fn replace_by_variable(texts: &mut [String], inline: &str, name: &str) -> bool {
     is_read
 }
 
-/// Returns when `value`, of which only the shape is known, is as a pattern says.
+/// Returns the formulas for `value` and one pattern; only the shape of the value is known.
 fn pattern_formulas(
     pattern: &Located<Value>,
     is_entry: bool,
@@ -233,7 +233,7 @@ fn pattern_formulas(
     Ok(CheckFormulas { pass: if is_shorter && skip != Formula::False { okay } else { pass }, skip })
 }
 
-/// Returns when `value` is as one of several patterns says.
+/// Returns the formulas for `value` and several patterns, one of which must match.
 fn any_pattern_formulas(
     patterns: &Located<Value>,
     value: &str,

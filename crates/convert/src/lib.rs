@@ -1,7 +1,7 @@
-//! From rules to policies in CEL that say exactly the same, or the reason why there are none.
+//! Converts rules into CEL policies with exactly the same decisions, or says why there is no equivalent.
 //!
-//! `decision` is what Kyverno itself makes a ValidatingAdmissionPolicy of, and `listed` how it writes what such a
-//! policy is about. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
+//! `decision` has Kyverno's own conditions for a ValidatingAdmissionPolicy, and `listed` its way of writing match
+//! constraints. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
 //! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
 
 mod admission_policy;
@@ -23,7 +23,7 @@ pub use admission_policy::write_admission_policy;
 use kubewright_jmespath::Inputs;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
-/// What is written.
+/// The kind of policy that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversionTarget {
     /// `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy, with its binding.
@@ -35,22 +35,22 @@ pub enum ConversionTarget {
     ValidatingPolicy,
 }
 
-/// What became of a policy.
+/// The result of converting a policy.
 #[derive(Debug, Clone)]
 pub struct Conversion {
     /// `name` or `namespace/name`.
     pub policy: Text,
     /// How many rules the policy has.
     pub rules: usize,
-    /// What was written, in the order of the rules.
+    /// The converted policies, in the order of the rules.
     pub written: Vec<ConvertedPolicy>,
     /// The rules that were not.
     pub refused: Vec<UnconvertedRule>,
-    /// What is different afterwards, or was guessed.
+    /// Remarks on differences and guesses.
     pub notes: Vec<ConversionNote>,
 }
 
-/// What stands for some rules of a policy.
+/// The documents that replace some rules of a policy.
 #[derive(Debug, Clone)]
 pub struct ConvertedPolicy {
     /// Their names.
@@ -68,20 +68,20 @@ pub struct UnconvertedRule {
     pub rule: Text,
     /// Why it has none.
     pub why: String,
-    /// What it hangs on.
+    /// The location of the reason.
     pub location: Location,
 }
 
-/// What a person should know about a rule that was written.
+/// A remark on a converted rule.
 #[derive(Debug, Clone)]
 pub struct ConversionNote {
     /// The rule.
     pub rule: Text,
-    /// What it is, in words that fit every rule with the same.
+    /// The remark, worded so that equal remarks of several rules can be grouped.
     pub what: String,
-    /// What of the rule it is about; may be empty.
+    /// The part of the rule it concerns; may be empty.
     pub about: String,
-    /// What it hangs on.
+    /// The location of the reason.
     pub location: Location,
 }
 
@@ -104,23 +104,23 @@ pub fn convert_policy(
     policy::convert_document(document, target, exceptions, inputs)
 }
 
-/// What a rule checks, in CEL alone.
+/// The checks of a rule as CEL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RuleExpressions {
     /// Names for expressions, which the others read as `variables.NAME`.
     pub(crate) variables: Vec<(Text, String)>,
-    /// What must hold before the rule says anything, by name.
+    /// The conditions of the rule, by name.
     pub(crate) conditions: Vec<(Text, String)>,
-    /// What must hold.
+    /// The validations.
     pub(crate) validations: Vec<CelValidation>,
-    /// Whether deletions are judged too; patterns say nothing about them.
+    /// Whether deletions are evaluated too; patterns ignore them.
     pub(crate) judges_deletions: bool,
     /// Whether the object was as bad before an update, which is then let through where the rule is enforced; nothing
-    /// where the rule does not allow existing violations, or this cannot be said.
+    /// where the rule does not allow existing violations, or there is no such expression.
     pub(crate) was_violated: Option<String>,
 }
 
-/// An expression that must hold, and what is said when it does not.
+/// A CEL expression that must hold, and its message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CelValidation {
     pub(crate) expression: String,
@@ -132,14 +132,14 @@ pub(crate) struct CelValidation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConversionRefusal {
     pub(crate) why: String,
-    /// Where that stands in the document.
+    /// The path of the reason in the document.
     pub(crate) path: Vec<Step>,
 }
 
-/// What a conversion step made, or why it cannot be made.
+/// The result of a conversion step, or why there is no equivalent.
 pub(crate) type ConversionResult<T> = Result<T, ConversionRefusal>;
 
-/// Refuses a conversion because of what is at `path` in the document.
+/// Refuses a conversion because of the field at `path` in the document.
 pub(crate) fn refuse_conversion<T>(why: &str, path: &[Step]) -> ConversionResult<T> {
     Err(ConversionRefusal { why: why.to_owned(), path: path.to_vec() })
 }

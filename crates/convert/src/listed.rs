@@ -11,11 +11,11 @@ use super::constraints::{MatchConstraints, TargetResourceRule, namespace_selecto
 use super::resources::{self, KindLookup, ResourceScope, ServedResource};
 use kubewright_kyverno::source::{ExceptionSource, Match, ResourceFilter, RuleSource};
 
-/// What is meant where no operation is named, in Kyverno's order.
+/// The operations of a rule that names none, in Kyverno's order.
 const DEFAULT_OPERATIONS: [Operation; 4] =
     [Operation::Create, Operation::Update, Operation::Connect, Operation::Delete];
 
-/// Returns what `rule` is about in lists alone; nothing when they would say something else than the rule.
+/// Returns the match constraints of `rule` as lists alone; `None` when the lists would match other requests.
 pub(super) fn listed_constraints(
     rule: &RuleSource,
     exceptions: &[&ExceptionSource],
@@ -25,7 +25,7 @@ pub(super) fn listed_constraints(
     let excluded: Vec<&ResourceFilter> = excluded.flat_map(match_entries).collect();
     let is_same = is_same_in_lists(&matched) && are_exclusions_kept(&excluded);
     is_same.then(|| {
-        // Of several entries the last one has the word about namespaces and labels.
+        // Of several entries the last one decides namespaces and labels.
         let last = matched.last();
         let namespaces = last.map(|filter| name_texts(filter)).unwrap_or_default();
         MatchConstraints {
@@ -61,7 +61,7 @@ fn is_same_in_lists(filters: &[&ResourceFilter]) -> bool {
 fn is_same_alone(filter: &ResourceFilter) -> bool {
     let scopes: Vec<ResourceScope> = filter_resources(filter).map(|resource| resource.scope).collect();
     let has_two_names = filter.name.is_some() && !filter.names.is_empty();
-    // The API server does not ask for the namespace of objects that have none.
+    // The API server does not check the namespace of cluster-scoped objects.
     let are_namespaces_kept = filter.namespaces.is_empty()
         || scopes.iter().all(|scope| matches!(scope, ResourceScope::Namespaced | ResourceScope::Namespace));
     let is_selector_kept =
@@ -94,7 +94,7 @@ fn are_exclusions_kept(filters: &[&ResourceFilter]) -> bool {
     filters.iter().all(is_kept) && are_rules_apart(filters)
 }
 
-/// Returns whether entries that share a list also share what is said about names and operations.
+/// Returns whether entries that share a list also share names and operations.
 fn are_rules_apart(filters: &[&ResourceFilter]) -> bool {
     let mut seen: Vec<(ServedResource, &ResourceFilter)> = Vec::new();
     for filter in filters {

@@ -1,4 +1,4 @@
-//! `match` and `exclude` as resource rules, selectors and conditions that together say exactly the same.
+//! Writes `match` and `exclude` as resource rules, selectors and conditions that match exactly the same requests.
 //!
 //! Kinds and operations become resource rules, as these decide which requests are looked at at all. What is said about
 //! names, namespaces, labels and users becomes conditions, because lists cannot tie it to one entry of several.
@@ -22,19 +22,19 @@ use kubewright_kyverno::source::{Match, ResourceFilter, SubjectFilter, SubjectKi
 /// How many kinds an entry may name. Every one of them may be a rule of its own.
 const MAX_KINDS: usize = 2000;
 
-/// A `match` with what belongs to it.
+/// A `match` with its `exclude` and the operations of the rule.
 pub(super) struct MatchSource<'m> {
     pub(super) matching: &'m Match,
     pub(super) exclude: Option<&'m Match>,
-    /// The operations for which the rule can say anything.
+    /// The operations that the rule can evaluate.
     pub(super) operations: &'m [Operation],
-    /// Whether parts of Pods that rules about Pods are about as well are listed.
+    /// Whether the subresources of Pods that rules for Pods cover are listed too.
     pub(super) has_parts_of_pods: bool,
-    /// Where the rule stands.
+    /// The path of the rule.
     pub(super) path: &'m [Step],
 }
 
-/// Returns what `written` is about.
+/// Returns the match constraints of `written`.
 pub(super) fn write_constraints(written: &MatchSource<'_>) -> ConversionResult<MatchConstraints> {
     let (is_any, entries) = any_or_all_entries(written.matching);
     if entries.is_empty() {
@@ -70,7 +70,7 @@ fn any_or_all_entries(matching: &Match) -> (bool, Vec<&ResourceFilter>) {
     }
 }
 
-/// What the objects that are matched have of namespaces.
+/// How the matched objects use namespaces.
 #[derive(Debug, Clone, Copy, Default)]
 struct NamespaceUse {
     /// Some have none.
@@ -182,7 +182,7 @@ impl ConstraintsWriter<'_> {
             if !test.is_empty() {
                 tests.push(test);
             } else if !is_any {
-                // An entry that says nothing fits nothing, and then not all of them fit.
+                // An empty entry matches nothing, so not all entries can match.
                 return Ok(());
             }
         }
@@ -276,7 +276,7 @@ impl ConstraintsWriter<'_> {
         Ok(tests)
     }
 
-    /// Returns what an entry says besides kinds and operations, each with a name for it.
+    /// Returns the filters of an entry other than kinds and operations, each with a name.
     fn terms(&self, entry: &ResourceFilter, is_match: bool) -> ConversionResult<Vec<(Text, String)>> {
         let mut terms: Vec<(Text, String)> = Vec::new();
         let mut push = |name: &'static str, term: String| terms.push((Text::new_static(name), term));
@@ -315,7 +315,7 @@ impl ConstraintsWriter<'_> {
         Ok(terms)
     }
 
-    /// Returns the object that is asked about, which is the old one where there is no other.
+    /// Returns the evaluated object, which is the old one where there is no new one.
     fn object(&self) -> &'static str {
         match self.has_deletions {
             true => TARGET_OBJECT,
@@ -375,7 +375,7 @@ fn all_resources() -> Vec<ServedResource> {
     }
 }
 
-/// Puts resources of one group and version that are about the same operations together.
+/// Merges resource rules of one group and version with the same operations.
 fn merge_resource_rules(rules: &mut Vec<TargetResourceRule>) {
     let mut merged: Vec<(TargetResourceRule, HashSet<Text>)> = Vec::with_capacity(rules.len());
     for rule in rules.drain(..) {
@@ -440,7 +440,7 @@ fn map_entry_test(map: &str, key: &str, value: &str) -> String {
     all_tests(&[format!("{quoted} in {map}"), matches_pattern(&format!("{map}[{quoted}]"), value)])
 }
 
-/// Returns whether one of `subjects` asks. While nobody knows who asks, a `match` does not ask, and nobody is excluded.
+/// Returns a test of the requesting user. While the user is unknown, a `match` matches and an `exclude` does not.
 fn subjects_test(subjects: &[SubjectFilter], is_match: bool) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut groups: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! A policy, rule by rule: what each is about and what it checks, in CEL.
+//! Converts a policy, rule by rule: match constraints and checks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ const MAX_CEL_CHARACTERS: usize = 100_000;
 /// How many kinds of a rule are looked at for names that are guesses.
 const MAX_GUESSED_KINDS: usize = 1000;
 
-/// A rule that can be written, or what was made of it for controllers.
+/// A rule, or its variant for controllers, ready to be written.
 #[derive(Debug, Clone)]
 pub(super) struct ConvertedRuleDraft {
     /// The rule it comes from.
@@ -46,7 +46,7 @@ pub(super) struct ConvertedRuleDraft {
     pub(super) is_native: bool,
 }
 
-/// What all writers know of the policy.
+/// The policy that is converted, for all writers.
 pub(super) struct SourcePolicy<'p> {
     pub(super) document: &'p Document,
     pub(super) policy: &'p PolicySource,
@@ -54,7 +54,7 @@ pub(super) struct SourcePolicy<'p> {
     pub(super) rules: usize,
 }
 
-/// A rule with what belongs to it.
+/// A rule with its generated rules and exceptions.
 struct ConvertedRule<'r> {
     rule: &'r RuleSource,
     generated: Vec<&'r AutogenRule>,
@@ -161,7 +161,7 @@ pub(super) struct Converter<'c> {
 }
 
 impl Converter<'_> {
-    /// Returns what stands for a rule, the rule itself first.
+    /// Returns the drafts that replace a rule, the rule itself first.
     fn rule(
         &self,
         subject: &ConvertedRule<'_>,
@@ -201,7 +201,7 @@ impl Converter<'_> {
         Ok(drafts)
     }
 
-    /// Refuses what holds for the whole policy and has no equivalent.
+    /// Refuses settings of the whole policy that have no equivalent.
     fn policy_wide(&self, rule: &RuleSource) -> ConversionResult<()> {
         let settings = &self.policy.settings;
         let spec = |key: &str| child_path(&child_path(&[], "spec"), key);
@@ -243,13 +243,13 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Returns what a violation leads to, everywhere.
+    /// Returns the failure action, which must be the same in all namespaces.
     fn action(&self, rule: &RuleSource) -> ConversionResult<FailureAction> {
         let own = rule.validate.failure_action.unwrap_or(self.policy.settings.failure_action);
         let overrides = rule.validate.failure_action_overrides.iter();
         let overrides = match rule.validate.failure_action {
             None => overrides.chain(&self.policy.settings.failure_action_overrides).collect(),
-            // What the rule says counts more than what the policy overrides.
+            // The rule's own action takes precedence over the policy's overrides.
             Some(_) => overrides.collect::<Vec<&ActionOverride>>(),
         };
         for other in overrides {
@@ -288,7 +288,7 @@ impl Converter<'_> {
         Ok(made)
     }
 
-    /// Leaves out what exceptions are made for.
+    /// Excludes the objects of exceptions.
     fn excuse(
         &self,
         exceptions: &[&ExceptionSource],
@@ -317,10 +317,10 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Says that the name of a resource is a guess.
+    /// Notes that the name of a resource is a guess.
     fn tell_guesses(&self, rule: &RuleSource, notes: &mut Vec<ConversionNote>) {
         let filters = rule.matching.flat.iter().chain(&rule.matching.any).chain(&rule.matching.all);
-        // Finding a place takes the longer the more stands before it, and nobody reads thousands of notes.
+        // Locating a kind takes longer the further down it is, and thousands of notes are of no use.
         for kind in filters.flat_map(|filter| &filter.kinds).take(MAX_GUESSED_KINDS) {
             if let KindLookup::Guessed(resource) = resources::find_resources(&kind.value) {
                 notes.push(ConversionNote {
@@ -346,7 +346,7 @@ impl Converter<'_> {
         notes.push(ConversionNote { rule, what: what.into(), about: String::new(), location });
     }
 
-    /// Adds what stands for the rule where it is about controllers.
+    /// Adds the drafts for controllers.
     fn controllers(
         &self,
         subject: &ConvertedRule<'_>,
@@ -424,7 +424,7 @@ impl Converter<'_> {
 }
 
 impl ConvertedRuleDraft {
-    /// Returns every condition: what the rule is about, then what it asks for.
+    /// Returns every condition: those of the match, then those of the rule.
     pub(super) fn all_conditions(&self) -> Vec<Value> {
         let mut conditions = self.constraints.conditions.clone();
         let pair = |value: &Value| {

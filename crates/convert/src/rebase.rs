@@ -1,27 +1,27 @@
-//! Expressions about Pods as expressions about the objects that make Pods, and about old objects.
+//! Rewrites expressions on Pods for the objects that make Pods, and for old objects.
 //!
-//! Works on the text, so that what a person wrote stays as it was wherever it need not change.
+//! Works on the text, so that the author's formatting is kept.
 
 use kubewright_value::Value;
 
 use super::expressions::TARGET_OBJECT;
 use kubewright_k8s::PodTemplatePath;
 
-/// The variable that stands for [`TARGET`] in expressions that we make.
+/// The variable that replaces [`TARGET_OBJECT`] in generated expressions.
 const TARGET_VARIABLE: &str = "variables.target";
 
-/// What of an object is in the template of its controller.
+/// The part of an object that is in the template of its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TemplateReach {
     /// All of it: patterns move as a whole.
     Everything,
-    /// What describes the Pod; its name and namespace are the controller's.
+    /// The Pod template; name and namespace are the controller's.
     Description,
     /// Nothing: its author has kept the paths from being rewritten.
     Nothing,
 }
 
-/// How authors keep a path from being rewritten.
+/// The quotes with which authors exclude a path from rewriting.
 const QUOTED_ROOTS: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
 /// Returns how far the variables in `value` reach, which are in JMESPath; nothing where they do not agree.
@@ -54,10 +54,10 @@ fn find_quoted_paths(value: &Value, depth: usize, found: &mut Vec<bool>) {
     }
 }
 
-/// What is in the metadata of a template.
+/// The metadata that a template has.
 const TEMPLATE_METADATA_KEYS: [&str; 2] = ["labels", "annotations"];
 
-/// Returns `expression` about the object that makes the Pod; nothing where its paths cannot be told.
+/// Returns `expression` for the object that makes the Pod; `None` where its paths cannot be determined.
 pub(super) fn rebase_expression(
     expression: &str,
     to: PodTemplatePath,
@@ -119,7 +119,7 @@ fn replace_root(text: &str, from: &str, to: &str) -> String {
     moved
 }
 
-/// Returns `expression` about the object as it was; nothing where it looks at anything else than the object.
+/// Returns `expression` for the old object; `None` where it reads anything else than the object.
 pub(super) fn for_old_object(expression: &str) -> Option<String> {
     let mut text = String::with_capacity(expression.len() + 16);
     let mut rest = 0;
@@ -138,7 +138,7 @@ pub(super) fn for_old_object(expression: &str) -> Option<String> {
     (!looks_elsewhere).then_some(text)
 }
 
-/// Returns whether `expression` is the variable that [`ALIAS`] stands for.
+/// Returns whether `expression` is the one that [`TARGET_VARIABLE`] replaces.
 fn is_target(expression: &str) -> bool {
     TARGET_OBJECT.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) == Some(expression)
 }
@@ -149,7 +149,7 @@ fn is_compared_with_null(after: &str) -> bool {
     compared.is_some_and(|value| value.trim_start().starts_with("null"))
 }
 
-/// What follows a name.
+/// The access that follows a name.
 enum AccessStep<'t> {
     /// A key, and the text behind it.
     Key(&'t str, &'t str),
@@ -178,7 +178,7 @@ fn next_access(text: &str) -> AccessStep<'_> {
     }
 }
 
-/// Returns where `object` and `oldObject` stand as names of their own, outside of texts.
+/// Returns the positions of the variables `object` and `oldObject`, outside of string literals.
 fn find_object_names(expression: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut before = [' '; 2];

@@ -7,12 +7,12 @@ use kubewright_value::{Budget, Text};
 
 use kubewright_kyverno::matching::kind::kind_parts;
 
-/// What the API server serves under one name.
+/// A resource that the API server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServedResource {
     pub(crate) group: Text,
     pub(crate) version: Text,
-    /// The plural, with `/subresource` where that is meant.
+    /// The plural, with `/subresource` if there is one.
     pub(crate) name: Text,
     pub(crate) scope: ResourceScope,
 }
@@ -22,9 +22,9 @@ pub(crate) struct ServedResource {
 pub(crate) enum ResourceScope {
     Namespaced,
     Cluster,
-    /// A Namespace, which is taken to be in itself.
+    /// A Namespace, which counts as being in itself.
     Namespace,
-    /// Any kind is meant.
+    /// Any kind.
     Unknown,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum KindLookup {
     Known(Vec<ServedResource>),
     /// A kind that the cluster may have: the plural is a guess.
     Guessed(ServedResource),
-    /// Wildcards that no list of names can stand for.
+    /// Wildcards that cannot be replaced by a list of names.
     Wild,
 }
 
@@ -78,7 +78,7 @@ const SUBRESOURCES: &[(&str, &[&str])] = &[
     ("apiservices", &["status"]),
 ];
 
-/// Returns what `selector` means, which is a kind as a policy names it.
+/// Returns the resources of `selector`, a kind as a policy names it.
 pub(crate) fn find_resources(selector: &str) -> KindLookup {
     let [group, version, kind, part] = kind_parts(selector);
     if [group, version, kind, part] == ["*", "*", "*", ""] {
@@ -118,7 +118,7 @@ pub(crate) fn find_resources(selector: &str) -> KindLookup {
     })
 }
 
-/// Returns whether `selector` says in so many words that every version is meant, and not merely none in particular.
+/// Returns whether `selector` names every version explicitly, and does not merely leave it out.
 pub(crate) fn is_any_version(selector: &str) -> bool {
     let [_, version, kind, _] = kind_parts(selector);
     version == "*" && kind != "*" && (selector.contains("*/") || selector.contains(".*."))

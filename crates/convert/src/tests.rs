@@ -1,4 +1,4 @@
-//! What policies are about before and after, on random policies and requests.
+//! Compares the matches of random policies before and after conversion, on random requests.
 
 mod hostile;
 
@@ -104,7 +104,7 @@ fn block(dice: &mut Dice, is_exclude: bool) -> Value {
     }
 }
 
-/// A policy that refuses whatever it is about.
+/// A policy that refuses every object it matches.
 fn policy(dice: &mut Dice, check: &str) -> Document {
     let mut rule = Map::from([("name", Value::from("r")), ("match", block(dice, false))]);
     if dice.is_one_in(2) {
@@ -203,7 +203,7 @@ fn rules(documents: &[Document]) -> Vec<Rule> {
     documents.iter().filter_map(compiled).flatten().collect()
 }
 
-/// Compares what is said before and after; returns how many policies could be converted, and how often it was a refusal.
+/// Compares the decisions before and after; returns how many policies could be converted, and how many decisions refused.
 fn compare(target: ConversionTarget, check: &str, policies: u64) -> (usize, usize) {
     let namespaces = ["shop", "kube-system", "a", "default"].map(|name| {
         let team = if name == "shop" { "shop" } else { "none" };

@@ -4,7 +4,7 @@ use kubewright_golib::glob::has_wildcard;
 
 use super::expressions::{matches_pattern, string_literal};
 
-/// Returns whether the text that `subject` stands for is one of `patterns`, which may have wildcards in them.
+/// Returns a test whether the text `subject` is one of `patterns`, which may have wildcards.
 pub(super) fn is_one_of<'t>(subject: &str, patterns: impl IntoIterator<Item = &'t str>) -> String {
     let (wild, plain): (Vec<&str>, Vec<&str>) =
         patterns.into_iter().partition(|pattern| has_wildcard(pattern));

@@ -10,7 +10,7 @@ use kubewright_kyverno::source::FailureAction;
 
 const ADMISSION_API_VERSION: &str = "admissionregistration.k8s.io/v1";
 
-/// Keeps reports about what the policy says away.
+/// Turns off reports of the policy.
 const NO_REPORTS_LABEL: &str = "reports.kyverno.io/disabled";
 
 /// Returns the policy of `draft` and its binding.
@@ -28,7 +28,7 @@ fn admission_policy_name(origin: &SourcePolicy<'_>, draft: &ConvertedRuleDraft) 
     if origin.rules > 1 {
         name.push_str(&format!("-{}", draft.rule));
     }
-    // What is put behind it must fit too.
+    // The suffix must fit too.
     let mut name = object_name_text(&name, 253 - "-autogen-cronjob-binding".len());
     name.push_str(match draft.variant {
         Some(PodTemplatePath::JobTemplate) => "-autogen-cronjob",
@@ -114,7 +114,7 @@ fn binding_value(draft: &ConvertedRuleDraft, name: &str) -> Value {
     )
 }
 
-/// Kyverno marks what it makes.
+/// The labels that Kyverno puts on generated objects.
 fn generated_labels(draft: &ConvertedRuleDraft) -> Map {
     let mark = draft.is_native.then(|| (Text::new_static("app.kubernetes.io/managed-by"), "kyverno".into()));
     mark.into_iter().collect()

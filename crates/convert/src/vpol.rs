@@ -14,11 +14,11 @@ use kubewright_kyverno::source::FailureAction;
 
 const POLICIES_API_VERSION: &str = "policies.kyverno.io/v1";
 
-/// What says something about the older policy only.
+/// Annotations that concern the older policy only.
 const DROPPED_ANNOTATIONS: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "pod-policies.kyverno.io/autogen-controllers"];
 
-/// The controllers that a ValidatingPolicy about Pods is also about.
+/// The controllers that a ValidatingPolicy for Pods also covers.
 const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::CronJob,
     WorkloadKind::DaemonSet,
@@ -28,7 +28,7 @@ const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::StatefulSet,
 ];
 
-/// Returns the policies that stand for rules, each of which is a draft with those for controllers behind it.
+/// Returns the policies that replace rules; each rule is a draft followed by those for controllers.
 pub(super) fn write_validating_policies(
     origin: &SourcePolicy<'_>,
     rules: Vec<(Text, Vec<ConvertedRuleDraft>)>,
@@ -63,7 +63,7 @@ pub(super) fn relies_on_autogen(drafts: &[ConvertedRuleDraft]) -> bool {
 #[derive(Debug, Clone)]
 struct PolicyPlan {
     draft: ConvertedRuleDraft,
-    /// The controllers that it is left to itself to cover; nothing where that is not asked for.
+    /// The controllers that its own autogen covers; `None` where that does not apply.
     controllers: Option<Vec<&'static str>>,
 }
 
@@ -98,7 +98,7 @@ fn covers_controllers(draft: &ConvertedRuleDraft) -> bool {
     }
 }
 
-/// Returns whether a ValidatingPolicy rewrites `draft` to what `other` says.
+/// Returns whether a ValidatingPolicy's autogen rewrites `draft` to `other`.
 fn is_rewritten_to(draft: &ConvertedRuleDraft, other: &ConvertedRuleDraft) -> bool {
     let to = other.variant.unwrap_or(PodTemplatePath::Pod);
     let own: Vec<String> = draft_expressions(draft).map(|text| autogen_rewrite(text, to)).collect();
@@ -112,7 +112,7 @@ fn is_about_resource(draft: &ConvertedRuleDraft, resource: &str) -> bool {
     draft.constraints.rules.iter().any(|rule| rule.resources.iter().any(|name| name == resource))
 }
 
-/// Returns one policy for all rules, where they are about the same requests and have the same action.
+/// Returns one policy for all rules, where they have the same match constraints and action.
 fn join_plans(origin: &SourcePolicy<'_>, planned: &[(Text, Vec<PolicyPlan>)]) -> Option<PolicyPlan> {
     if planned.len() != origin.rules || planned.len() < 2 {
         return None;
@@ -246,7 +246,7 @@ fn evaluation_value(origin: &SourcePolicy<'_>) -> Option<Value> {
     (!evaluation.is_empty()).then(|| evaluation.into())
 }
 
-/// Returns which controllers are judged too, where it is not what a ValidatingPolicy does unasked.
+/// Returns the covered controllers, where they differ from the default of a ValidatingPolicy.
 fn autogen_value(plan: &PolicyPlan) -> Option<Value> {
     let controllers = plan.controllers.as_ref()?;
     if *controllers == CONTROLLERS.map(WorkloadKind::resource) {

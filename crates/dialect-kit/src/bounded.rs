@@ -1,4 +1,4 @@
-//! Compiles one document within limits: of what it takes, and of what is said about it.
+//! Compiles one document within limits of memory, work and number of diagnostics.
 
 use kubewright_engine::{CompiledPolicy, Diagnostic, Dialect};
 use kubewright_golib::compile_budget::{CompileBudget, CompileExceeded};
@@ -14,7 +14,7 @@ kubewright_engine::codes! {
     MORE_DIAGNOSTICS "KW-L006" Warning "there are more diagnostics about the document";
 }
 
-/// How many diagnostics about one document are kept.
+/// The most diagnostics that are kept for one document.
 pub const MAX_DIAGNOSTICS: usize = 1_000;
 
 /// Compiles `document`, which `dialect` claims, and charges `budget` for that. A rule that needs more than there is has
@@ -51,7 +51,7 @@ fn limit_diagnostic(document: &Document, exceeded: CompileExceeded) -> Diagnosti
     Diagnostic::new(code, exceeded.to_string(), place).help(help)
 }
 
-/// Leaves the first diagnostics, errors before others, and says how many there were besides.
+/// Keeps the first diagnostics, errors before others, and adds the number of those left out.
 fn keep_first_diagnostics(document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     let Some(more) = diagnostics.len().checked_sub(MAX_DIAGNOSTICS).filter(|more| *more > 0) else { return };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();

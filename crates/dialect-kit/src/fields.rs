@@ -9,7 +9,7 @@ use kubewright_value::{Document, Kind, Location, Map, Position, Step, Text, Valu
 pub struct FieldCodes {
     /// A number or boolean where text is wanted; it is read as text.
     pub unquoted: &'static Code,
-    /// A field that has no meaning where it stands.
+    /// A field that has no meaning at its place.
     pub unknown: &'static Code,
     /// A value of another type than the field has.
     pub wrong_type: &'static Code,
@@ -23,24 +23,24 @@ pub struct FieldCodes {
 pub struct DocumentReader<'d> {
     /// The document.
     pub document: &'d Document,
-    /// What is wrong with it so far.
+    /// The diagnostics found so far.
     pub diagnostics: Vec<Diagnostic>,
     codes: FieldCodes,
 }
 
-/// A value and where it stands.
+/// A value and its path in the document.
 #[derive(Debug, Clone)]
 pub struct Located<T> {
     /// The value.
     pub value: T,
-    /// Where it stands in the document.
+    /// The path of the value in the document.
     pub path: Vec<Step>,
 }
 
 /// An object in a document.
 #[derive(Clone)]
 pub struct DocumentFields<'d> {
-    /// Where the object stands in the document.
+    /// The path of the object in the document.
     pub path: Vec<Step>,
     map: &'d Map,
 }
@@ -79,7 +79,7 @@ impl<'d> DocumentReader<'d> {
         self.object_at(Vec::new(), &self.document.value)
     }
 
-    /// Returns the two parts of a Kubernetes object that has a `spec`; what else stands beside them is reported.
+    /// Returns the two parts of a Kubernetes object that has a `spec`; other fields beside them are reported.
     pub fn metadata_and_spec(&mut self) -> Option<(DocumentFields<'d>, DocumentFields<'d>)> {
         let root = self.root()?;
         self.only(&root, &["apiVersion", "kind", "metadata", "spec", "status"]);
@@ -93,7 +93,7 @@ impl<'d> DocumentReader<'d> {
         self.only_or(fields, known, &[]);
     }
 
-    /// Reports every field that is not in `known`; `elsewhere` says of some where they belong.
+    /// Reports every field that is not in `known`; `elsewhere` names the right place of some of them.
     pub fn only_or(&mut self, fields: &DocumentFields<'d>, known: &[&str], elsewhere: &[(&str, &str)]) {
         for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {
             let location = self.document.locate_key(&child_path(&fields.path, key.as_str()));
@@ -116,7 +116,7 @@ impl<'d> DocumentReader<'d> {
         Some(Located { value, path: child_path(&fields.path, key) })
     }
 
-    /// Returns the text of a field; a value that is no text is reported.
+    /// Returns the text of a field; another type is reported.
     pub fn string(&mut self, fields: &DocumentFields<'d>, key: &str) -> Option<Located<Text>> {
         let found = self.any(fields, key)?;
         self.text(found, key)
@@ -192,7 +192,7 @@ impl<'d> DocumentReader<'d> {
         Some(texts.filter_map(|(i, value)| self.text(Located { value, path: place(i) }, key)).collect())
     }
 
-    /// Returns the texts of an object with free keys, as in `matchLabels`; a value that is no text is reported.
+    /// Returns the texts of an object with free keys, as in `matchLabels`; other types are reported.
     pub fn texts(&mut self, fields: &DocumentFields<'d>, key: &str) -> Option<Vec<(Text, Located<Text>)>> {
         let object = self.object(fields, key)?;
         let mut texts = Vec::with_capacity(object.map.len());
@@ -214,13 +214,13 @@ impl<'d> DocumentReader<'d> {
             .collect()
     }
 
-    /// Returns the texts of an array, wherever they stand.
+    /// Returns the texts of an array, without their paths.
     pub fn plain(&mut self, fields: &DocumentFields<'d>, key: &str) -> Vec<Text> {
         let texts = self.strings(fields, key).unwrap_or_default();
         texts.into_iter().map(|text| text.value).collect()
     }
 
-    /// Returns the texts of an object with free keys, wherever they stand.
+    /// Returns the texts of an object with free keys, without their paths.
     pub fn pairs(&mut self, fields: &DocumentFields<'d>, key: &str) -> Vec<(Text, Text)> {
         let texts = self.texts(fields, key).unwrap_or_default();
         texts.into_iter().map(|(name, text)| (name, text.value)).collect()
@@ -236,7 +236,7 @@ impl<'d> DocumentReader<'d> {
         Some(text)
     }
 
-    /// Returns what `words` has for the text at `found`; a text that it does not have is reported as an unknown `what`.
+    /// Returns the meaning of the text at `found` in `words`; any other text is reported as an unknown `what`.
     pub fn one_of<T: Copy>(&mut self, found: &Located<Text>, what: &str, words: &[(&str, T)]) -> Option<T> {
         if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == found.value) {
             return Some(*meaning);
@@ -288,7 +288,7 @@ impl<'d> DocumentReader<'d> {
         self.report(missing);
     }
 
-    /// Says that a field is missing, and what could stand there.
+    /// Reports that a field is missing, with a suggestion.
     pub fn missing_help(&mut self, fields: &DocumentFields<'d>, key: &str, help: &str) {
         let missing = self.lack(fields, key).help(help);
         self.report(missing);
@@ -373,7 +373,7 @@ pub fn article(kind: Kind) -> String {
 /// for each of its texts takes quadratic time.
 const MAX_SEARCHED_COLUMNS: usize = 1000;
 
-/// Returns the place of `position` inside the text that stands at `path`.
+/// Returns the location of `position` inside the text at `path`.
 ///
 /// Exact for plain text, for quoted text without escapes, and for block text; otherwise near.
 pub fn locate_within(document: &Document, path: &[Step], position: Position, length: u32) -> Location {

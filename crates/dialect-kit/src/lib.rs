@@ -1,4 +1,4 @@
-//! What the rule languages share: reading fields with diagnostics, limits of compilation, selectors, and traces.
+//! Parts that the rule languages share: reading fields with diagnostics, compile limits, selectors, and traces.
 
 pub mod bounded;
 pub mod fields;

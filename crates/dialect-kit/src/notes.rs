@@ -1,12 +1,12 @@
-//! What a rule looked at, for traces and for coverage; nothing is kept unless somebody asked, and then not without end.
+//! Notes of an evaluation, for traces and coverage. They are collected only on request, and up to a limit.
 
 use kubewright_engine::{TraceVerdict, Tracer};
 use kubewright_value::{Step, bounded};
 
-/// Collects [`Note`]s when somebody wants them.
+/// Collects [`TraceNote`]s when a trace was requested.
 #[derive(Debug, Default)]
 pub struct TraceNotes {
-    // The notes of each open group, outermost first; nothing when nobody asked.
+    // The notes of each open group, outermost first; `None` when no trace was requested.
     open: Option<Vec<Vec<TraceNote>>>,
     kept: usize,
     left_out: usize,
@@ -21,17 +21,17 @@ const MAX_NOTE_TEXT_BYTES: usize = 4096;
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
 pub struct TraceNote {
-    /// What it is, in the rule's words: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
+    /// The name of the step in the rule's terms: `any[0]`, `kinds Pod`, `{{ request.operation }} Equals CREATE`, `(image): "*:latest"`.
     pub what: String,
-    /// What was found there; may be empty.
+    /// The value found; may be empty.
     pub found: String,
-    /// What it was compared with; may be empty.
+    /// The value it was compared with; may be empty.
     pub wanted: String,
     /// Whether it holds.
     pub verdict: TraceVerdict,
     /// The place in the value that was compiled, which its caller completes.
     pub at: Vec<Step>,
-    /// What was looked at for it.
+    /// The steps below this one.
     pub children: Vec<TraceNote>,
 }
 
@@ -54,13 +54,13 @@ impl TraceNotes {
         Self { open: Some(vec![Vec::new()]), ..Self::default() }
     }
 
-    /// Returns whether anybody wants to know.
+    /// Returns whether notes are collected.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Says what was looked at; `note` runs only when somebody wants to know.
+    /// Adds a note; `note` runs only when notes are collected.
     pub fn say(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         if self.kept >= MAX_NOTES {
@@ -71,7 +71,7 @@ impl TraceNotes {
         group.push(note().shortened());
     }
 
-    /// Opens a group: what is said until [`Notes::close`] belongs to one note.
+    /// Opens a group: notes up to [`TraceNotes::close`] become children of one note.
     pub fn open(&mut self) {
         if let Some(open) = &mut self.open {
             open.push(Vec::new());
@@ -82,7 +82,7 @@ impl TraceNotes {
     pub fn close(&mut self, note: impl FnOnce() -> TraceNote) {
         let Some(open) = &mut self.open else { return };
         let children = if open.len() > 1 { open.pop().unwrap_or_default() } else { Vec::new() };
-        // What has kept notes in it is kept with them.
+        // A group with kept notes is kept too.
         if self.kept >= MAX_NOTES && children.is_empty() {
             self.left_out += 1;
             return;
@@ -93,7 +93,7 @@ impl TraceNotes {
         }
     }
 
-    /// Returns what was said since the last call.
+    /// Returns the notes since the last call.
     pub fn take(&mut self) -> Vec<TraceNote> {
         let said = self.open.as_mut().and_then(|open| open.first_mut()).map(std::mem::take);
         let mut said = said.unwrap_or_default();
@@ -103,7 +103,7 @@ impl TraceNotes {
         said
     }
 
-    /// Puts `path` in front of every place said from now back to `mark`, a number of notes of the open group.
+    /// Prefixes `path` to the place of every note since `mark`, a number of notes of the open group.
     pub fn rebase(&mut self, mark: usize, path: &[Step]) {
         let Some(group) = self.open.as_mut().and_then(|open| open.last_mut()) else { return };
         group.iter_mut().skip(mark).for_each(|note| note.below(path));

@@ -13,7 +13,7 @@ use crate::fields::{DocumentFields, DocumentReader};
 /// A label selector.
 #[derive(Debug, Clone, Default)]
 pub struct SelectorSource {
-    /// Where it stands in the document.
+    /// The path of the selector in the document.
     pub path: Vec<Step>,
     /// With wildcards in keys and values.
     pub labels: Vec<(Text, Text)>,
@@ -22,7 +22,7 @@ pub struct SelectorSource {
 }
 
 impl SelectorSource {
-    /// Returns whether it asks for nothing.
+    /// Returns whether it selects everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
@@ -85,7 +85,7 @@ impl WildcardSelector {
         Self { exact, wild, expressions, is_invalid }
     }
 
-    /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
+    /// Returns whether `labels` match the selector. A label that is not a text counts as absent.
     pub fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.matches(label) {

@@ -1,11 +1,11 @@
-//! What a rule looked at, as the engine's trace.
+//! Converts notes into the engine's trace.
 
 use kubewright_engine::{TraceNode, Tracer};
 use kubewright_value::Document;
 
 use crate::notes::{TraceNote, TraceNotes};
 
-/// Hands over what was noted, with places in `document`.
+/// Adds the collected notes to `tracer`, located in `document`.
 pub fn emit_notes(notes: &mut TraceNotes, tracer: &mut Tracer, document: &Document) {
     for note in notes.take() {
         tracer.say(|| note_node(note, document));

@@ -1,7 +1,7 @@
 //! The registry of the rule languages kubewright reads. Each is a crate with the same stages: `source.rs` (the typed
 //! document), `compile.rs` (to rules, with diagnostics), `evaluate.rs`.
 //!
-//! Adding one is its crate and one line in [`all`].
+//! Adding one is its crate and one line in [`all_dialects`].
 
 mod load;
 
@@ -17,16 +17,16 @@ use kubewright_patterns::Patterns;
 use kubewright_traits::{TraitOptions, Traits};
 use kubewright_value::Document;
 
-/// What the caller decides for the dialects.
+/// The options of the dialects.
 #[derive(Debug, Clone, Default)]
 pub struct DialectOptions {
     /// The time, randomness and keys that functions see.
     pub inputs: Inputs,
     /// Documents that make exceptions from rules.
     pub exceptions: Vec<Document>,
-    /// What is decided about ModRules.
+    /// The options of ModRules.
     pub modrule: ModRuleOptions,
-    /// What is decided about traits.
+    /// The options of traits.
     pub traits: TraitOptions,
 }
 
@@ -43,7 +43,7 @@ pub fn is_exception_document(document: &Document) -> bool {
         || kubewright_admission::is_validating_policy_exception(document)
 }
 
-/// Returns what is wrong with documents that make exceptions from `rules`.
+/// Returns the diagnostics of exception documents for `rules`.
 pub fn check_all_exceptions<'r>(
     exceptions: &[Document],
     rules: impl Iterator<Item = &'r RuleId> + Clone,

@@ -18,27 +18,27 @@ kubewright_engine::codes! {
     DUPLICATE_RULE "KW-L002" Warning "two rules have one name";
 }
 
-/// The rules of all documents, and what is wrong with them.
+/// The rules of all documents, and their diagnostics.
 #[derive(Debug, Default)]
 pub struct LoadedRules {
-    /// The rules that can run, in the order in which they stand.
+    /// The valid rules, in document order.
     pub rules: Vec<Rule>,
-    /// Every mistake, in the order in which they stand.
+    /// All diagnostics, in document order.
     pub diagnostics: Vec<Diagnostic>,
     /// The programs about sets of objects.
     pub set_programs: Vec<SetProgram>,
-    /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
-    /// folder, where rules stand beside what they are about.
+    /// The documents that are not rules. This is an error where a file was named as a rule file, but not in a
+    /// folder, where rules may be stored beside other objects.
     pub unclaimed: Vec<Diagnostic>,
 }
 
-/// Compiles `documents`; a Kubernetes `List` stands for its items.
+/// Compiles `documents`; a Kubernetes `List` is replaced by its items.
 #[must_use]
 pub fn load_documents(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> LoadedRules {
     load_documents_within(dialects, documents, CompileLimits::default())
 }
 
-/// Compiles `documents` within `limits`. What needs more is reported and left out, its neighbours are not.
+/// Compiles `documents` within `limits`. A document over the limits is reported and left out; the others are compiled.
 #[must_use]
 pub fn load_documents_within(
     dialects: &[Box<dyn Dialect>],
@@ -84,7 +84,7 @@ fn sort_by_dialect<'d>(
     }
 }
 
-/// Returns the codes of every mistake that can be reported about a rule file.
+/// Returns the codes of all diagnostics of rule files.
 #[must_use]
 pub fn rule_file_codes() -> Vec<&'static Code> {
     let mut codes = reading_codes();

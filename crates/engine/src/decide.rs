@@ -3,7 +3,7 @@
 //! Mutating rules run first, tier by tier: all rules of a tier are matched against the object as
 //! it was when the tier began, then each changes what the one before it left. Validating rules then
 //! see the object after all changes, and in the form in which the API server would store it (see
-//! [`Settings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
+//! [`DecisionSettings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -60,7 +60,7 @@ pub struct DecisionSettings {
     /// written, because their changes are shown as a difference from it. Which rules see what depends on their phase
     /// alone, so that no rule answers differently because of other rules that are loaded.
     pub is_as_written: bool,
-    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY`].
+    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY_PATHS`].
     pub keeps_identity: bool,
     /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
     /// [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
@@ -426,7 +426,7 @@ impl<'a> DecisionRun<'a> {
     }
 }
 
-/// Returns the first part of the [`IDENTITY`] in which the two differ.
+/// Returns the first part of the [`IDENTITY_PATHS`] in which the two differ.
 fn changed_identity(before: &Value, after: &Value) -> Option<String> {
     let differs = |path: &&&[&str]| before.at(path) != after.at(path);
     if before.is_same(after) { None } else { IDENTITY_PATHS.iter().find(differs).map(|path| path.join(".")) }

@@ -16,7 +16,7 @@ pub struct RuleOutcome {
     pub rule: Arc<RuleId>,
     /// The status.
     pub status: RuleStatus,
-    /// What kind of error it is; only for [`Status::Error`].
+    /// What kind of error it is; only for [`RuleStatus::Error`].
     pub error: Option<EvalErrorKind>,
     /// The message in one line; may be empty.
     pub message: Text,
@@ -180,8 +180,8 @@ pub struct Decision {
     pub object: Value,
     /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
-    /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up, or the time until
-    /// [`Settings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
+    /// Whether the steps of [`DecisionSettings::total`](crate::Settings::total) were used up, or the time until
+    /// [`DecisionSettings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.
     pub is_unfinished: bool,
 }
 

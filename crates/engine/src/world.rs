@@ -142,7 +142,7 @@ pub trait World: Sync {
     }
 }
 
-/// A world of which only some answers are known yet; everything else is [`Answer::Unknown`].
+/// A world of which only some answers are known yet; everything else is [`QueryAnswer::Unknown`].
 #[derive(Debug, Default)]
 pub struct OpenWorld {
     answers: HashMap<Query, QueryAnswer>,

@@ -1,6 +1,6 @@
 //! The field schema of Kubernetes' built-in kinds.
 //!
-//! It is written once, in `fields.txt`. Checks of expressions and patterns ask [`unknown_field`]; conversion, which
+//! It is written once, in `fields.txt`. Checks of expressions and patterns ask [`unknown_field_of_kind`]; conversion, which
 //! needs to know what is in a field, reads the types through [`fields_of`].
 
 use std::collections::HashMap;
@@ -143,7 +143,7 @@ pub fn fields_of(name: &str) -> Option<&'static [SchemaField]> {
 
 /// Returns the first step of `path` that objects of the built-in kind `kind` never have.
 ///
-/// A step is the name of a field, a key, or an index or [`ANY`] for the items of a list. Nothing is said
+/// A step is the name of a field, a key, or an index or [`ANY_ITEM`] for the items of a list. Nothing is said
 /// about kinds that are not known, about keys of maps, and about what is in values that may be anything.
 /// Kinds of other groups may have the same name: that is for the caller to find out.
 #[must_use]

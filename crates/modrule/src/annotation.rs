@@ -1,4 +1,4 @@
-//! The annotation in which `kubectl apply` keeps what was last applied.
+//! The annotation in which `kubectl apply` stores the last applied configuration.
 //!
 //! A patch changes its content too, so that the next `kubectl apply` does not undo the patch.
 //! KubeMod rewrites the annotation whenever a rule matches and panics when it is empty or removed;

@@ -1,18 +1,18 @@
-//! What happens when a pod is bound to a node: a pod that asks for it learns the node's name.
+//! Binding a pod to a node: a pod with the right annotation gets the node's name.
 //!
 //! KubeMod writes the pod from inside its webhook; here the write is described, and the caller does it.
 
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Text, Value};
 
-/// Asks for the node's name.
+/// Requests the node's name.
 const INJECT_NODE_ANNOTATION: &str = "ref.kubemod.io/inject-node-ref";
 /// Receives it.
 const NODE_NAME_ANNOTATION: &str = "ref.kubemod.io/nodename";
-/// Receives it too, because KubeMod's document says so and its program does otherwise.
+/// Receives it too: KubeMod's documentation names this annotation, its program the other one.
 const DOCUMENTED_NODE_ANNOTATION: &str = "ref.kubemod.io/node";
 
-/// What a Binding says.
+/// The fields of a Binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodBinding {
     /// The pod that is bound.
@@ -48,7 +48,7 @@ pub fn binding_annotations(binding: &PodBinding, pod: &Value) -> Option<Value> {
     Some(Map::from([("metadata", Map::from([("annotations", annotations.into())]).into())]).into())
 }
 
-/// Returns what [`bind`] does, and the node's name under the annotation that KubeMod's document names besides.
+/// Returns [`binding_annotations`], and the node's name under the documented annotation too.
 pub(super) fn cluster_binding_annotations(binding: &PodBinding, pod: &Value) -> Option<Value> {
     let mut change = binding_annotations(binding, pod)?;
     let annotations = change.as_object_mut()?.get_mut("metadata")?.as_object_mut()?.get_mut("annotations")?;

@@ -22,7 +22,7 @@ use super::{ModRule, ModRuleOptions, cluster, diagnostics as code, idempotence};
 use criteria::pinned_kinds;
 use kubewright_dialect_kit::fields::{DocumentReader, Located, locate_within};
 
-/// Compiles `document`; a rule with an error is left out, unless it is to refuse what it cannot answer.
+/// Compiles `document`; a rule with an error is left out, unless `--fail-closed` rules must refuse instead.
 pub(super) fn compile_modrule(dialect: &ModRule, document: &Document) -> CompiledPolicy {
     let (source, diagnostics) = source::read_modrule(document);
     let mut compiler = ModRuleCompiler { dialect, document, diagnostics, sees_references: false };
@@ -70,14 +70,14 @@ fn compiled_policy(
     }
 }
 
-/// Returns what stands for a rule with an error that is to refuse what it cannot answer.
+/// Returns the substitute for a rule with an error that must refuse the objects it cannot evaluate.
 fn compile_unreadable(
     dialect: &ModRule,
     document: &Document,
     mut source: ModRuleSource,
     reason: &str,
 ) -> Option<CompiledModRule> {
-    // Only what it is about counts.
+    // Only its scope is used.
     source.reject_message = None;
     source.operations.clear();
     let mut compiler = ModRuleCompiler { dialect, document, diagnostics: Vec::new(), sees_references: false };
@@ -89,7 +89,7 @@ fn compile_unreadable(
     })
 }
 
-/// Compiles one criterion that stands alone, for trying it out.
+/// Compiles a single criterion, for trying it out.
 ///
 /// # Errors
 /// Everything that is wrong with it.
@@ -306,7 +306,7 @@ impl NamespaceReach {
     }
 }
 
-/// Returns whether a namespace regex says where a name begins, and either where it ends or that it goes on.
+/// Returns whether a namespace regex is anchored at its start, and at its end or with an explicit rest.
 fn is_anchored(regex: &str) -> bool {
     let has_start = regex.starts_with('^') || regex.starts_with("\\A");
     let ends_in_word =

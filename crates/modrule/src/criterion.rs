@@ -1,4 +1,4 @@
-//! One item of `match`: what is selected, and what it is compared with.
+//! One item of `match`: the selection, and the tests of the selected values.
 //!
 //! Nothing selected is "no"; a single boolean is the answer itself, also as the only member of a list; anything else is a
 //! list of texts. Where a criterion has several tests, one of them is enough, each for any or for all of the texts.
@@ -18,20 +18,20 @@ use super::source::MatchFor;
 pub struct CompiledCriterion {
     pub(super) text: String,
     pub(super) select: Expression,
-    /// The same expression, when it is a bare path: finds where in the object a value stands.
+    /// The same expression when it is a bare path: locates a value in the object.
     pub(super) path: Option<Select>,
-    /// What selected values are compared with; without any test, being there is enough.
+    /// The tests of the selected values; without any test, existence is enough.
     pub(super) tests: Vec<CriterionTest>,
     pub(super) match_for: MatchFor,
     /// Whether a boolean in a list is the answer if it is alone there. To KubeMod's program it is text.
     pub(super) unwraps_booleans: bool,
     pub(super) is_negated: bool,
     pub(super) location: Location,
-    /// What is said of a rule whose first unmet criterion is this one.
+    /// The message of a rule whose first unmet criterion is this one.
     pub(super) unmet: Text,
 }
 
-/// What each selected value is compared with.
+/// A test of a selected value.
 #[derive(Debug)]
 pub(super) enum CriterionTest {
     /// `matchValue` and `matchValues`: equals one of these.
@@ -45,12 +45,12 @@ pub(super) enum CriterionTest {
 pub(super) struct WantedText {
     /// As it is written in the rule.
     written: Text,
-    /// What it says, where it is a JSON string: `true` of `"true"`.
+    /// The decoded text, where it is a JSON string: `true` of `"true"`.
     unquoted: Option<Text>,
 }
 
 impl WantedText {
-    /// Reads a text of a rule. `unquotes`: a JSON string also stands for what it says.
+    /// Reads a text of a rule. `unquotes`: a JSON string also matches its decoded text.
     pub(super) fn new(written: Text, unquotes: bool) -> Self {
         let is_quoted = unquotes && written.len() > 1 && written.starts_with('"') && written.ends_with('"');
         let unquoted = match is_quoted.then(|| json::parse(&written)) {
@@ -60,7 +60,7 @@ impl WantedText {
         Self { written, unquoted }
     }
 
-    /// Returns what it says where it is a JSON string.
+    /// Returns the decoded text where it is a JSON string.
     pub(super) fn unquoted(&self) -> Option<&Text> {
         self.unquoted.as_ref()
     }
@@ -71,19 +71,19 @@ impl WantedText {
     }
 }
 
-/// What a criterion found.
+/// The result of a criterion.
 #[derive(Debug)]
 pub struct CriterionResult<'v> {
     /// Whether the criterion is met.
     pub is_met: bool,
     /// Why the select could not be evaluated, which counts as selecting nothing.
     pub error: Option<String>,
-    /// What was selected.
+    /// The selected values.
     pub found: Item<'v>,
 }
 
 impl CompiledCriterion {
-    /// Returns whether `view` meets the criterion, and what was found.
+    /// Returns whether `view` meets the criterion, with the selected values.
     ///
     /// # Errors
     /// When the budget is used up.

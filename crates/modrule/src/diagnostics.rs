@@ -1,4 +1,4 @@
-//! What can be wrong with a ModRule. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of ModRules. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about a ModRule.

@@ -22,13 +22,13 @@ const DRY_RUN_NAMESPACE: &str = "dryrun-namespace";
 /// How many rules a request may have.
 const MAX_RULES: usize = 256;
 
-/// What its rules may spend together.
+/// The budget of all its rules together.
 const MAX_DRY_RUN_STEPS: u64 = 20_000_000;
 
-/// What is said where the time is over first.
+/// The message when the deadline passes first.
 const TIMEOUT_MESSAGE: &str = "the rules took too long";
 
-/// What a dry run found.
+/// The result of a dry run.
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// The JSON Patch to the object.
@@ -39,11 +39,11 @@ pub struct DryRun {
     pub after: Value,
     /// Who rejects it, and why.
     pub rejections: Vec<String>,
-    /// What each rule did, in the order in which they ran; those that are not about the object at all come last.
+    /// The result of each rule, in the order in which they ran; rules that do not match the object come last.
     pub rules: Vec<RuleRun>,
 }
 
-/// What one rule did.
+/// The result of one rule.
 #[derive(Debug, Clone)]
 pub struct RuleRun {
     /// The rule: `namespace/name`.
@@ -52,9 +52,9 @@ pub struct RuleRun {
     pub status: &'static str,
     /// Why; may be empty.
     pub message: String,
-    /// What it changed.
+    /// The changes it made.
     pub patch: Vec<patch::Operation>,
-    /// What it looked at.
+    /// Its trace.
     pub trace: Option<Box<TraceNode>>,
 }
 
@@ -76,7 +76,7 @@ impl DryRun {
         }
     }
 
-    /// Returns the answer: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with what each rule did.
+    /// Returns the response: `patch`, `diff`, `rejections` as KubeMod has them, and `rules` with the result of each rule.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let rejections = self.rejections.iter().map(|rejection| rejection.as_str().into()).collect();
@@ -122,7 +122,7 @@ impl RuleRun {
 /// `namespaceManifest`, `nodeManifest`.
 ///
 /// # Errors
-/// What is wrong with the request, in one line.
+/// The mistake in the request, in one line.
 pub fn run_dry_run(request: &Value) -> Result<DryRun, String> {
     run_dry_run_with(&ModRule::new(&ModRuleOptions::default(), Inputs::default()), request, None)
 }
@@ -161,11 +161,11 @@ fn is_past_deadline(deadline: Option<Deadline>) -> bool {
     deadline.is_some_and(|deadline| deadline.has_passed())
 }
 
-/// What stands around the object.
+/// The namespace and node around the object.
 struct DryRunContext {
     operation: Operation,
     namespace: Text,
-    /// Whether the request says which namespace it is.
+    /// Whether the request names the namespace.
     is_named: bool,
     node: Option<Text>,
 }

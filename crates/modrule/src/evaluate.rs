@@ -1,4 +1,4 @@
-//! What a compiled ModRule does to a request.
+//! The evaluation of a compiled ModRule for a request.
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
@@ -32,17 +32,17 @@ pub(super) struct ModRuleProgram {
     pub(super) sees_changes: bool,
 }
 
-/// Which namespaces the rule is about.
+/// The namespaces that the rule covers.
 pub(super) enum NamespaceReach {
     /// Its own.
     Own(Text),
     /// Every one, because the rule names none and none was chosen for it.
     Every,
-    /// The rule is in the cluster namespace, and is about what its `targetNamespaceRegex` says.
+    /// The rule is in the cluster namespace and covers the namespaces of its `targetNamespaceRegex`.
     Cluster { namespace: Text, targets: ClusterTargets },
 }
 
-/// What a rule in the cluster namespace is about.
+/// The targets of a rule in the cluster namespace.
 pub(super) enum ClusterTargets {
     /// No `targetNamespaceRegex`: objects without a namespace.
     ClusterScoped,
@@ -52,7 +52,7 @@ pub(super) enum ClusterTargets {
     Namespaces(Regex),
 }
 
-/// What the rule does.
+/// The action of the rule.
 pub(super) enum ModRuleAction {
     Patch(Vec<CompiledOperation>),
     Reject { message: Option<Box<Template>> },
@@ -72,10 +72,10 @@ pub(super) struct CompiledOperation {
 /// KubeMod's JSON Patch, which departs from the standard wherever it can.
 pub const PATCH_OPTIONS: Options = Options::lenient();
 
-/// What a message may cost. The object is refused with or without it, so it is not worth much.
+/// The limits of a message template. The object is refused with or without it, so they are small.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
 
-/// What a rule says that has no message.
+/// The message of a rule that has none.
 const REJECTED_MESSAGE: &str = "rejected";
 
 impl RuleProgram for ModRuleProgram {
@@ -137,7 +137,7 @@ impl RuleProgram for ModRuleProgram {
             ModRuleAction::Patch(operations) => {
                 let target = if self.sees_changes { &*object } else { &evaluation.request.object };
                 let target = ObjectView::new(target.clone(), references.clone());
-                // Taken out and put back, so that nobody else holds what is edited.
+                // Taken out and put back, so that the edited value has one owner and is not copied.
                 let mut view = ObjectView::new(std::mem::take(object), references);
                 let patched = self.patch(operations, &target.value, &mut view.value, evaluation);
                 *object = view.into_object();
@@ -150,7 +150,7 @@ impl RuleProgram for ModRuleProgram {
     }
 }
 
-/// What a patch did to a view.
+/// The result of a patch on a view.
 struct PatchResult {
     /// Everything that was done.
     rendered: Vec<Operation>,
@@ -228,7 +228,7 @@ impl ModRuleProgram {
         Ok(PatchResult { rendered, changes, annotation })
     }
 
-    /// Patches the annotation along, and tells what really changed.
+    /// Patches the annotation too, and reports the actual changes.
     fn patched(&self, object: &mut Value, patched: PatchResult, evaluation: &mut Evaluation<'_>) -> Effect {
         let PatchResult { rendered, changes, annotation } = patched;
         if let (Some(text), false) = (&annotation, changes.is_empty()) {
@@ -291,7 +291,7 @@ impl ModRuleProgram {
 }
 
 impl CompiledOperation {
-    /// Returns the list that this operation removes a fixed place of, if that is what it does.
+    /// Returns the list from which this operation removes an item by a fixed index, if it does that.
     pub(super) fn removed_from(&self) -> Option<Vec<Step>> {
         let path =
             self.path.fill(&[]).ok().filter(|_| self.op == OperationType::Remove && self.select.is_none())?;
@@ -311,7 +311,7 @@ impl CompiledOperation {
         }
     }
 
-    /// Appends what this operation does to `view`: one operation, or one for each selected item.
+    /// Appends the operations on `view`: one, or one for each selected item.
     fn render(
         &self,
         view: &Value,

@@ -17,10 +17,10 @@ use super::criterion::{CompiledCriterion, CriterionTest};
 use super::diagnostics::NOT_IDEMPOTENT;
 use super::evaluate::{ModRuleAction, ModRuleProgram};
 
-/// What trying a rule may spend: little, because it is done for every rule whenever rules are loaded.
+/// The limits of a trial run: small, because every rule is tried whenever rules are loaded.
 const TRIAL_LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
 
-/// Returns a warning when a second application changes what the first one made.
+/// Returns a warning when a second application changes the result of the first.
 pub(super) fn check_idempotence(header: &RuleHeader, rule: &ModRuleProgram) -> Option<Diagnostic> {
     if !matches!(rule.action, ModRuleAction::Patch(_)) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn check_idempotence(header: &RuleHeader, rule: &ModRuleProgram) -> O
     )
 }
 
-/// Returns what the rule makes of the object of `request`, if it is about it.
+/// Returns the result of the rule for the object of `request`, if it matches.
 fn apply_rule(rule: &ModRuleProgram, request: &AdmissionRequest, budget: &mut Budget) -> Option<Value> {
     let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), DecisionCache::default());
     let view = WorldView::new(&world, None);
@@ -88,7 +88,7 @@ fn sample_object(header: &RuleHeader, rule: &ModRuleProgram) -> Option<Value> {
     Some(object)
 }
 
-/// Returns what must stand where for the criterion to be met.
+/// Returns the fields that meet the criterion, with their values.
 fn wanted_fields(criterion: &CompiledCriterion) -> Vec<(Vec<Step>, Value)> {
     let mut wishes = criterion.select.pinned();
     if let Some(path) = criterion.select.plain_path() {
@@ -111,6 +111,6 @@ fn wanted_fields(criterion: &CompiledCriterion) -> Vec<(Vec<Step>, Value)> {
 fn set_at_path(object: &mut Value, path: &[Step], value: Value) {
     let operation = patch::Operation::Add { path: Pointer::from_steps(path), value };
     let options = Options { create_parents: true, ..Options::rfc6902() };
-    // A wish that cannot be granted leaves the sample as it is; then the rule just does not apply to it.
+    // A field that cannot be set leaves the sample as it is; then the rule just does not apply to it.
     let _ = patch::apply(object, &[operation], &options, &mut Budget::default());
 }

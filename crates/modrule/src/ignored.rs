@@ -1,6 +1,6 @@
-//! Namespaces that no rule is about.
+//! Namespaces that all rules ignore.
 //!
-//! A namespace says so itself with a label. Where it says nothing, two are ignored all the same: the system namespace of
+//! A label marks an ignored namespace. Two are ignored even without the label: the system namespace of
 //! Kubernetes, without which a cluster does not run, and the namespace in which cluster rules live.
 
 use kubewright_engine::{EvalError, Evaluation, IgnoredNamespace};
@@ -21,7 +21,7 @@ pub(super) const IGNORED_BY_DEFAULT: [IgnoredNamespace; 2] = [
     IgnoredNamespace { name: CLUSTER_NAMESPACE, is_created: true },
 ];
 
-/// Returns why no rule is about the object of the request: its namespace, or the namespace that it is, is ignored.
+/// Returns why the object of the request is ignored by all rules: its namespace, or the Namespace itself, is ignored.
 ///
 /// # Errors
 /// When the world does not know the namespace yet.

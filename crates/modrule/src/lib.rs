@@ -33,7 +33,7 @@ use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect,
 use kubewright_gotemplate::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
-/// The namespace whose rules are about the whole cluster, unless another one is chosen.
+/// The namespace whose rules cover the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
 
 /// The program that the rule language comes from.
@@ -46,20 +46,20 @@ fn document_field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What the caller decides about ModRules.
+/// The options of ModRules.
 #[derive(Debug, Clone)]
 pub struct ModRuleOptions {
-    /// Rules in this namespace are about the whole cluster.
+    /// Rules in this namespace cover the whole cluster.
     pub cluster_rules_namespace: Text,
-    /// The namespace of rules that name none; without it they are about every namespace.
+    /// The namespace of rules that name none; without it they cover every namespace.
     pub default_namespace: Option<Text>,
     /// Template functions that are refused unless they are named here.
     pub allowed_functions: Vec<String>,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     pub fails_closed: bool,
-    /// Changes of the list of resources that rules are asked about in a cluster: `+name` or `-name`, or the whole list.
+    /// Changes to the list of resources that the webhook covers: `+name` or `-name`, or the whole list.
     pub targets: Vec<String>,
-    /// Programs that are followed where they and the documentation of the rule language disagree: [`PROGRAM`].
+    /// Programs that are followed where they and the documentation of the rule language disagree: [`PROGRAM_NAME`].
     pub compatible_with: Vec<String>,
 }
 
@@ -85,13 +85,13 @@ pub struct ModRule {
     inputs: Inputs,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     fails_closed: bool,
-    /// The node of every pod, whatever its annotations say.
+    /// The node of every pod; overrides its annotations.
     assumed_node: Option<Text>,
     /// Whether templates may look at the clock or throw dice.
     has_allowed_functions: bool,
-    /// Whether rules are read as KubeMod's program reads them, where its documentation says otherwise.
+    /// Whether rules are read as KubeMod's program reads them where its documentation differs.
     follows_program: bool,
-    /// What rules are asked about in a cluster.
+    /// The resources that the webhook covers.
     resources: Vec<resources::WebhookResource>,
 }
 
@@ -144,7 +144,7 @@ impl Dialect for ModRule {
     }
 }
 
-/// Returns what KubeMod answers a requester whose object was refused.
+/// Returns KubeMod's message for a requester whose object was refused.
 #[must_use]
 pub fn denial(decision: &Decision) -> Option<String> {
     denial_of(decision.outcomes.iter())
@@ -160,7 +160,7 @@ fn denial_of<'o>(outcomes: impl Iterator<Item = &'o RuleOutcome>) -> Option<Stri
 fn denial_reason(outcome: &RuleOutcome) -> Option<Cow<'_, str>> {
     match &outcome.denial {
         Some(denial) => Some(denial.into()),
-        // Only where rules that could reject are to refuse what they cannot answer.
+        // Only where rules that could reject must refuse what they cannot evaluate.
         None if outcome.is_refusal => {
             let name = outcome.rule.short();
             Some(format!("{name}: \"the rule could not answer: {}\"", outcome.message).into())

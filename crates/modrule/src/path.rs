@@ -1,7 +1,7 @@
 //! Patch paths with `#N` placeholders.
 //!
-//! A placeholder stands for the N-th key that the operation's `select` captured. Keys are kept as
-//! what they are, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
+//! A placeholder is replaced by the N-th key that the operation's `select` captured. Keys keep
+//! their type, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
 
 use kubewright_jsonpath::Key;
 use kubewright_patch::{Pointer, PointerError};

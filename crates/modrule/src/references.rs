@@ -1,17 +1,17 @@
 //! The object as a ModRule sees it: with `syntheticRefs`, without `managedFields`.
 //!
 //! Neither may reach the cluster, so an edited view is turned back into an object by
-//! undoing exactly what making the view did.
+//! undoing exactly the changes that built the view.
 
 use kubewright_engine::{EvalError, EvalErrorKind, Evaluation, Query, QueryAnswer};
 use kubewright_value::{Map, Text, Value};
 
 use super::annotation::LAST_APPLIED;
 
-/// The key under which references stand.
+/// The key of the references.
 pub(super) const REFERENCES: &str = "syntheticRefs";
 
-/// The key, below `metadata`, under which the API server keeps who wrote what.
+/// The key, below `metadata`, in which the API server records field managers.
 const MANAGED_FIELDS: &str = "managedFields";
 
 /// The annotation that names the node of a pod in KubeMod's code, and the one its document names.
@@ -24,7 +24,7 @@ pub(super) struct ObjectView {
     managed_fields: HiddenKey,
 }
 
-/// What making a view did to a key, so that it can be undone.
+/// The change that building a view made to a key, so that it can be undone.
 enum HiddenKey {
     /// Nothing.
     Untouched,
@@ -43,7 +43,7 @@ impl ObjectView {
             false => HiddenKey::Untouched,
         };
         let mut hidden = HiddenKey::Untouched;
-        // Editing copies what somebody else holds, so an object is touched only where it has to be.
+        // Editing a shared value copies it, so an object is edited only where necessary.
         if let Some(references) = references
             && let Some(map) = object.as_object_mut()
         {
@@ -53,7 +53,7 @@ impl ObjectView {
         Self { value: object, references: hidden, managed_fields }
     }
 
-    /// Returns the object that the view, edited or not, stands for.
+    /// Returns the object behind the view, edited or not.
     pub(super) fn into_object(mut self) -> Value {
         if !matches!(self.references, HiddenKey::Untouched)
             && let Some(map) = self.value.as_object_mut()
@@ -104,9 +104,9 @@ fn object_metadata_mut(object: &mut Value) -> Option<&mut Map> {
 pub(super) struct ReferenceSettings {
     /// Whether anything in the rule can see references.
     pub(super) sees_references: bool,
-    /// The node of every pod, whatever its annotations say.
+    /// The node of every pod; overrides its annotations.
     pub(super) assumed_node: Option<Text>,
-    /// Whether a reference that nobody could look up is the rule's error. Otherwise the rule goes on without it.
+    /// Whether a reference that could not be looked up is an error of the rule. Otherwise the rule runs without it.
     pub(super) is_strict: bool,
 }
 
@@ -120,7 +120,7 @@ impl ReferenceSettings {
     }
 }
 
-/// Returns what `syntheticRefs` shows for `object`.
+/// Returns the value of `syntheticRefs` for `object`.
 ///
 /// # Errors
 /// When the world does not know the namespace or the node yet.
@@ -151,7 +151,7 @@ fn node_name(object: &Value) -> Option<&str> {
     NODE_ANNOTATIONS.iter().filter_map(|key| annotations.get(key)?.as_str()).find(|name| !name.is_empty())
 }
 
-/// Returns the object that `query` asks for, or nothing if there is none.
+/// Returns the object that `query` names; `None` if there is none.
 fn look_up_object(evaluation: &Evaluation<'_>, query: Query) -> Result<Option<Value>, EvalError> {
     match evaluation.world.get(&query) {
         QueryAnswer::Found(object) => Ok(Some(object)),
@@ -172,7 +172,7 @@ fn remove_last_applied(object: &mut Value) {
     }
 }
 
-/// Returns the key of `Text` under which a hidden field stands, if `path` leads into one.
+/// Returns the key of the hidden field that `path` leads into, if it does.
 pub(super) fn hidden_field<'a>(mut path: impl Iterator<Item = &'a str>) -> Option<Text> {
     match path.next()? {
         REFERENCES => Some(REFERENCES.into()),

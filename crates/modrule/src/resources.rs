@@ -1,8 +1,8 @@
-//! Which resources ModRules are asked about in a cluster: KubeMod's list, and what the operator makes of it.
+//! The resources that the webhook of ModRules covers: KubeMod's list with the operator's changes.
 
 use kubewright_value::Text;
 
-/// The resources, unless the operator says otherwise.
+/// The default resources.
 const DEFAULT_RESOURCES: [&str; 21] = [
     "namespaces",
     "nodes",

@@ -20,7 +20,7 @@ pub(super) struct ModRuleSource {
     pub(super) tier: i32,
 }
 
-/// What the rule does.
+/// The type of the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleType {
     Patch,
@@ -55,7 +55,7 @@ pub(super) struct SourceOperation {
     pub(super) value: Option<Located<Text>>,
 }
 
-/// What an operation does.
+/// The type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperationType {
     Add,
@@ -74,7 +74,7 @@ impl OperationType {
     }
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,
@@ -83,7 +83,7 @@ pub(super) const FIELD_CODES: FieldCodes = FieldCodes {
     unknown_value: &code::UNKNOWN_VALUE,
 };
 
-/// Reads `document`; what cannot be read is reported and left out.
+/// Reads `document`; unreadable parts are reported and left out.
 pub(super) fn read_modrule(document: &Document) -> (Option<ModRuleSource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let source = read_modrule_fields(&mut reader);
@@ -279,7 +279,7 @@ fn read_tier<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> 
     }
 }
 
-/// Reports what does not belong to a rule of this type.
+/// Reports fields that do not belong to a rule of this type.
 fn report_misplaced_fields<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,

@@ -1,4 +1,4 @@
-//! What is reported about bad rules. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
+//! Tests of diagnostics. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
 
 use kubewright_engine::{DecisionSettings, Dialect as _, Engine, Query, QueryAnswer, RuleStatus, World};
 use kubewright_k8s::{AdmissionRequest, Operation};
@@ -57,7 +57,7 @@ fn every_code_has_a_case_and_a_page_that_starts_with_it() {
     }
 }
 
-/// A world in which everything that is asked for was looked for in vain.
+/// A world in which every lookup fails.
 struct Unreachable;
 
 impl World for Unreachable {
@@ -66,7 +66,7 @@ impl World for Unreachable {
     }
 }
 
-/// Decides about a pod in namespace `shop` with a rule that looks at its namespace, which nobody could look up.
+/// Decides about a pod in namespace `shop` with a rule that reads its namespace, whose lookup fails.
 #[track_caller]
 fn check_without_namespace(fails_closed: bool, spec: &str, is_allowed: bool, status: RuleStatus) {
     let options = ModRuleOptions { fails_closed, ..ModRuleOptions::default() };

@@ -15,7 +15,7 @@ pub(super) enum PatchValue {
     },
 }
 
-/// What a template can see besides the object.
+/// The inputs of a template besides the object.
 pub(super) struct TemplateInputs<'a> {
     pub(super) target: &'a Value,
     pub(super) namespace: &'a Text,
@@ -43,7 +43,7 @@ impl PatchValue {
         let text = template
             .render(&context, around.inputs, budget)
             .map_err(|error| template_error(&error).at(location.clone()))?;
-        // An empty text is no value, and null over somebody's data is hardly meant.
+        // Empty YAML is not a value, and replacing existing data by null is most likely a mistake.
         if is_blank(&text) {
             return Err(EvalError::new(
                 "the template gives an empty value, write '\"{{ … }}\"' for text that may be empty",
@@ -76,7 +76,7 @@ fn template_error(error: &TemplateError) -> EvalError {
     }
 }
 
-/// Returns whether YAML has nothing in it but space and comments, and so stands for no value.
+/// Returns whether the YAML contains only whitespace and comments, and so has no value.
 pub(super) fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }

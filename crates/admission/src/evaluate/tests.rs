@@ -1,4 +1,4 @@
-//! What policies find in the world, and what they say where it does not know.
+//! Tests of lookups by policies, and of their errors where an answer is unknown.
 
 use kubewright_cel::Inputs;
 use kubewright_engine::{ApiCall, DecisionSettings, Dialect as _, Engine, OpenWorld, Query, ServiceCall};
@@ -31,7 +31,7 @@ fn world(answers: &[(&str, &str)]) -> OpenWorld {
     world
 }
 
-/// Compares what a policy that asks for `expression` says with `want`, of which only the start counts.
+/// Compares the message of a policy with `expression` with `want`, of which only the start counts.
 #[track_caller]
 fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     let text = format!(

@@ -1,4 +1,4 @@
-//! Which requests a policy or a binding is about.
+//! Reads the constraints of a policy or a binding.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{Operation, Operations, kind_of_resource, resource_name};
@@ -83,7 +83,7 @@ fn read_resources<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>
     resources
 }
 
-/// Returns what is wrong with the name of a resource, and what helps.
+/// Returns the problem of a resource name, and a suggestion.
 fn resource_name_problem(text: &str) -> Option<(String, String)> {
     let name = text.split('/').next().unwrap_or_default();
     if name.chars().next().is_some_and(char::is_uppercase) {
@@ -101,7 +101,7 @@ fn resource_name_problem(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// Without any the API server refuses the policy; outside a cluster they are all meant.
+/// The API server refuses a policy without operations; outside a cluster it matches all of them.
 fn read_operations<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Operations {
     let texts = reader.strings(item, "operations").unwrap_or_default();
     if texts.is_empty() {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Returns what the first of `policies` says about a Pod, which must not take long, even where nothing is optimised.
+/// Returns the outcome of the first of `policies` for a Pod, which must be quick even in an unoptimised build.
 #[track_caller]
 fn soon(policies: &str) -> String {
     let start = Instant::now();

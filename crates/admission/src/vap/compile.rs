@@ -13,7 +13,7 @@ use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::{check, diagnostics as code};
 
-/// How the API server speaks about parameters.
+/// The API server's wording of errors about parameters.
 const PARAM_WORDS: ParamWords = ParamWords {
     problem: "failed to configure binding",
     missing: "no params found for policy binding with `Deny` parameterNotFoundAction",
@@ -56,7 +56,7 @@ pub(super) fn compile_admission_policy(
     draft.compiled(rules)
 }
 
-/// Returns what is wrong with bindings beside `rules`.
+/// Returns the diagnostics of bindings for `rules`.
 pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for document in bindings {

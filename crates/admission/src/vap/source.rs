@@ -21,7 +21,7 @@ pub(super) struct PolicyBindingSource {
     pub(super) actions: ValidationActions,
 }
 
-/// Reads a policy; what cannot be read is reported.
+/// Reads a policy; unreadable fields are reported.
 pub(super) fn read_admission_policy(document: &Document) -> (Option<CelPolicySource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let policy = read_admission_policy_fields(&mut reader);
@@ -46,7 +46,7 @@ fn read_admission_policy_fields(reader: &mut DocumentReader<'_>) -> Option<CelPo
     Some(CelPolicySource { param_kind, ..read_common_fields(reader, &metadata, &spec)? })
 }
 
-/// Reads a binding; what cannot be read is reported.
+/// Reads a binding; unreadable fields are reported.
 pub(super) fn read_policy_binding(document: &Document) -> (Option<PolicyBindingSource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let binding = read_binding_fields(&mut reader);

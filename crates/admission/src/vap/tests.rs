@@ -4,7 +4,7 @@ use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, yaml};
 
-/// What policies are about here.
+/// The constraints of the policies in these tests.
 const MATCH: &str = "matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}";
 
 const DENY: &str = "validationActions: [Deny]";
@@ -15,7 +15,7 @@ const CLUSTER_ROLE: &str =
     "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: one}}";
 const NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: one}}";
 
-/// Returns the decision of a policy with `spec`, bound with `binding`, and the codes of what is wrong with it.
+/// Returns the decision of a policy with `spec`, bound with `binding`, and the codes of its diagnostics.
 fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, Vec<&'static str>) {
     let constraints = if spec.contains("matchConstraints") { "" } else { MATCH };
     let binding = match binding {

@@ -1,4 +1,4 @@
-//! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
+//! Rules for the controllers that make Pods, generated from policies that match Pods.
 
 use kubewright_engine::nearest;
 use kubewright_k8s::{Operations, WorkloadKind};
@@ -9,7 +9,7 @@ use crate::source::{CelPolicySource, ConstraintsSource, ResourceRule};
 use kubewright_dialect_kit::fields::Located;
 use kubewright_k8s::PodTemplatePath;
 
-/// The controllers that a policy about Pods is also asked about.
+/// The controllers that a policy for Pods also covers.
 const CONTROLLERS: [WorkloadKind; 6] = [
     WorkloadKind::DaemonSet,
     WorkloadKind::Deployment,
@@ -22,7 +22,7 @@ const CONTROLLERS: [WorkloadKind; 6] = [
 /// A policy for controllers.
 pub(super) struct ControllerPolicy {
     pub(super) name: &'static str,
-    /// Nothing for controllers of which nobody knows where they describe Pods.
+    /// `None` for controllers whose Pod template path is not known.
     pub(super) workload: Option<PodTemplatePath>,
     pub(super) constraints: ConstraintsSource,
 }
@@ -34,7 +34,7 @@ pub(super) struct UnknownController {
     pub(super) path: Vec<Step>,
 }
 
-/// Returns the policies for controllers that are made of `policy`.
+/// Returns the policies for controllers that are generated from `policy`.
 pub(super) fn generate_controller_policies(
     policy: &CelPolicySource,
     settings: &ValidatingPolicySettings,
@@ -90,7 +90,7 @@ fn unknown_controller(name: &Located<Text>) -> Option<UnknownController> {
     })
 }
 
-/// What makes Pods.
+/// A kind that makes Pods.
 struct AutogenController<'n> {
     group: &'n str,
     version: &'n str,
@@ -98,7 +98,7 @@ struct AutogenController<'n> {
     workload: Option<PodTemplatePath>,
 }
 
-/// Returns the controller called `name`: one of those that everybody knows, or `resource.version.group`.
+/// Returns the controller called `name`: a built-in one, or `resource.version.group`.
 fn find_controller(name: &str) -> Option<AutogenController<'_>> {
     if let Some(kind) = CONTROLLERS.iter().find(|kind| kind.resource() == name) {
         let workload = Some(kind.template_path());
@@ -122,7 +122,7 @@ impl AutogenController<'_> {
     }
 }
 
-/// Returns the constraints, and the operations, of a policy about Pods and nothing but Pods, however they are called.
+/// Returns the constraints and operations of a policy that matches only Pods, in any spelling.
 fn pod_constraints(constraints: &ConstraintsSource) -> Option<(&ConstraintsSource, Operations)> {
     let selects = constraints.object_selector.as_ref().is_some_and(|selector| !selector.is_empty());
     let [rule] = constraints.rules.as_slice() else { return None };

@@ -18,7 +18,7 @@ use crate::draft::{PolicyDraft, PolicyRuleParts};
 use crate::matching::ConstraintsMatcher;
 use crate::{diagnostics as code, text_field};
 
-/// Compiles a ValidatingPolicy, with the rules for controllers that are made of it.
+/// Compiles a ValidatingPolicy and the rules for controllers generated from it.
 pub(super) fn compile_validating_policy(
     environments: &Environments,
     exceptions: &[CompiledPolicyException],
@@ -80,7 +80,7 @@ pub(super) fn compile_validating_policy(
     draft.compiled(rules)
 }
 
-/// Returns what answers requests with answers of `kind`.
+/// Compiles the expressions that answer requests with responses of `kind`.
 fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind: Kind) -> CelChecks {
     let policy = &draft.policy;
     let mut compiler = ExpressionCompiler::new(&[]);

@@ -1,4 +1,4 @@
-//! Exceptions from ValidatingPolicies: who is excused, and what the expressions of a policy may let through.
+//! Exceptions from ValidatingPolicies: exempt objects, and values that a policy's expressions may allow.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -31,11 +31,11 @@ pub(crate) struct CompiledPolicyException {
     inputs: Inputs,
 }
 
-/// What exceptions lead to for one object.
+/// The effect of exceptions on one object.
 pub(crate) enum ExceptionEffect {
-    /// The policy is not asked.
+    /// The policy is not evaluated.
     Wholly(ExceptionReport),
-    /// The policy is asked, and its expressions read what is allowed.
+    /// The policy is evaluated, and its expressions can read the allowed values.
     Partly(Value),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct ExceptionReport {
     pub(crate) is_pass: bool,
 }
 
-/// What is allowed where there are no exceptions.
+/// The allowed values where there are no exceptions.
 static NOTHING_ALLOWED: LazyLock<Value> = LazyLock::new(|| allowed_values(Vec::new(), Vec::new()));
 
 /// Returns the exceptions among `documents` that can be used and have not ended.
@@ -60,7 +60,7 @@ pub(crate) fn load_policy_exceptions(
     documents.filter_map(|document| compile_policy_exception(environments, document).0).collect()
 }
 
-/// Returns what is wrong with exceptions from `rules`.
+/// Returns the diagnostics of exceptions for `rules`.
 pub(crate) fn check_policy_exceptions<'r>(
     documents: &[Document],
     rules: impl Iterator<Item = &'r RuleId>,
@@ -90,7 +90,7 @@ pub(crate) fn check_policy_exceptions<'r>(
     diagnostics
 }
 
-/// The kinds of policies that have such exceptions too, in a namespace or not; nobody reads them here.
+/// Other kinds of policies with such exceptions, namespaced or not; they are ignored here.
 const OTHER_KINDS: [&str; 4] =
     ["ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"];
 
@@ -177,7 +177,7 @@ fn has_ended(
 }
 
 impl CompiledPolicyException {
-    /// Returns whether it is about the policy called `name`.
+    /// Returns whether it names the policy `name`.
     pub(crate) fn is_about(&self, name: &str, kind: &str) -> bool {
         self.policies.iter().any(|(policy, of)| policy == name && of == kind)
     }
@@ -250,7 +250,7 @@ impl CompiledPolicyException {
 }
 
 impl ExceptionReport {
-    /// Adds what comes later, which decides what is reported when its priority is higher.
+    /// Adds a later exception; the highest priority decides the report.
     pub(crate) fn add(&mut self, other: Self) {
         if other.priority > self.priority {
             (self.priority, self.is_pass) = (other.priority, other.is_pass);
@@ -259,7 +259,7 @@ impl ExceptionReport {
     }
 }
 
-/// Returns what the variable `exceptions` is.
+/// Returns the value of the variable `exceptions`.
 fn allowed_values(images: Vec<Text>, values: Vec<Text>) -> Value {
     let texts = |texts: Vec<Text>| Value::array(texts.into_iter().map(Value::String).collect());
     Map::from([("allowedImages", texts(images)), ("allowedValues", texts(values))]).into()

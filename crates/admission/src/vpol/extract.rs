@@ -1,6 +1,6 @@
 //! The Pods that objects of any kind describe somewhere in their `spec`, each to be judged as a Pod.
 //!
-//! What such kinds have in common is that they take over the Pod template of Kubernetes as it is.
+//! Such kinds embed the Kubernetes Pod template unchanged.
 
 use kubewright_engine::EvalError;
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
@@ -64,7 +64,7 @@ impl PodTemplate<'_> {
         }
     }
 
-    /// A Pod without a name has that of the object it stands in.
+    /// A Pod without a name gets that of the object around it.
     fn pod(&self, request: &AdmissionRequest) -> Value {
         let metadata = self.value.get("metadata").and_then(Value::as_object);
         let mut metadata = metadata.cloned().unwrap_or_default();
@@ -82,7 +82,7 @@ impl PodTemplate<'_> {
     }
 }
 
-/// There is no template inside of a template.
+/// Templates do not contain templates, so the walk stops at one.
 fn walk_for_templates<'o>(
     value: &'o Value,
     path: &mut Vec<Step>,

@@ -13,18 +13,18 @@ use crate::source::{
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
-/// What a ValidatingPolicy says besides.
+/// The settings that only a ValidatingPolicy has.
 #[derive(Debug, Clone)]
 pub(super) struct ValidatingPolicySettings {
     pub(super) mode: EvaluationTarget,
     pub(super) actions: ValidationActions,
     pub(super) is_admission: bool,
     pub(super) is_background: bool,
-    /// `autogen.podControllers.controllers`, where it is said.
+    /// `autogen.podControllers.controllers`, if given.
     pub(super) controllers: Option<Vec<Located<Text>>>,
 }
 
-/// What a policy is evaluated on.
+/// The input of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EvaluationTarget {
     /// Objects of Kubernetes.
@@ -33,7 +33,7 @@ pub(crate) enum EvaluationTarget {
     Json,
     /// Requests over HTTP.
     Http,
-    /// Requests that Envoy asks about.
+    /// Envoy's authorization requests.
     Envoy,
 }
 
@@ -54,18 +54,18 @@ pub(super) struct PolicyExceptionSource {
     /// Name and kind of the policies.
     pub(super) policies: Vec<(Located<Text>, Text)>,
     pub(super) conditions: Vec<NamedExpression>,
-    /// What the expressions of the policy may take as allowed; without both lists the whole policy is excused.
+    /// The values that the policy's expressions may allow; without both lists the whole policy is skipped.
     pub(super) images: Vec<Text>,
     pub(super) values: Vec<Text>,
-    /// Whether what is excused counts as passed.
+    /// Whether an exempt object counts as passed.
     pub(super) is_pass: bool,
-    /// Higher ones decide what is reported.
+    /// The highest priority decides the report.
     pub(super) priority: i64,
     /// When it ends, as it is written.
     pub(super) expires: Option<Located<Text>>,
 }
 
-/// Reads a policy; what cannot be read is reported.
+/// Reads a policy; unreadable fields are reported.
 pub(super) fn read_validating_policy(
     document: &Document,
 ) -> (Option<(CelPolicySource, ValidatingPolicySettings)>, Vec<Diagnostic>) {
@@ -129,7 +129,7 @@ fn read_validating_policy_settings<'d>(
     settings
 }
 
-/// What is not said is enabled.
+/// A missing field means enabled.
 fn read_enabled<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, key: &str) -> bool {
     let Some(fields) = reader.object(fields, key) else { return true };
     reader.only(&fields, &["enabled"]);

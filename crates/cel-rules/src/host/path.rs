@@ -1,4 +1,4 @@
-//! Paths of the API server. What an expression computes must not lead to another path than the one it means.
+//! API server paths. A value that an expression computes must not change the path's structure.
 
 use kubewright_value::Value;
 

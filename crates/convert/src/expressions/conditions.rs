@@ -24,7 +24,7 @@ pub(super) struct ConditionFormulas {
     pub(super) error: Formula,
 }
 
-/// Returns what `conditions` mean in `scope`.
+/// Returns the formulas of `conditions` in `scope`.
 pub(super) fn translate_conditions(
     conditions: &Located<Value>,
     scope: &TranslationScope,
@@ -185,7 +185,7 @@ impl ConditionsTranslator<'_> {
     }
 }
 
-/// Returns the answer to what is asked about a value. Where nothing is there and no default counts, it is an error.
+/// Returns the answer to a question about a value. A missing value without a default is an error.
 fn answer_question(found: PathTarget, asked: &ValueQuestion, default: Option<&Value>) -> Option<PathTarget> {
     let one = match found {
         PathTarget::One(one) => one,

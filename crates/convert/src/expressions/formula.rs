@@ -1,6 +1,6 @@
-//! What is true or false of an object, as a tree that is made simpler before it is written.
+//! Boolean formulas about an object, as a tree that is simplified before it is written.
 //!
-//! The order of what stands in it is kept: what is asked first guards what is asked later, as in CEL itself.
+//! The order of the parts is kept: an earlier test guards the later ones, as in CEL itself.
 
 /// Something that is true or false.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) struct AtomicFormula {
     pub(super) no: String,
 }
 
-/// The elements of a list or the keys of a map, and what is asked about each.
+/// A test of all elements of a list or keys of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QuantifiedFormula {
     pub(super) list: String,
@@ -31,14 +31,14 @@ pub(super) struct QuantifiedFormula {
     pub(super) each: Box<Formula>,
 }
 
-/// How many questions an expression may ask.
+/// The most tests in one expression.
 pub(super) const MAX_FORMULA_SIZE: usize = 2000;
 
 /// How wide a line may be.
 const LINE_WIDTH: usize = 100;
 
 impl Formula {
-    /// A call, a field, or anything else that `!` may stand before.
+    /// A call, a field, or any other operand of `!`.
     pub(super) fn call(text: impl Into<String>) -> Self {
         let yes = text.into();
         Self::Atom(AtomicFormula { no: format!("!{yes}"), yes })
@@ -134,7 +134,7 @@ impl Formula {
         }
     }
 
-    /// Returns how many questions are asked in it.
+    /// Returns the number of tests in it.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::True | Self::False => 1,
@@ -158,19 +158,19 @@ impl Formula {
         }
     }
 
-    /// Returns the same without what is asked twice.
+    /// Returns the formula without repeated tests.
     pub(super) fn simplified(self) -> Self {
         self.known(&mut Vec::new())
     }
 
-    /// Returns what is left to ask where `fact` holds.
+    /// Returns the formula simplified under `fact`.
     pub(super) fn given(self, fact: &Self) -> Self {
         let mut facts = Vec::new();
         add_facts(&mut facts, fact);
         self.known(&mut facts)
     }
 
-    /// Returns what is left to ask when `facts` hold.
+    /// Returns the formula simplified under `facts`.
     fn known(self, facts: &mut Vec<Formula>) -> Self {
         let before = facts.len();
         let left = match self {
@@ -230,7 +230,7 @@ impl Formula {
         first.and(rest)
     }
 
-    /// Returns what is left to ask when the request is for `operation`.
+    /// Returns the formula simplified for a request with `operation`.
     pub(super) fn on(self, operation: &str) -> Self {
         match self {
             Self::Atom(atom) => match atom.on(operation) {
@@ -310,7 +310,7 @@ impl QuantifiedFormula {
 }
 
 impl AtomicFormula {
-    /// Returns whether it is true when the request is for `operation`, if it asks for nothing else.
+    /// Returns its value for a request with `operation`, if it tests nothing else.
     fn on(&self, operation: &str) -> Option<bool> {
         let (question, is_asked) = match self.yes.strip_prefix("!(") {
             Some(inner) => (inner.strip_suffix(')')?, false),
@@ -333,7 +333,7 @@ impl AtomicFormula {
     }
 }
 
-/// Adds what `formula` says to `facts`.
+/// Adds the facts that follow from `formula`.
 fn add_facts(facts: &mut Vec<Formula>, formula: &Formula) {
     match formula {
         Formula::True | Formula::False => {}

@@ -1,4 +1,4 @@
-//! What a pattern says about one scalar, in CEL.
+//! Translates a scalar of a pattern into CEL.
 //!
 //! Whether a value fits depends on its type, so there is an answer for each type that can be there.
 
@@ -19,7 +19,7 @@ pub(super) const DURATION_PATTERN: &str = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|
 /// Why a scalar has no equivalent.
 pub(super) type LeafResult<T> = Result<T, String>;
 
-/// Returns whether `value`, which is there and is no list, fits `leaf`.
+/// Returns whether `value`, which exists and is not a list, matches `leaf`.
 pub(super) fn leaf_formula(leaf: &Leaf, value: &str, shape: ValueShape) -> LeafResult<Formula> {
     Ok(match shape {
         ValueShape::Map(_) | ValueShape::MapOf(_) | ValueShape::List(_) | ValueShape::Required(_) => {
@@ -45,7 +45,7 @@ pub(super) fn accepts_null(leaf: &Leaf) -> bool {
     accepts(leaf, &Value::Null)
 }
 
-/// Returns a literal for what is not there, which fits or does not.
+/// Returns a literal that replaces a missing value, matching or not.
 pub(super) fn stand_in(leaf: &Leaf, shape: ValueShape, is_fitting: bool) -> Option<String> {
     let texts = || {
         let operands = match leaf {
@@ -91,7 +91,7 @@ fn guarded_leaf(type_name: &str, value: &str, formula: Formula) -> Formula {
     }
 }
 
-/// Returns `formula` for numbers, of what is a number or a text. Kyverno hands whole numbers on as doubles.
+/// Returns `formula` for numbers, where the value is a number or a text. Kyverno passes whole numbers on as doubles.
 fn number_formula(value: &str, formula: Formula) -> Formula {
     match formula {
         Formula::False => Formula::False,
@@ -282,7 +282,7 @@ fn cel_operator(operator: PatternOperator) -> &'static str {
     }
 }
 
-/// Returns what holds of a value that fits `alternatives`, of which `compare` writes each comparison.
+/// Returns the formula of a value that matches `alternatives`; `compare` writes each comparison.
 fn combine_alternatives(
     alternatives: &Alternatives,
     compare: &mut dyn FnMut(&TermComparison) -> LeafResult<Formula>,
@@ -312,7 +312,7 @@ fn operand_texts(alternatives: &Alternatives) -> Vec<String> {
     alternatives.comparisons().map(|comparison| comparison.operand.to_string()).collect()
 }
 
-/// Returns whether `formula`, made for a text, also holds of whatever is no text.
+/// Returns whether `formula`, built for a text, also holds for other types.
 fn holds_for_other_types(alternatives: &Alternatives, formula: &Formula) -> bool {
     let is_unlike = |comparison: &TermComparison| {
         comparison.operator == PatternOperator::NotEqual
@@ -323,7 +323,7 @@ fn holds_for_other_types(alternatives: &Alternatives, formula: &Formula) -> bool
     *formula == Formula::True || alternatives.comparisons().all(is_unlike)
 }
 
-/// Returns the whole text, which fits itself, if its parts do not say so already and it could be there.
+/// Returns the whole text, which matches itself, if its parts do not cover that and it can occur.
 fn unmatched_whole_text(alternatives: &Alternatives, shape: ValueShape) -> Option<&str> {
     let is_possible = match shape {
         ValueShape::Word | ValueShape::Port => {
@@ -336,7 +336,7 @@ fn unmatched_whole_text(alternatives: &Alternatives, shape: ValueShape) -> Optio
     (is_possible && !fits.unwrap_or(false)).then_some(alternatives.whole.as_str())
 }
 
-/// Returns what holds of the text `value` that `comparison` accepts.
+/// Returns the formula of a text `value` that `comparison` accepts.
 fn text_comparison(comparison: &TermComparison, value: &str, shape: ValueShape) -> Formula {
     if shape == ValueShape::Amount {
         let text = format!("string({value})");
@@ -359,7 +359,7 @@ fn text_comparison(comparison: &TermComparison, value: &str, shape: ValueShape) 
     };
     match &comparison.duration {
         None => otherwise,
-        // A port or a percentage is no duration.
+        // A port or a percentage is never a duration.
         Some(_) if shape == ValueShape::Port && comparison.quantity.is_some() => otherwise,
         Some(_) => {
             let is_duration = Formula::call(format!("{value}.matches({})", string_literal(DURATION_PATTERN)));
@@ -375,7 +375,7 @@ fn text_comparison(comparison: &TermComparison, value: &str, shape: ValueShape) 
     }
 }
 
-/// Returns what holds of a text that cannot be compared with the operand.
+/// Returns the formula of a text that cannot be compared with the operand.
 fn incomparable_formula(comparison: &TermComparison) -> Formula {
     Formula::constant(comparison.operator == PatternOperator::NotEqual)
 }

@@ -10,8 +10,8 @@ use super::{CheckFormulas, any_pattern_formulas, lookup_refusal, pattern_formula
 use crate::ConversionRefusal;
 use kubewright_kyverno::source::{Foreach, Method};
 
-/// Returns what all `loops` come to: an element that fails fails the rule, and where nothing was checked there is
-/// nothing to say.
+/// Returns the formulas of all `loops`: an element that fails fails the rule; without a checked element the rule is
+/// skipped.
 pub(super) fn translate_loops(
     loops: &[Foreach],
     scope: &TranslationScope,
@@ -27,7 +27,7 @@ pub(super) fn translate_loops(
         let inner = scope.with_element(&elements);
         let element = element_formulas(one, &elements, &inner, functions)?;
         pass = pass.and(elements.all(element.skip.clone().or(element.pass.clone())));
-        // An element that fails ends the loop, and the rule has something to say.
+        // An element that fails ends the loop, and the rule applies.
         applied = applied.or(elements.exists(element.skip.not()));
     }
     Ok(CheckFormulas { pass, skip: applied.not() })
@@ -45,7 +45,7 @@ fn loop_elements(one: &Foreach, scope: &TranslationScope) -> Result<ListElements
     }
 }
 
-/// Returns what comes of one element, where it is skipped or not.
+/// Returns the formulas of one element.
 fn element_formulas(
     one: &Foreach,
     elements: &ListElements,

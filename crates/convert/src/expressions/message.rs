@@ -1,4 +1,4 @@
-//! What a rule says, in CEL where it has variables.
+//! Translates the message of a rule into CEL where it has variables.
 
 use kubewright_jmespath::Functions;
 use kubewright_value::Value;
@@ -11,7 +11,7 @@ use super::text::string_literal;
 use kubewright_kyverno::source::RuleSource;
 use kubewright_kyverno::template::VariableTemplate;
 
-/// What stands for a variable in a message that is no expression.
+/// Replaces a variable in a message that is a plain text.
 const ELLIPSIS: &str = "…";
 
 /// Returns the message of `rule`, and the expression that makes it where it has variables that CEL can read. Where that

@@ -11,14 +11,14 @@ use super::text::{double_literal, string_literal};
 use kubewright_kyverno::mixed::Tainted;
 use kubewright_kyverno::operator::{ComparedOperand, ConditionOperator, OrderOperator};
 
-/// Returns whether `key`, a constant, compares with `value`, another one, as `operator` says.
+/// Returns whether the constant `key` compares with the constant `value` under `operator`.
 pub(super) fn compare_constants(operator: ConditionOperator, key: &Tainted, value: &Value) -> bool {
     let (key, value) =
         (ComparedOperand::compile(key), ComparedOperand::compile(&Tainted::Own(value.clone())));
     operator.holds(&key, &value, &mut Budget::default()).unwrap_or(false)
 }
 
-/// Returns whether `key`, which is there and not null, compares with `value` as `operator` says.
+/// Returns whether `key`, which exists and is not null, compares with `value` under `operator`.
 pub(super) fn operator_formula(
     operator: ConditionOperator,
     key: &str,
@@ -260,7 +260,7 @@ fn printed_scalar(value: &Value) -> String {
         Value::String(text) => text.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Bool(boolean) => boolean.to_string(),
-        // Lists, objects and null have words of their own, which nothing in an object is.
+        // Lists, objects and null are printed as texts that no scalar in an object has.
         other => json::to_string(other),
     }
 }

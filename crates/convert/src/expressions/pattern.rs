@@ -1,4 +1,4 @@
-//! A pattern in CEL: when an object fits it, and when it is none of its business.
+//! Translates a pattern into CEL: when an object matches it, and when it is skipped.
 //!
 //! This follows the walk of a pattern over an object to the letter. A part of an object passes, fails, is skipped by a
 //! condition of its own, or because something below it was; each of these but failing is a formula here.
@@ -13,10 +13,10 @@ use crate::{ConversionRefusal, ConversionResult};
 use kubewright_kyverno::pattern::leaf::Leaf;
 use kubewright_kyverno::pattern::node::{Exists, MapNode, PatternAnchor, PatternEntry, PatternNode};
 
-/// What comes of comparing something with a part of a pattern.
+/// The formulas of comparing a value with a part of a pattern.
 #[derive(Debug, Clone)]
 pub(super) struct PatternFormulas {
-    /// It is as the pattern says.
+    /// It matches the pattern.
     pub(super) pass: Formula,
     /// A condition on it does not hold.
     own: Formula,
@@ -29,7 +29,7 @@ pub(super) struct PatternFormulas {
 /// How deep patterns are followed.
 const MAX_PATTERN_DEPTH: usize = 64;
 
-/// Returns what comes of comparing `value`, of which only the shape is known, with `node`.
+/// Returns the formulas of comparing `value`, of which only the shape is known, with `node`.
 pub(super) fn translate_pattern_node(
     node: &PatternNode,
     value: &str,
@@ -52,13 +52,13 @@ impl PatternFormulas {
         self.own != Formula::False || self.below != Formula::False
     }
 
-    /// Returns the same, asked only where `guard` holds, and failed elsewhere.
+    /// Returns the same where `guard` holds, and failed elsewhere.
     fn if_also(self, guard: &Formula) -> Self {
         let also = |formula: Formula| guard.clone().and(formula);
         Self { pass: also(self.pass), own: also(self.own), below: also(self.below), okay: also(self.okay) }
     }
 
-    /// Returns the same, asked only where `guard` holds, and passed elsewhere.
+    /// Returns the same where `guard` holds, and passed elsewhere.
     fn unless(self, guard: &Formula) -> Self {
         let absent = || guard.clone().not();
         Self {
@@ -226,7 +226,7 @@ impl ValidatePatternTranslator {
             okay = okay.and(outcome.okay);
             are_skipped = are_skipped.and(outcome.below);
         }
-        // Another anchor that had something to say makes up for what was skipped.
+        // Another anchor that was checked makes up for a skipped one.
         if !conditions.is_empty() {
             are_skipped = Formula::False;
         }
@@ -301,7 +301,7 @@ impl ValidatePatternTranslator {
             },
             PatternAnchor::Condition => {
                 let pass = match self.chained(&entry.value, &field.optional(), shape, false)? {
-                    // What is not there fits no condition.
+                    // A missing value meets no condition.
                     Some(formula) if !accepts_missing(&entry.value) => formula,
                     _ => is_there.and(self.node(&entry.value, &value, shape)?.pass),
                 };
@@ -317,8 +317,8 @@ impl ValidatePatternTranslator {
         })
     }
 
-    /// Returns a single question with `.?` and `orValue`, where one is enough: is what `optional` leads to as `node`
-    /// says, or, if that is wanted, not there?
+    /// Returns a single test with `.?` and `orValue`, where one is enough: does the value of `optional` match `node`,
+    /// or, if that is allowed, is it missing?
     fn chained(
         &mut self,
         node: &PatternNode,
@@ -357,7 +357,7 @@ impl ValidatePatternTranslator {
         }
     }
 
-    /// Returns whether the list `value` has what `^( )` asks for.
+    /// Returns whether the list `value` has an element as `^( )` requires.
     fn exists(&mut self, node: &PatternNode, value: &str, shape: ValueShape) -> ConversionResult<Formula> {
         let PatternNode::Exists(Exists::AllOf(wanted)) = node else { return Ok(Formula::False) };
         let mut all = match shape {
@@ -372,7 +372,7 @@ impl ValidatePatternTranslator {
         Ok(all)
     }
 
-    /// A key with wildcards, in labels and annotations: one of the keys that fit it must be as the pattern says.
+    /// A key with wildcards, in labels and annotations: one of the matching keys must match the pattern.
     fn wild(
         &mut self,
         entry: &PatternEntry,
@@ -408,7 +408,7 @@ impl ValidatePatternTranslator {
 }
 
 impl PatternFormulas {
-    /// Returns what comes of this and, where it passes, of `rest`.
+    /// Returns the formulas of this and, where it passes, of `rest`.
     fn then(self, rest: Self) -> Self {
         let skip = self.skip();
         let also = |formula: Formula| self.pass.clone().and(formula);
@@ -417,7 +417,7 @@ impl PatternFormulas {
             below: self.below.clone().or(also(rest.below)),
             okay: match skip {
                 Formula::False => also(rest.okay),
-                // What goes on is what neither fails nor is skipped.
+                // Only a value that neither fails nor is skipped continues.
                 skip => self.okay.clone().and(skip.or(rest.okay)),
             },
             pass: also(rest.pass),

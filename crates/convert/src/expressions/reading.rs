@@ -1,4 +1,4 @@
-//! The expressions in `{{ }}` that are plain enough for CEL: a path, perhaps with what counts when nothing is there.
+//! Parses expressions in `{{ }}` that are simple enough for CEL: a path, optionally with a default.
 
 use kubewright_value::{Value, json};
 
@@ -13,13 +13,13 @@ const MAX_PATH_STEPS: usize = 64;
 pub(super) struct PathExpression {
     pub(super) root: PathRoot,
     pub(super) steps: Vec<PathExpressionStep>,
-    /// What counts when the path leads to nothing, or to something empty.
+    /// The default for a missing or empty value.
     pub(super) default: Option<Value>,
-    /// What is asked about the value, if it is not the value itself that is wanted.
+    /// The question about the value; `None` for the value itself.
     pub(super) asked: Option<ValueQuestion>,
 }
 
-/// What is asked about a value.
+/// A question about a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ValueQuestion {
     /// `| length(@)`
@@ -30,7 +30,7 @@ pub(super) enum ValueQuestion {
     Matches(String),
 }
 
-/// What a path starts at.
+/// The root of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathRoot {
     Object,
@@ -39,7 +39,7 @@ pub(super) enum PathRoot {
     Element,
 }
 
-/// What a path goes on with.
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathExpressionStep {
     Key(String),
@@ -111,7 +111,7 @@ fn with_root(steps: Vec<PathExpressionStep>) -> Option<PathExpression> {
     let (root, used) = match (key(0)?, key(1)) {
         ("request", Some("object")) => (PathRoot::Object, 2),
         ("request", Some("oldObject")) => (PathRoot::OldObject, 2),
-        // The API server takes no expression that asks for more than its requests have.
+        // The API server refuses expressions that read unknown fields of the request.
         ("request", Some(field)) if unknown_variable_field("request", &[field.into()]).is_none() => {
             (PathRoot::Request, 1)
         }
@@ -154,7 +154,7 @@ impl<'t> PathCursor<'t> {
         name.starts_with(is_first).then(|| name.to_owned())
     }
 
-    /// Takes the next step; returns nothing inside when the path ends, and nothing when it is no path.
+    /// Takes the next step; `Some(None)` at the end of the path, `None` when it is not a path.
     #[expect(clippy::option_option, reason = "the end of a path is not the same as something else")]
     fn step(&mut self) -> Option<Option<PathExpressionStep>> {
         if self.rest.starts_with("[]") {
@@ -177,7 +177,7 @@ impl<'t> PathCursor<'t> {
         self.takes("]").then_some(Some(PathExpressionStep::Several(keys)))
     }
 
-    /// Takes a text in which a backslash stands for itself.
+    /// Takes a text in which a backslash is an ordinary character.
     fn raw_literal(&mut self) -> Option<String> {
         let (text, rest) = self.rest.trim_start().strip_prefix('\'')?.split_once('\'')?;
         self.rest = rest;

@@ -10,7 +10,7 @@ use super::reading::{PathExpression, PathExpressionStep, PathRoot};
 use super::shape::ValueShape;
 use super::text::{MapField, element_name};
 
-/// What the names in expressions mean at one place of a rule.
+/// The CEL expressions of the variables at one place of a rule.
 #[derive(Debug, Clone)]
 pub(super) struct TranslationScope {
     /// How the object is written, which is another one on deletions.
@@ -22,7 +22,7 @@ pub(super) struct TranslationScope {
     lists: Rc<RefCell<Vec<String>>>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone)]
 pub(super) enum PathTarget {
     One(SingleValue),
@@ -36,16 +36,16 @@ pub(super) struct SingleValue {
     pub(super) shape: ValueShape,
     /// Whether something is there, which may be null.
     pub(super) there: Formula,
-    /// Whether an object on the way does not have the key; otherwise nothing is there because something is no object.
+    /// Whether an object on the way lacks the key; otherwise the value is missing because its parent is not an object.
     pub(super) missing: Formula,
     /// The path with `.?`, where every step leads through objects.
     pub(super) optional: Option<String>,
 }
 
-/// The elements of lists, and what is below each of them.
+/// The elements of nested lists, with a path below each.
 #[derive(Debug, Clone)]
 pub(super) struct ListElements {
-    /// The lists, outermost first, each with what must hold before it can be read.
+    /// The lists, outermost first, each with the guard of reading it.
     loops: Vec<(Formula, String, String)>,
     pub(super) item: String,
     pub(super) shape: ValueShape,
@@ -113,7 +113,7 @@ impl TranslationScope {
         lists.iter().enumerate().map(|(index, list)| (list.clone(), name(index).into())).collect()
     }
 
-    /// Returns what `reading` leads to; nothing when that cannot be said in CEL.
+    /// Returns the target of `reading`; `None` when it cannot be expressed in CEL.
     pub(super) fn find(&self, reading: &PathExpression) -> Option<PathTarget> {
         let (text, shape) = match reading.root {
             PathRoot::Object => (self.object.clone(), self.shape),
@@ -243,7 +243,7 @@ impl SingleValue {
     }
 }
 
-/// What is known about a request.
+/// The known fields of a request.
 const REQUEST_SHAPE: ValueShape = ValueShape::Map(&[
     ("operation", ValueShape::Required(&ValueShape::Word)),
     ("name", ValueShape::Word),

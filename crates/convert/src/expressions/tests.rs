@@ -19,7 +19,7 @@ pub(super) fn value(text: &str) -> Value {
     kubewright_value::yaml::parse(text).unwrap()
 }
 
-/// Returns what CEL says of `object`.
+/// Returns the decision of the CEL expressions for `object`.
 pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&'static str, String> {
     let holds = |program: &Program| match program
         .evaluate(&Bindings::new().with("object", object), &mut Cost::new(10_000_000))
@@ -59,7 +59,7 @@ pub(super) fn verdict(pattern: &Value, object: &Value) -> &'static str {
     }
 }
 
-/// Returns the expressions of a rule about `kinds`, whose `rest` is written in YAML.
+/// Returns the expressions of a rule for `kinds`, whose `rest` is written in YAML.
 fn made(kinds: &str, rest: &str) -> Result<RuleExpressions, ConversionRefusal> {
     let policy = format!(
         "{{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {{name: p}}, spec: {{rules: [{{name: r, \

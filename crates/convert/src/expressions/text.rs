@@ -70,7 +70,7 @@ fn is_selectable_key(key: &str) -> bool {
         && !["true", "false", "null", "in"].contains(&key)
 }
 
-/// Returns what to call an element of the list under `key`, other than `taken` names.
+/// Returns a variable name for an element of the list `key`, other than `taken` names.
 pub(super) fn element_name(key: &str, taken: &[String]) -> String {
     let word_start = key.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0);
     let word = key.get(word_start..).unwrap_or_default().to_ascii_lowercase();
@@ -87,7 +87,7 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
     (2..).map(|number| format!("{name}{number}")).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// What an element must not be called besides: it means something else.
+/// Further names that an element must not have, because they mean something else.
 const RESERVED_NAMES: &[&str] = &[
     "object",
     "request",

@@ -32,7 +32,7 @@ impl<'w> WorldView<'w> {
         self.home
     }
 
-    /// Returns what is known about `query`, or [`Answer::Refused`] where the rule may not ask.
+    /// Returns what is known about `query`, or [`QueryAnswer::Refused`] where the rule may not ask.
     #[must_use]
     pub fn get(&self, query: &Query) -> QueryAnswer {
         match self.home.and_then(|home| refuse_query(query, home)) {

@@ -116,7 +116,7 @@ pub(super) fn pinned_kinds(criteria: &[CompiledCriterion]) -> KindScope {
     pinned.map_or(KindScope::Any, KindScope::Named)
 }
 
-/// Returns the only texts that can pass one of `tests`, if these are all about equality.
+/// Returns the only texts that can pass one of `tests`, if these all test equality.
 fn equal_texts(tests: &[CriterionTest]) -> Option<Vec<Text>> {
     let mut texts = Vec::new();
     for test in tests {

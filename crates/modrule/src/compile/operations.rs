@@ -150,7 +150,7 @@ impl ModRuleCompiler<'_> {
         }
     }
 
-    /// Reads a template; `given` is what it sees, and `code` is for asking for anything else.
+    /// Reads a template; `given` are its inputs, and `code` is the diagnostic for reading anything else.
     pub(super) fn template(
         &mut self,
         name: &str,

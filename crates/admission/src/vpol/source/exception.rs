@@ -8,10 +8,10 @@ use crate::source::FIELD_CODES;
 use kubewright_cel_rules::source::read_named_expressions;
 use kubewright_dialect_kit::fields::DocumentReader;
 
-/// Says which of several exceptions decides what is reported.
+/// The annotation that orders several exceptions for the report.
 const PRIORITY_ANNOTATION: &str = "polex.kyverno.io/priority";
 
-/// Reads an exception; what cannot be read is reported.
+/// Reads an exception; unreadable fields are reported.
 pub(in super::super) fn read_policy_exception(
     document: &Document,
 ) -> (Option<PolicyExceptionSource>, Vec<Diagnostic>) {

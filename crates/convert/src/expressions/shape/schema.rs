@@ -60,7 +60,7 @@ fn in_group(group: Option<&str>, kind: &str) -> Option<&'static str> {
     fields::is_known_kind(found).then_some(*found)
 }
 
-/// Returns what objects of all these kinds look like; nothing where they have too little in common.
+/// Returns the shape of objects of all these kinds; `None` where they have too little in common.
 pub(super) fn shared_shape(kinds: &[&'static str]) -> Option<ValueShape> {
     let (first, rest) = kinds.split_first()?;
     if rest.iter().all(|kind| kind == first) {
@@ -73,7 +73,7 @@ pub(super) fn shared_shape(kinds: &[&'static str]) -> Option<ValueShape> {
     }
 }
 
-/// Returns what every object looks like.
+/// Returns the shape of every object.
 pub(super) fn any_object() -> ValueShape {
     static OBJECT: LazyLock<ValueShape> = LazyLock::new(|| {
         let word = leak_shape(ValueShape::Word);
@@ -129,7 +129,7 @@ fn scalar_shape(scalar: ScalarType) -> ValueShape {
     }
 }
 
-/// Returns what an object looks like that is of one shape or of the other.
+/// Returns the shape of an object that has one shape or the other.
 fn union_shapes(one: ValueShape, other: ValueShape) -> ValueShape {
     match (one, other) {
         (one, other) if one == other => one,

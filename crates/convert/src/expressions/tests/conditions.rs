@@ -1,4 +1,4 @@
-//! Conditions at random, on Pods at random: the engine and the expressions must say the same.
+//! Random conditions on random Pods: the engine and the expressions must agree.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whole rules: what the engine says of an object, and what the expressions do.
+//! Whole rules: the engine's decision and that of the expressions.
 
 use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleStatus};
@@ -7,7 +7,7 @@ use kubewright_value::Value;
 
 use crate::RuleExpressions;
 
-/// Returns what the rule `name` says of the request; nothing when it is not about it.
+/// Returns the outcome of the rule `name` for the request; `None` when it does not apply.
 pub(super) fn by_engine(engine: &Engine, name: &str, request: &AdmissionRequest) -> Option<&'static str> {
     let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
     let decision = engine.decide(request, &ClosedWorld::default(), &settings);
@@ -20,7 +20,7 @@ pub(super) fn by_engine(engine: &Engine, name: &str, request: &AdmissionRequest)
     }
 }
 
-/// Returns what the expressions say of the request.
+/// Returns the outcome of the expressions for the request.
 pub(super) fn by_expressions(
     made: &RuleExpressions,
     request: &AdmissionRequest,
