@@ -1,4 +1,4 @@
-//! Which rules about Pods are also rewritten for the controllers that make Pods.
+//! Rewrites rules for Pods for the controllers that make Pods.
 //!
 //! It is decided for the whole policy at once: one rule that names or selects its objects turns it off for all of
 //! them. Only who is rewritten, for which kinds, is decided here; patterns and expressions are rewritten elsewhere.
@@ -23,13 +23,13 @@ pub struct AutogenRule {
     pub name: Text,
     /// Where the controllers describe their Pods.
     pub workload: PodTemplatePath,
-    /// What the rule is about, with the controllers in place of Pods.
+    /// The `match` with the controllers in place of Pods.
     pub matching: Match,
-    /// What the rule is not about, with the controllers in place of Pods.
+    /// The `exclude` with the controllers in place of Pods.
     pub exclude: Option<Match>,
 }
 
-/// Why rules are not rewritten, and what it hangs on.
+/// Why rules are not rewritten, with the location of the reason.
 #[derive(Debug, Clone)]
 struct Off {
     reason: String,
@@ -81,7 +81,7 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     generated
 }
 
-/// Returns what an author should know about it: rules that see Pods and not what makes them, and the annotation.
+/// Returns hints for the author: rules that see Pods but not their controllers, and the annotation.
 pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Vec<Diagnostic> {
     let mut warnings = check_autogen_annotation(document, policy);
     if !wanted_controllers(policy).iter().any(|name| is_controller(name)) {
@@ -103,7 +103,7 @@ pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Ve
     warnings
 }
 
-/// Returns what turns it off for the whole policy.
+/// Returns the reason that turns it off for the whole policy.
 fn off_for_all(policy: &PolicySource) -> Option<Off> {
     let mut is_needed = false;
     for rule in &policy.rules {
@@ -129,7 +129,7 @@ fn off_for_all(policy: &PolicySource) -> Option<Off> {
     })
 }
 
-/// Returns what in one entry of a `match` or `exclude` turns it off.
+/// Returns the part of a `match` or `exclude` entry that turns it off.
 fn stopped_by(filter: &ResourceFilter) -> Option<Off> {
     let resources = child_path(&filter.path, "resources");
     let off = |key: &str| {
@@ -168,7 +168,7 @@ fn off_for(rule: &RuleSource) -> Option<Off> {
 }
 
 fn is_rewritten(rule: &RuleSource) -> bool {
-    // What was signed is the whole object.
+    // A signature covers the whole object.
     let has_way = !matches!(rule.validate.method, Method::Manifests(_));
     let is_about_pods =
         all_match_entries(&rule.matching).flat_map(|filter| &filter.kinds).any(|kind| is_pod(&kind.value));

@@ -18,10 +18,10 @@ use kubewright_dialect_kit::fields::Located;
 use kubewright_dialect_kit::notes::TraceNotes;
 use kubewright_k8s::PodTemplatePath;
 
-/// What traces call the two lists.
+/// The names of the two lists in traces.
 const LISTS: (&str, &str) = ("celPreconditions", "expressions");
 
-/// How Kyverno speaks about parameters.
+/// Kyverno's wording of errors about parameters.
 const PARAM_WORDS: ParamWords =
     ParamWords { problem: "error in parameterized resource", missing: "no params found" };
 
@@ -29,7 +29,7 @@ const PARAM_WORDS: ParamWords =
 pub(super) struct CelCheck {
     checks: CelChecks,
     params: Option<Params>,
-    /// Whether somebody else checks it: a ValidatingAdmissionPolicy was made of it.
+    /// Whether the API server checks it, through a ValidatingAdmissionPolicy.
     is_elsewhere: bool,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct CelCheck {
 pub(super) struct CelParts {
     checks: CelChecks,
     params: Option<Params>,
-    /// Whether a ValidatingAdmissionPolicy was made of it.
+    /// Whether it was written as a ValidatingAdmissionPolicy.
     pub(super) is_elsewhere: bool,
 }
 
-/// Conditions that must all hold before anything else is asked.
+/// Match conditions, which are evaluated first and must all hold.
 #[derive(Default)]
 pub(super) struct CelPreconditions(Vec<NamedCondition>);
 
-/// Compiles a rule in CEL; `message` is the one of the rule, for expressions that have none, and `kinds` what the rule is about.
+/// Compiles a CEL rule; `message` is the rule's, for expressions without one, and `kinds` are the matched kinds.
 pub(super) fn compile_cel_rule(
     environments: &Environments,
     cel: &Cel,
@@ -64,7 +64,7 @@ pub(super) fn compile_cel_rule(
         assertions: compiler.assertions(&cel.expressions, &environment, &for_messages, message),
         ..CelChecks::default()
     };
-    // Nobody reports them.
+    // These are not reported.
     compiler.annotations(&cel.audit_annotations, &environment);
     if cel.expressions.is_empty() {
         let message = "there is no expression, and every object passes".to_owned();
@@ -75,7 +75,7 @@ pub(super) fn compile_cel_rule(
     (CelParts { checks, params, is_elsewhere: false }, compiler.problems)
 }
 
-/// Compiles the conditions under which the API server asks about an object at all.
+/// Compiles the webhook's match conditions.
 pub(super) fn compile_match_conditions(
     environments: &Environments,
     conditions: &[NamedExpression],
@@ -87,7 +87,7 @@ pub(super) fn compile_match_conditions(
 }
 
 impl CelParts {
-    /// Returns what runs for `to`.
+    /// Returns the checks for `to`.
     pub(super) fn build(&self, to: PodTemplatePath) -> CelCheck {
         CelCheck {
             checks: self.checks.rebased(to),
@@ -98,12 +98,12 @@ impl CelParts {
 }
 
 impl CelCheck {
-    /// Returns what tests can leave out.
+    /// Returns the branches that tests can leave out.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         self.checks.branches(LISTS.0, LISTS.1)
     }
 
-    /// Judges `object`; `passed` is what is said when it is fine.
+    /// Evaluates `object`; `passed` is the message when it passes.
     pub(super) fn check(
         &self,
         passed: &Text,

@@ -1,7 +1,7 @@
-//! What can be said about a policy before it sees an object.
+//! Checks of a policy before it evaluates an object.
 //!
 //! Kyverno drops a whole policy for one mistake. Here the rule that has it is left out, and its neighbours run;
-//! only what is wrong with the policy itself stops them all.
+//! only a mistake in the policy itself stops them all.
 
 mod conditions;
 mod context;
@@ -52,7 +52,7 @@ pub(super) fn check_policy(document: &Document, policy: &mut PolicySource) -> Ve
     findings.diagnostics
 }
 
-/// Returns what is wrong with an exception, and whether it can be used.
+/// Returns the diagnostics of an exception, and whether it can be used.
 pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) -> (Vec<Diagnostic>, bool) {
     let mut findings = PolicyChecks { document, diagnostics: Vec::new() };
     matching::check_match_shape(&mut findings, &exception.matching, None);
@@ -70,7 +70,7 @@ pub(super) fn check_exception(document: &Document, exception: &ExceptionSource) 
     (findings.diagnostics, is_usable)
 }
 
-/// Returns a warning for every policy and rule that `exception` names and that nobody defines.
+/// Returns a warning for every policy and rule that `exception` names and that does not exist.
 ///
 /// `known` has the name of each policy, `namespace/name` in a namespace, with its rules, rewritten ones included.
 pub(super) fn unfitting(
@@ -99,7 +99,7 @@ pub(super) fn unfitting(
     findings.diagnostics
 }
 
-/// What was found so far.
+/// The diagnostics found so far.
 struct PolicyChecks<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
@@ -141,7 +141,7 @@ impl PolicyChecks<'_> {
     }
 }
 
-/// Checks what is said for all rules.
+/// Checks the settings of all rules.
 fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource) {
     long_name(findings, &policy.name, "policy");
     let spec = child_path(&[], "spec");

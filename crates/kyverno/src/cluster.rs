@@ -38,7 +38,7 @@ static POLICIES: LazyLock<String> = LazyLock::new(|| {
     names.iter().fold(text, |text, (from, to)| text.replace(from, to))
 });
 
-/// The label that says when an object is to be deleted.
+/// The label with the time at which an object is to be deleted.
 const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
 
 impl ClusterResources for Kyverno {

@@ -24,11 +24,11 @@ use kubewright_k8s::PodTemplatePath;
 pub(super) struct ConditionSet {
     /// All of them must hold.
     groups: Vec<ConditionGroup>,
-    /// What stands between messages.
+    /// The separator of messages.
     separator: &'static str,
 }
 
-/// What conditions come to.
+/// The result of conditions.
 #[derive(Debug, Clone)]
 pub(super) struct ConditionVerdict<'c> {
     /// Whether they hold.
@@ -55,14 +55,14 @@ struct ConditionGroup {
     any: Option<Vec<CompiledCondition>>,
     all: Vec<CompiledCondition>,
     at: Vec<Step>,
-    /// Whether it is the older list, whose conditions stand under no name.
+    /// Whether it is the older list form, without `any` and `all`.
     is_list: bool,
 }
 
 #[derive(Debug, Clone)]
 struct CompiledCondition {
     key: ConditionOperand,
-    /// Nothing when there is no such operator.
+    /// `None` for an unknown operator.
     operator: Option<ConditionOperator>,
     value: ConditionOperand,
     message: Option<ConditionMessage>,
@@ -72,7 +72,7 @@ struct CompiledCondition {
     at: Vec<Step>,
 }
 
-/// A condition in its author's words.
+/// A condition as it is written.
 #[derive(Debug, Clone)]
 struct ConditionText {
     what: String,
@@ -83,12 +83,12 @@ struct ConditionText {
 #[derive(Debug, Clone)]
 struct ConditionOperand {
     template: VariableTemplate,
-    /// What it is when it has no variables.
+    /// The constant value when it has no variables.
     constant: Option<ComparedOperand>,
 }
 
 impl ConditionSet {
-    /// Returns the conditions that are written in `value`, and what is wrong with their variables.
+    /// Returns the conditions in `value`, and the problems of their variables.
     /// Places are relative to `value`.
     pub(super) fn compile(value: &Located<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
         let mut reader = ConditionReader { functions, problems: Vec::new() };
@@ -131,7 +131,7 @@ impl ConditionSet {
     /// Returns whether the conditions hold.
     ///
     /// # Errors
-    /// When a variable of a condition that matters stands for nothing.
+    /// When a variable of a condition that matters has no value.
     pub(super) fn evaluate(
         &self,
         context: &mut VariableContext<'_>,
@@ -150,7 +150,7 @@ impl ConditionSet {
         Ok(verdict)
     }
 
-    /// Returns every condition in its author's words, with its place in the value.
+    /// Returns every condition as it is written, with its path in the value.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         self.conditions().map(|condition| (condition.written.what.clone(), condition.at.clone())).collect()
     }
@@ -169,12 +169,12 @@ impl ConditionSet {
 }
 
 impl ConditionVerdict<'_> {
-    /// Returns where the condition stands that decided.
+    /// Returns the path of the deciding condition.
     pub(super) fn at(&self) -> &[Step] {
         self.decided.map(|condition| condition.at.as_slice()).unwrap_or_default()
     }
 
-    /// Returns what the condition that decided looked at, where that is a path.
+    /// Returns the path that the deciding condition reads, where it is one.
     pub(super) fn looked_at(&self) -> Option<LookedAt> {
         let variables = self.decided?.key.template.variables();
         let [only] = variables.as_slice() else { return None };
@@ -187,10 +187,10 @@ impl ConditionVerdict<'_> {
         texts.join(self.separator)
     }
 
-    /// Returns the messages with what their variables stand for, joined.
+    /// Returns the messages with their variables resolved, joined.
     ///
     /// # Errors
-    /// When one of them stands for nothing.
+    /// When a variable has no value.
     pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<String, Unresolved> {
         let texts: Result<Vec<Text>, Unresolved> =
             self.messages.iter().map(|message| message.template.resolve_text(context)).collect();
@@ -206,7 +206,7 @@ pub(super) struct LookedAt {
 }
 
 impl LookedAt {
-    /// Returns what an expression looks at first: `spec.replicas` for `request.object.spec.replicas || `1``.
+    /// Returns the path that an expression reads first: `spec.replicas` for `request.object.spec.replicas || `1``.
     fn of(expression: &str) -> Option<Self> {
         let roots = [("request.object.", false), ("request.oldObject.", false), ("element.", true)];
         let (path, is_element) = roots
@@ -273,7 +273,7 @@ impl ConditionGroup {
     }
 }
 
-/// What conditions said when they were looked at.
+/// The result of conditions, with the deciding one.
 #[derive(Default)]
 struct ConditionMessages<'c> {
     held: Vec<&'c ConditionMessage>,
@@ -447,7 +447,7 @@ fn is_group(item: &Value) -> bool {
     item.get("any").is_some() || item.get("all").is_some()
 }
 
-/// Returns what the author wrote, for a person to read.
+/// Returns the condition as its author wrote it.
 fn condition_text(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() => text.to_string(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a policy or an exception. Each code has a page in `docs/diagnostics/`.
+//! The diagnostics of policies and exceptions. Each code has a page in `docs/diagnostics/`.
 
 kubewright_engine::codes! {
     /// The codes of all diagnostics about policies and exceptions.

@@ -27,7 +27,7 @@ use patterns::{AnyPattern, OnePattern};
 /// A compiled rule.
 pub(super) struct ValidateRule {
     pub(super) id: Arc<RuleId>,
-    /// Where everything in it stands.
+    /// The document of the policy, for locations.
     pub(super) document: Arc<Document>,
     pub(super) matcher: MatchExclude,
     pub(super) body: RuleBody,
@@ -37,13 +37,13 @@ pub(super) struct ValidateRule {
     pub(super) allows_existing_violations: bool,
     /// Whether a violation counts; otherwise it is a warning.
     pub(super) is_scored: bool,
-    /// What must hold before a request to a cluster is asked about at all.
+    /// The webhook's match conditions, which apply in a cluster only.
     pub(super) gate: Arc<cel::CelPreconditions>,
-    /// Whether requests of Kyverno's own background controller are none of its business.
+    /// Whether requests of Kyverno's own background controller are skipped.
     pub(super) skips_background_requests: bool,
 }
 
-/// What is loaded, asked and checked: of a rule, or of one loop of it.
+/// The context, preconditions and check of a rule or of one of its loops.
 pub(super) struct RuleBody {
     pub(super) entries: Vec<CompiledContextEntry>,
     pub(super) preconditions: Option<Rooted<ConditionSet>>,
@@ -61,19 +61,19 @@ pub(super) enum ValidateCheck {
     Cel(CelCheck),
     PodSecurity(Arc<Profile>),
     Manifests(Arc<ManifestCheck>),
-    /// What cannot run, and why.
+    /// A check that cannot run, and why.
     Impossible(Text),
-    /// Left to the program that the language comes from; here it is an error that refuses nobody.
+    /// Left to Kyverno itself; here it is an error that refuses no request.
     Foreign(Text),
 }
 
-/// Something and where it stands in the document.
+/// A value and its path in the document.
 pub(super) struct Rooted<T> {
     pub(super) value: T,
     pub(super) path: Vec<Step>,
 }
 
-/// What a violation leads to, and where.
+/// The failure action, with its overrides.
 pub(super) struct FailureActions {
     /// Of the rule, then of the policy.
     pub(super) overrides: [Overrides; 2],
@@ -86,11 +86,11 @@ pub(super) struct CompiledException {
     pub(super) key: Text,
     pub(super) matcher: MatchExclude,
     pub(super) conditions: Option<ConditionSet>,
-    /// What it excludes from the Pod Security Standards; without any, it excuses the whole rule.
+    /// The exclusions from the Pod Security Standards; without any, the whole rule is skipped.
     pub(super) pod_security: Vec<CompiledExclusion>,
 }
 
-/// What is checked: the whole object, or an element of a loop.
+/// The checked value: the whole object, or an element of a loop.
 #[derive(Clone, Copy)]
 struct CheckedObject<'a> {
     object: &'a Value,
@@ -110,12 +110,12 @@ impl<'a> CheckedObject<'a> {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub(super) enum CheckVerdict {
     Pass(Text),
     Skip(Text),
-    /// There is nothing to say.
+    /// The check was skipped.
     Nothing(Text),
     Fail(RuleViolation),
     Error(EvalError),
@@ -127,7 +127,7 @@ pub(super) struct RuleViolation {
     pub(super) message: String,
     /// The message as its author wrote it, where it is not the rule's own.
     pub(super) template: Text,
-    /// In what was checked, as far as it is known.
+    /// The path in the checked value, as far as it is known.
     pub(super) path: Vec<Step>,
     pub(super) from: PathOrigin,
     /// In the document of the rule; empty when it is the whole rule.
@@ -139,7 +139,7 @@ pub(super) struct RuleViolation {
 pub(super) enum PathOrigin {
     /// At the element of the loop, or at the object outside of loops.
     Element,
-    /// At what the loop itself is about.
+    /// The path of the loop's list.
     Subject,
     /// At the object.
     Object,
@@ -222,7 +222,7 @@ impl ValidateRule {
         })
     }
 
-    /// Returns the object that is judged: the one of the request, with what the caller puts into it.
+    /// Returns the evaluated object: that of the request, with the caller's values.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
         let given = evaluation.world.overrides(&self.id, evaluation.request);
         if given.is_empty() {
@@ -235,7 +235,7 @@ impl ValidateRule {
         overlaid(object, key, given)
     }
 
-    /// Returns whether the API server does not ask about the request. Outside a cluster nobody stands in between.
+    /// Returns whether the webhook's match conditions exclude the request. Outside a cluster there is no webhook.
     fn is_gated(
         &self,
         object: &Value,
@@ -260,11 +260,11 @@ impl ValidateRule {
         }
         let exceptions = matching_exceptions(&excepted, &mut context, notes);
         let ran = match &self.body.check {
-            // It asks the world itself.
+            // It queries the world itself.
             ValidateCheck::Cel(cel) if exceptions.is_empty() => {
                 ValidateRun::Checked(cel.check(&self.message.passed, object, evaluation, notes))
             }
-            // What was signed badly before is not forgiven: nobody vouches for it.
+            // A bad signature before the update is not excused, because the old object was not verified either.
             ValidateCheck::Manifests(manifests) if exceptions.is_empty() => {
                 return ValidateRun::Checked(manifests.check(object, evaluation, notes));
             }
@@ -310,7 +310,7 @@ impl ValidateRule {
         }
     }
 
-    /// Checks what `subject` is about.
+    /// Checks `subject`.
     fn check<'a>(
         &'a self,
         check: &'a ValidateCheck,
@@ -332,7 +332,7 @@ impl ValidateRule {
             ValidateCheck::Foreach(loops) => self.loops(loops, subject, context, notes),
             ValidateCheck::Both(both) => self.both(both, subject, context, notes),
             ValidateCheck::Cel(_) => CheckVerdict::Error(EvalError::new("CEL in a loop")),
-            // Stands only where exceptions are asked first.
+            // Present only where exceptions are evaluated first.
             ValidateCheck::PodSecurity(_) => {
                 CheckVerdict::Nothing("Pod Security is checked on whole objects".into())
             }
@@ -398,7 +398,7 @@ impl ValidateRule {
         }
     }
 
-    /// Returns the exceptions that are about `object`.
+    /// Returns the exceptions that match `object`.
     fn excepted(
         &self,
         object: &Value,
@@ -501,7 +501,7 @@ impl Rooted<ConditionSet> {
 }
 
 impl FailureActions {
-    /// Returns what a violation of the request's object leads to.
+    /// Returns the failure action for the object of the request.
     fn effective(&self, evaluation: &mut Evaluation<'_>) -> Result<FailureAction, EvalError> {
         let [of_rule, of_policy] = &self.overrides;
         if let Some(action) = of_rule.action(evaluation)? {
@@ -556,7 +556,7 @@ fn is_guarded(request: &AdmissionRequest) -> bool {
     request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
-/// Returns whether it is the controller that carries out what other policies want.
+/// Returns whether the user is Kyverno's background controller, which applies other policies.
 fn is_background_controller(user: &Value) -> bool {
     let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
     name == "system:serviceaccount:kyverno:kyverno-background-controller"

@@ -1,4 +1,4 @@
-//! `manifests`: an object must be as somebody signed it, in the format of k8s-manifest-sigstore.
+//! `manifests`: an object must equal its signed manifest, in the format of k8s-manifest-sigstore.
 //!
 //! The object carries the signed text in its annotations ([`message`]), signatures of that text are checked with
 //! the rule's keys ([`attestor`]), and the object is compared with the text ([`difference`]) except for what
@@ -28,10 +28,10 @@ use ignored::Ignored;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use message::{NoMessage, SignatureAnnotations, SignedMessage};
 
-/// What every error of such a rule starts with.
+/// The start of every error of such a rule.
 const WRONG: &str = "error occurred during manifest verification";
 
-/// A compiled rule about signatures.
+/// A compiled rule on signatures.
 pub(super) struct ManifestCheck {
     path: Vec<Step>,
     names: SignatureAnnotations,
@@ -48,10 +48,10 @@ struct SignedObject<'c> {
     signatures: Vec<&'c str>,
 }
 
-/// What an object says was signed.
+/// The signed message in an object.
 enum SignedContent {
     Signed {
-        /// What the signatures are of.
+        /// The bytes that the signatures cover.
         text: Vec<u8>,
         /// How the object differs from it, where it may not.
         differences: Vec<ManifestDifference>,
@@ -182,7 +182,7 @@ impl ManifestCheck {
         });
     }
 
-    /// Returns what can decide, for coverage: the comparison, and every signer.
+    /// Returns the branches for coverage: the comparison, and every signer.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let mut found = vec![("manifests".to_owned(), self.path.clone())];
         self.sets.iter().for_each(|set| set.branches(&mut found));
@@ -225,7 +225,7 @@ fn candidates<'s>(
     })
 }
 
-/// Returns the steps of a path with dots. Keys may have dots too, so the object says where one ends.
+/// Returns the steps of a path with dots. Keys may have dots too, so the object decides where one ends.
 fn dotted_path_steps(object: &Value, key: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut at, mut rest) = (object, key);

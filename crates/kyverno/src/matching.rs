@@ -1,4 +1,4 @@
-//! Which objects and whose requests a rule is about: its `match` without its `exclude`.
+//! Matches objects and users: a `match` without its `exclude`.
 //!
 //! Within one entry everything must hold, of the items of one list any. While it is not known who asks, what an
 //! entry says about users is left out of `match`, and makes an entry of `exclude` fit nobody.
@@ -21,7 +21,7 @@ pub(super) use overrides::Overrides;
 pub(super) struct MatchExclude {
     matching: MatchBlock,
     exclude: Option<MatchBlock>,
-    /// The namespace of a Policy, which is about no other.
+    /// The namespace of a Policy, which matches no other.
     home: Option<Text>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct MatchExclude {
 struct MatchBlock {
     mode: MatchMode,
     entries: Vec<MatchEntry>,
-    /// Whether what is said about users is left out while nobody knows who asks.
+    /// Whether user filters are ignored while the user is unknown.
     is_lenient: bool,
     what: &'static str,
     path: Vec<Step>,
@@ -44,15 +44,15 @@ enum MatchMode {
 #[derive(Debug, Clone)]
 struct MatchEntry {
     clauses: Vec<Clause>,
-    /// Whether something is said about objects.
+    /// Whether it filters objects.
     has_resources: bool,
-    /// Whether something is said about users.
+    /// Whether it filters users.
     has_users: bool,
-    /// Whether it is only about users, and entries that must hold as well are about objects.
+    /// Whether it filters only users, while other required entries filter objects.
     is_for_users_of_others: bool,
     /// `any[0]`; empty for the older form, which has one entry.
     what: String,
-    /// Why a rule whose `exclude` this stands in is not about an object that it fits.
+    /// The reason for a rule whose `exclude` matches an object.
     excluded: Text,
     path: Vec<Step>,
 }
@@ -80,12 +80,12 @@ impl MatchExclude {
         }
     }
 
-    /// Returns the matcher of an exception. An exception for some users is for nobody while it is not known who asks.
+    /// Returns the matcher of an exception. An exception for some users does not apply while the user is unknown.
     pub(super) fn of_exception(matching: &Match) -> Self {
         Self { matching: MatchBlock::compile(matching, "match", false), exclude: None, home: None }
     }
 
-    /// Returns nothing when the rule is about `object`, and otherwise why it is not.
+    /// Returns `None` when the rule matches `object`, otherwise the reason.
     ///
     /// Places in the notes are places in the document.
     ///
@@ -114,7 +114,7 @@ impl MatchExclude {
         })
     }
 
-    /// Returns what the rule can be about at all; it may be wider than the rule.
+    /// Returns the index scope of the rule; it may be wider than the rule.
     pub(super) fn scope(&self) -> RuleScope {
         let kinds = self.matching.kinds();
         let is_about_namespaces = match &kinds {

@@ -1,4 +1,4 @@
-//! `podSecurity`: the Pod Security Standards, each check as it was in the version that is asked for.
+//! `podSecurity`: the Pod Security Standards, with each check as of the requested version.
 //!
 //! What a check forbids is what Kubernetes forbids; what is said about it is what Kyverno says. Kyverno runs
 //! checks that the version did not have yet, and runs all of them for `privileged`; Kubernetes does neither.
@@ -32,7 +32,7 @@ use pod::Pod;
 pub(super) enum PodSecurityLevel {
     /// Nothing.
     Privileged,
-    /// What is known to give more rights than a Pod should have.
+    /// Capabilities and settings that are known to give a Pod too many rights.
     Baseline,
     /// Everything that a hardened Pod does not need.
     Restricted,
@@ -48,7 +48,7 @@ impl PodSecurityLevel {
     }
 }
 
-/// A level at a version, and what is excluded from it.
+/// A level at a version, with its exclusions.
 pub(super) struct Profile {
     level: PodSecurityLevel,
     version: StandardsVersion,
@@ -57,7 +57,7 @@ pub(super) struct Profile {
     /// Those of the level that the version has.
     checks: Vec<PodSecurityCheck>,
     exclusions: Vec<CompiledExclusion>,
-    /// Where it stands in the document.
+    /// The path in the document.
     path: Vec<Step>,
 }
 
@@ -131,7 +131,7 @@ impl Profile {
         self.checks.iter().filter_map(|check| check.run(pod, self.level, self.version)).collect()
     }
 
-    /// Takes out of `violations` what `exclusion` is about. Returns whether there was anything.
+    /// Removes the violations that `exclusion` covers. Returns whether there were any.
     fn exempt<'o>(
         &self,
         violations: &mut Vec<PodSecurityViolation<'o>>,
@@ -198,7 +198,7 @@ impl Profile {
         }
     }
 
-    /// Returns what can decide, for coverage. All checks run on every Pod, so they are one; what is excluded is not.
+    /// Returns the branches for coverage. All checks run on every Pod, so they are one; each exclusion is another.
     pub(super) fn branches(&self) -> Vec<(String, Vec<Step>)> {
         let whole = (format!("podSecurity {}", self.level.name()), self.path.clone());
         let exclusions = self.exclusions.iter().enumerate();
@@ -207,7 +207,7 @@ impl Profile {
     }
 }
 
-/// What a rule finds in an object.
+/// The violations that a rule finds in an object.
 enum PodSpecLookup<'o> {
     Violations(Vec<PodSecurityViolation<'o>>, PodTemplatePath),
     Excepted,

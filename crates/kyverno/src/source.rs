@@ -29,15 +29,15 @@ use kubewright_dialect_kit::selector::SelectorSource;
 pub struct PolicySource {
     /// `metadata.name`
     pub name: Located<Text>,
-    /// Of a `Policy`, which is in `default` when it does not say where; a `ClusterPolicy` has none.
+    /// The namespace of a `Policy`, `default` unless given; a `ClusterPolicy` has none.
     pub namespace: Option<Text>,
-    /// What holds for all its rules.
+    /// The settings of all its rules.
     pub settings: PolicySettings,
-    /// What its annotations say.
+    /// Its annotations.
     pub annotations: Annotations,
     /// The rules that were read without an error.
     pub rules: Vec<RuleSource>,
-    /// The rules that have an error, in the order in which they stand.
+    /// The rules with an error, in document order.
     pub broken: Vec<BrokenRule>,
 }
 
@@ -46,17 +46,17 @@ pub struct PolicySource {
 pub struct BrokenRule {
     /// May be empty: a rule without a name cannot run either.
     pub name: Text,
-    /// Where the rule stands in the document.
+    /// The path of the rule in the document.
     pub path: Vec<Step>,
-    /// What it is about, where that could be read.
+    /// Its `match`, where it could be read.
     pub matching: Option<Match>,
-    /// What it is not about, where that could be read.
+    /// Its `exclude`, where it could be read.
     pub exclude: Option<Match>,
-    /// What a violation of it would lead to, as far as that could be read.
+    /// Its failure action, as far as it could be read.
     pub failure_action: Option<FailureAction>,
     /// `failureActionOverrides`
     pub failure_action_overrides: Vec<ActionOverride>,
-    /// Whether it is of a type that is not supported yet, which refuses nobody.
+    /// Whether its type is not supported yet, so that it refuses no request.
     pub is_unsupported: bool,
     /// The first error, as in its diagnostic.
     pub message: String,
@@ -64,7 +64,7 @@ pub struct BrokenRule {
     pub rule: Option<Box<RuleSource>>,
 }
 
-/// What the annotations of a policy say.
+/// The annotations of a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Annotations {
     /// `policies.kyverno.io/severity`
@@ -77,7 +77,7 @@ pub struct Annotations {
     pub autogen_controllers: Option<Located<Text>>,
 }
 
-/// What holds for all rules of a policy.
+/// The settings of all rules of a policy.
 #[derive(Debug, Clone)]
 pub struct PolicySettings {
     /// `validationFailureAction`
@@ -94,13 +94,13 @@ pub struct PolicySettings {
     pub emits_warning: bool,
     /// `applyRules` is `One`.
     pub applies_one_rule: bool,
-    /// Its status says that it became a ValidatingAdmissionPolicy, which checks in its place.
+    /// Its status says that a ValidatingAdmissionPolicy checks in its place.
     pub is_generated: bool,
     /// `webhookConfiguration.matchConditions`
     pub match_conditions: Vec<NamedExpression>,
 }
 
-/// What a violation leads to.
+/// The action on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureAction {
     /// It is reported.
@@ -113,7 +113,7 @@ pub enum FailureAction {
 /// Another action for some namespaces.
 #[derive(Debug, Clone)]
 pub struct ActionOverride {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `action`
     pub action: FailureAction,
@@ -128,7 +128,7 @@ pub struct ActionOverride {
 pub struct RuleSource {
     /// `name`
     pub name: Located<Text>,
-    /// Where the rule stands in the document.
+    /// The path of the rule in the document.
     pub path: Vec<Step>,
     /// `match`
     pub matching: Match,
@@ -144,14 +144,14 @@ pub struct RuleSource {
     pub report_properties: Vec<(Text, Text)>,
     /// `skipBackgroundRequests`
     pub skips_background_requests: bool,
-    /// What in it keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
+    /// The field that keeps the whole policy from being rewritten for controllers: `generate`, `mutate.patchesJson6902`.
     pub stops_autogen: Option<&'static str>,
     /// `validate`
     pub validate: Validate,
 }
 
 impl RuleSource {
-    /// Returns what stays of a rule that has an error.
+    /// Returns the readable rest of a rule with an error.
     #[must_use]
     pub fn broken(self, message: String) -> BrokenRule {
         BrokenRule {
@@ -168,10 +168,10 @@ impl RuleSource {
     }
 }
 
-/// What a rule checks.
+/// The check of a rule.
 #[derive(Debug, Clone)]
 pub struct Validate {
-    /// Where `validate` stands; where the rule stands for rules of other types.
+    /// The path of `validate`; for rules of other types, that of the rule.
     pub path: Vec<Step>,
     /// `message`
     pub message: Option<Located<Text>>,
@@ -181,7 +181,7 @@ pub struct Validate {
     pub failure_action_overrides: Vec<ActionOverride>,
     /// `allowExistingViolations`
     pub allows_existing_violations: bool,
-    /// What it checks.
+    /// The method of the check.
     pub method: Method,
 }
 
@@ -204,17 +204,17 @@ pub enum Method {
     PodSecurity(PodSecurity),
     /// `manifests`
     Manifests(Box<manifests::ManifestsSource>),
-    /// What is not supported yet, in the author's words: `mutate` and so on.
+    /// An unsupported method, by its field: `mutate` and so on.
     Unsupported {
         /// The name of the field.
         field: &'static str,
     },
 }
 
-/// What is checked in CEL.
+/// A check in CEL.
 #[derive(Debug, Clone)]
 pub struct Cel {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `expressions`
     pub expressions: Vec<ValidationSource>,
@@ -231,7 +231,7 @@ pub struct Cel {
 /// The Pod Security Standards that an object must meet.
 #[derive(Debug, Clone)]
 pub struct PodSecurity {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     pub(super) level: PodSecurityLevel,
     pub(super) version: StandardsVersion,
@@ -244,7 +244,7 @@ pub struct PodSecurity {
 /// A control that is not checked, or not everywhere.
 #[derive(Debug, Clone)]
 pub struct ControlExclusion {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     pub(super) control: Control,
     /// Wildcards.
@@ -258,7 +258,7 @@ pub struct ControlExclusion {
 /// One loop of a `foreach`.
 #[derive(Debug, Clone)]
 pub struct Foreach {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// JMESPath, without braces.
     pub list: Located<Text>,
@@ -272,7 +272,7 @@ pub struct Foreach {
     pub method: Method,
 }
 
-/// Which objects a rule is about, or is not.
+/// A `match` or `exclude`.
 #[derive(Debug, Clone, Default)]
 pub struct Match {
     /// `any`
@@ -281,14 +281,14 @@ pub struct Match {
     pub all: Vec<ResourceFilter>,
     /// The older form without `any` and `all`.
     pub flat: Option<ResourceFilter>,
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
 }
 
-/// Everything that one entry of a `match` asks for; all of it must hold.
+/// One entry of a `match`; all its filters must hold.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceFilter {
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// `kinds`
     pub kinds: Vec<Located<Text>>,
@@ -316,7 +316,7 @@ pub struct ResourceFilter {
     pub is_faulty: bool,
 }
 
-/// Who asks.
+/// A user, group or service account.
 #[derive(Debug, Clone)]
 pub struct SubjectFilter {
     /// `kind`
@@ -327,7 +327,7 @@ pub struct SubjectFilter {
     pub namespace: Text,
 }
 
-/// What sort of one who asks.
+/// The kind of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectKind {
     /// `User`
@@ -343,7 +343,7 @@ pub enum SubjectKind {
 pub struct ContextEntry {
     /// `name`
     pub name: Located<Text>,
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// Where its value comes from.
     pub from: ContextSource,
@@ -360,7 +360,7 @@ pub struct Service {
     pub ca_bundle: Text,
 }
 
-/// By what right a registry is asked: `imageRegistryCredentials`.
+/// The registry credentials: `imageRegistryCredentials`.
 #[derive(Debug, Clone, Default)]
 pub struct RegistryCredentials {
     /// The names of pull secrets.
@@ -426,7 +426,7 @@ pub enum ContextSource {
 pub struct ExceptionSource {
     /// `namespace/name`
     pub key: Text,
-    /// Where it stands in the document.
+    /// The path in the document.
     pub path: Vec<Step>,
     /// Policy (`name` or `namespace/name`) and the wildcards of its rules.
     pub policies: Vec<(Text, Vec<Text>)>,
@@ -440,7 +440,7 @@ pub struct ExceptionSource {
     pub is_background: bool,
 }
 
-/// What can be wrong with any field.
+/// The diagnostics that any field can have.
 const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,

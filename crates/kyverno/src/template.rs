@@ -32,7 +32,7 @@ pub struct VariableTemplate {
     root: TemplateTree,
 }
 
-/// An expression without braces, in which variables may stand.
+/// An expression without braces, which may contain variables.
 #[derive(Debug, Clone)]
 pub(super) struct VariableQuery {
     variable: TemplateVariable,
@@ -41,17 +41,17 @@ pub(super) struct VariableQuery {
 /// Something wrong in a template.
 #[derive(Debug, Clone)]
 pub struct VariableProblem {
-    /// Where the text stands in the value; the steps to a key end with the key.
+    /// The path of the text in the value; the path of a key ends with the key.
     pub path: Vec<Step>,
     /// Whether the text is a key.
     pub is_key: bool,
-    /// What is wrong, for a person.
+    /// The message.
     pub message: String,
     /// Where in the text.
     pub position: Position,
     /// How many characters it spans.
     pub length: u32,
-    /// What sort of problem it is.
+    /// The kind of the problem.
     pub kind: TemplateProblemKind,
 }
 
@@ -89,7 +89,7 @@ impl VariableTemplate {
         Self { root: TemplateTree::Constant(Value::from("")) }
     }
 
-    /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
+    /// Reads `value`. Its problems are also the errors of [`Template::resolve`].
     #[must_use]
     pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<VariableProblem>) {
         let mut reader =
@@ -127,7 +127,7 @@ impl VariableTemplate {
         }
     }
 
-    /// Returns the value with what its variables stand for.
+    /// Returns the value with its variables resolved.
     pub(super) fn resolve(&self, context: &mut VariableContext<'_>) -> Result<Tainted, Unresolved> {
         self.root.resolve(context)
     }
@@ -189,12 +189,12 @@ impl VariableQuery {
         Self { variable: self.variable.rebased(to, "") }
     }
 
-    /// Returns what it finds.
+    /// Returns its value.
     pub(super) fn find(&self, context: &mut VariableContext<'_>) -> Result<Sourced, Unresolved> {
         self.variable.find(context)
     }
 
-    /// Returns what it finds in `value`; variables in it are those of `context`.
+    /// Returns its value in `value`; its variables are those of `context`.
     pub(super) fn find_in(
         &self,
         value: &Sourced,

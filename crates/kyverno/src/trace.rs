@@ -1,4 +1,4 @@
-//! What a rule looked at, as the engine's trace.
+//! Converts a rule's notes into the engine's trace.
 
 use kubewright_engine::{TraceNode, TraceVerdict as Seen};
 use kubewright_value::Value;
@@ -8,7 +8,7 @@ use super::context::Unresolved;
 use super::evaluate::{CheckVerdict, ForeachLoop};
 use kubewright_dialect_kit::notes::TraceNote;
 
-/// Returns what is said about an element of a loop.
+/// Returns the trace text of a loop element.
 pub(super) fn foreach_element_note(
     one: &ForeachLoop,
     index: usize,
@@ -31,7 +31,7 @@ pub(super) fn foreach_element_note(
     }
 }
 
-/// Returns what is said about conditions together.
+/// Returns the trace text of conditions.
 pub(super) fn conditions_note(
     what: &str,
     result: &Result<conditions::ConditionVerdict<'_>, Unresolved>,
@@ -43,7 +43,7 @@ pub(super) fn conditions_note(
     TraceNote { found, verdict, ..plain_note(what.to_owned()) }
 }
 
-/// Returns what is said where a violation is not forgiven because nobody knows whether it is a new one.
+/// Returns the trace text where a violation is not excused because it is unknown whether it is new.
 pub(super) fn unknown_old_object() -> TraceNote {
     let found = "nobody says how the object was before the update, so nothing is forgiven".to_owned();
     TraceNote { found, ..plain_note("allowExistingViolations".to_owned()) }
@@ -60,7 +60,7 @@ fn plain_note(what: String) -> TraceNote {
     }
 }
 
-/// Returns what is said about an exception.
+/// Returns the trace text of an exception.
 pub(super) fn exception_note(key: &str, is_met: bool) -> TraceNote {
     TraceNote {
         what: format!("exception {key}"),

@@ -1,4 +1,4 @@
-//! What rules in CEL say about objects.
+//! Tests of CEL rules on objects.
 
 use kubewright_engine::{
     ApiCall, ClosedWorld, Decision, DecisionSettings, Dialect as _, Engine, Query, World,
@@ -12,7 +12,7 @@ const HEAD: &str =
     "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  background: false\n";
 const RULE: &str = "  rules:\n    - name: r\n      match: {any: [{resources: {kinds: [KIND]}}]}\n";
 
-/// Returns the engine with one rule about `kind`, whose other lines are `rule`.
+/// Returns the engine with one rule for `kind`, whose other lines are `rule`.
 fn engine(kind: &str, spec: &str, rule: &str) -> Engine {
     let indented: String = rule.lines().map(|line| format!("      {line}\n")).collect();
     let text = format!("{HEAD}{spec}{}{indented}", RULE.replace("KIND", kind));
@@ -31,7 +31,7 @@ fn said(decision: &Decision) -> String {
     outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares what `rule` says about a Widget with the spec `spec`, in `world`.
+/// Compares the outcome of `rule` for a Widget with the spec `spec`, in `world`.
 #[track_caller]
 fn says_in(world: &dyn World, rule: &str, spec: &str, want: &str) {
     let widget = object(&format!(
@@ -224,7 +224,7 @@ fn who_may_do_what_is_asked_of_the_world() {
     says_in(&world, &rule, "{}", "pass: Validation rule 'r' passed.");
 }
 
-/// Compares what a rule about Pods says about a Deployment.
+/// Compares the outcome of a rule for Pods on a Deployment.
 #[track_caller]
 fn says_about_deployment(expression: &str, want: &str) {
     let deployment = object(

@@ -8,7 +8,7 @@ use super::super::operator::ConditionOperator;
 use super::{PolicyChecks, code, pattern};
 use kubewright_dialect_kit::fields::{Located, article, child_path};
 
-/// Where conditions stand.
+/// The field that conditions belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConditionPlace {
     /// Of a rule itself, where everything must be there.
@@ -117,7 +117,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
     findings.at(&code::UNKNOWN_OPERATOR, path, format!("unknown operator `{operator}`"), help);
 }
 
-/// What `request.operation` is compared with must be operations.
+/// `request.operation` must be compared with operations.
 fn check_operation_values(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
     match value {

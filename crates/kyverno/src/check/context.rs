@@ -1,4 +1,4 @@
-//! The names that a rule gives to what it looks up.
+//! Checks of context entries.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use kubewright_dialect_kit::fields::{Located, child_path};
 const RESERVED: [&str; 6] =
     ["images", "request", "serviceAccountName", "serviceAccountNamespace", "element", "elementIndex"];
 
-/// Checks the context entries of a rule. Those of loops are only asked whether anybody uses them.
+/// Checks the context entries of a rule. Those of loops are only checked for unused names.
 pub(super) fn check_context(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
     for entry in &rule.context {
         check_entry_name(findings, &entry.name);
@@ -60,14 +60,14 @@ fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, en
     }
 }
 
-/// How much text is searched for names that are no whole words of a rule.
+/// The largest text that is searched for names that are not whole words of a rule.
 const MAX_SEARCHED_BYTES: usize = 32 << 20;
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Reports entries whose name stands nowhere else in the rule.
+/// Reports entries whose name occurs nowhere else in the rule.
 fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
     let entries = declared_entries(rule);
     let Some(value) = findings.value(&rule.path).filter(|_| !entries.is_empty()) else { return };
@@ -88,7 +88,7 @@ fn report_unused_entries(findings: &mut PolicyChecks<'_>, rule: &RuleSource) {
         if words.contains(&entry.name.value) {
             continue;
         }
-        // Whoever writes thousands of names that are no words is not told of all of them.
+        // Of thousands of names that are not words, only some are reported.
         searched += elsewhere.len();
         if searched > MAX_SEARCHED_BYTES {
             return;

@@ -37,7 +37,7 @@ pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Located<Text>) 
     }
 }
 
-/// Says in words what is meant.
+/// Returns the meaning in words.
 fn meaning([group, version, kind, _]: [&str; 4]) -> String {
     let kind = if kind == "*" { "every kind".to_owned() } else { format!("kind `{kind}`") };
     let group = match group {
@@ -51,7 +51,7 @@ fn meaning([group, version, kind, _]: [&str; 4]) -> String {
     }
 }
 
-/// Returns what says the same in the notation of Kyverno.
+/// Returns the equivalent in Kyverno's notation.
 fn kyverno_kind_notation([group, version, kind, _]: [&str; 4]) -> String {
     match (group, version) {
         ("*", "*") => kind.to_owned(),

@@ -1,4 +1,4 @@
-//! What a rule is about: `match` and `exclude`.
+//! Checks of `match` and `exclude`.
 
 use kubewright_golib::glob;
 use kubewright_value::{Step, Text, Value};
@@ -26,7 +26,7 @@ pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource
     }
 }
 
-/// Checks what holds for every `match` and `exclude`, of rules and of exceptions.
+/// Checks a `match` or `exclude`, of rules and of exceptions.
 pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Match, namespace: Option<&Text>) {
     let has_resources = matching
         .flat
@@ -44,7 +44,7 @@ pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Matc
     }
 }
 
-/// Reports whoever is named by a `match` or `exclude`, where nobody asks.
+/// Reports user filters in a background policy, where the user is unknown.
 pub(super) fn users(findings: &mut PolicyChecks<'_>, matching: &Match) {
     for filter in filters_of_match(matching) {
         let fields = [
@@ -178,7 +178,7 @@ fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, m
     }
 }
 
-/// Returns whether an entry asks for nothing at all.
+/// Returns whether an entry has no filters.
 fn is_empty_filter(filter: &ResourceFilter) -> bool {
     let is_about_objects = filter.name.is_some()
         || filter.selector.is_some()
@@ -192,7 +192,7 @@ fn is_empty_filter(filter: &ResourceFilter) -> bool {
     !is_about_objects && !is_about_users
 }
 
-/// A rule about every kind may only do what every object allows.
+/// A rule that matches every kind is limited to what every object supports.
 fn check_wildcard_kinds(
     findings: &mut PolicyChecks<'_>,
     policy: &PolicySource,

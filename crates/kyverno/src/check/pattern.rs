@@ -1,4 +1,4 @@
-//! What can be seen in a pattern before it meets an object.
+//! Checks of patterns.
 
 use kubewright_value::{Map, Step, Value};
 
@@ -12,7 +12,7 @@ pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Located<V
     check_anchors(findings, &pattern.value, &mut pattern.path.clone());
     check_metadata_values(findings, pattern, &[]);
     check_metadata_values(findings, pattern, &["spec", "template"]);
-    // What is an error already need not be a warning as well.
+    // A part with an error gets no warning.
     let places: Vec<_> =
         findings.diagnostics.iter().skip(mark).map(|found| found.location.position).collect();
     for lint in pattern::lint_pattern(&pattern.value) {
@@ -27,7 +27,7 @@ pub(super) fn check_pattern(findings: &mut PolicyChecks<'_>, pattern: &Located<V
     }
 }
 
-/// Warns of registries without an end in what an image is compared with.
+/// Warns of image patterns whose registry is not fully given.
 pub(super) fn images(findings: &mut PolicyChecks<'_>, value: &Value, path: &[Step]) {
     let mut map = Map::new();
     map.insert("image".into(), value.clone());
@@ -101,7 +101,7 @@ fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Ste
     }
 }
 
-/// Labels and annotations are texts, and so must be what they are compared with.
+/// Labels and annotations are texts, so they must be compared with texts.
 fn check_metadata_values(findings: &mut PolicyChecks<'_>, pattern: &Located<Value>, keys: &[&str]) {
     let mut path = pattern.path.clone();
     path.extend(keys.iter().copied().chain(["metadata"]).map(Step::from));

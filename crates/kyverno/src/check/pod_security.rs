@@ -1,4 +1,4 @@
-//! `podSecurity`: what is excluded must be something that is checked.
+//! Checks of `podSecurity`: an exclusion must name something that is checked.
 
 use kubewright_engine::nearest;
 

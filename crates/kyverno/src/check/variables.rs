@@ -1,4 +1,4 @@
-//! What variables ask for, and texts that look as if they had some.
+//! Checks of variables, and of texts that look as if they had some.
 
 use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -8,25 +8,25 @@ use super::{PolicyChecks, code, context};
 use kubewright_dialect_kit::bounded::MAX_DIAGNOSTICS;
 use kubewright_dialect_kit::fields::{child_path, locate_within};
 
-/// One variable of a rule, wherever it stands.
+/// One variable of a rule.
 #[derive(Debug, Clone)]
 pub(in super::super) struct VariableUse<'a> {
-    /// What stands between the braces.
+    /// The text between the braces.
     pub(in super::super) text: &'a str,
     /// The names at the start of its paths: `request`, a context entry, `element` and so on.
     pub(in super::super) roots: &'a [Text],
-    /// Where it stands in the document, or a part of the document in which it stands.
+    /// The path in the document, or that of a part that contains it.
     pub(in super::super) path: &'a [Step],
-    /// Whether it stands in a `foreach`.
+    /// Whether it is in a `foreach`.
     pub(in super::super) is_in_foreach: bool,
-    /// Whether it stands without braces in a field of its own, where it may find nothing: a `list`, a `jmesPath`.
+    /// Whether it is without braces in its own field, where it may have no value: a `list`, a `jmesPath`.
     pub(in super::super) is_bare: bool,
 }
 
-/// What a rule is given without asking.
+/// The variables that every rule has.
 const GIVEN: [&str; 6] = ["request", "serviceAccountName", "serviceAccountNamespace", "images", "image", "@"];
 
-/// What only a request has, and a background scan has not.
+/// The variables that only a request has, and a background scan lacks.
 const USER: [&str; 5] = [
     "serviceAccountName",
     "serviceAccountNamespace",
@@ -92,7 +92,7 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
     one.report(findings, code, message, help);
 }
 
-/// Returns whether Kyverno takes a variable for one that may work: it looks for words anywhere in it.
+/// Returns whether Kyverno accepts a variable: it searches it for known words.
 fn may_work(text: &str, declared: &[&str]) -> bool {
     let words = ["request.", "serviceAccountName", "element", "@", "images", "image.", "("];
     let plain = text.replace('"', "");
@@ -144,7 +144,7 @@ fn is_variable_name(root: &str, name: &str) -> bool {
     root == name || name.split('.').next() == Some(root)
 }
 
-/// Returns whether `word` stands in `text`, not behind a dot and not as a part of a longer word.
+/// Returns whether `word` occurs in `text`, not after a dot and not as a part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     text.match_indices(word).any(|(at, _)| {

@@ -27,7 +27,7 @@ fn compiled(document: &Document) -> CompiledPolicy {
     dialect().compile(document, &[])
 }
 
-/// Returns the one webhook that the policy asks for.
+/// Returns the only webhook of the policy.
 fn webhook(document: &Document) -> WebhookPlan {
     let [webhook] = <[_; 1]>::try_from(compiled(document).webhooks).expect("one phase");
     webhook
@@ -156,7 +156,7 @@ fn roles_are_needed_only_where_they_are_asked_for() {
     assert_eq!(needs(kinds, context).config_maps, [("a".into(), "m".into())]);
 }
 
-/// Decides about a Service called `bad`, and returns what the one who asks is told.
+/// Decides about a Service called `bad`, and returns the message for the requester.
 fn reply(spec: &str) -> (bool, ResponseParts) {
     let dialect = dialect();
     let document = policy(spec, "{any: [{resources: {kinds: [Service]}}]}", "");

@@ -69,7 +69,7 @@ impl PolicyCompiler<'_> {
     /// Parses everything in `rule`.
     pub(super) fn parts(&mut self, rule: &RuleSource) -> RuleParts {
         let message = match &rule.validate.message {
-            // What a rule in CEL says is computed in CEL.
+            // The message of a CEL rule is computed in CEL.
             Some(message) if !matches!(rule.validate.method, Method::Cel(_)) => {
                 self.template(&Located { value: message.value.clone().into(), path: message.path.clone() })
             }
@@ -199,7 +199,7 @@ impl PolicyCompiler<'_> {
     }
 }
 
-/// What a pattern is about, and so where it goes in a rule for controllers.
+/// The value that a pattern applies to, and so its place in a rule for controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternPlace {
     /// The object, of which it describes the template.
@@ -209,7 +209,7 @@ pub(super) enum PatternPlace {
 }
 
 impl BodyParts {
-    /// Returns what runs for `workload`.
+    /// Returns the check for `workload`.
     pub(super) fn build(&self, workload: PodTemplatePath, place: PatternPlace) -> RuleBody {
         RuleBody {
             entries: self.entries.iter().map(|(entry, _)| entry.rebased(workload)).collect(),

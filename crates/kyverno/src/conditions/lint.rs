@@ -1,4 +1,4 @@
-//! What looks wrong with a condition before anything is compared.
+//! Lints of conditions.
 
 use kubewright_engine::nearest;
 use kubewright_value::{Budget, Step};
@@ -15,23 +15,23 @@ pub(crate) struct ConditionLint {
     pub(crate) kind: ConditionLintKind,
 }
 
-/// What it is.
+/// The kind of the lint.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ConditionLintKind {
-    /// There is no such operator, but perhaps one that is spelt like it.
+    /// The operator is unknown, perhaps misspelt.
     UnknownOperator { near: Option<&'static str> },
     /// There are better operators.
     Deprecated { instead: &'static [&'static str] },
     /// Without variables it always has this result.
     Always(bool),
-    /// The operator can do nothing with the value; here is what it does.
+    /// The operator cannot use the value; the text is its effect.
     Unfit(&'static str),
     /// Of no conditions none holds.
     EmptyAny,
 }
 
 impl ConditionSet {
-    /// Returns everything that looks wrong, in the order in which it stands.
+    /// Returns all lints, in document order.
     pub(crate) fn lint(&self) -> Vec<ConditionLint> {
         let mut found = Vec::new();
         for group in &self.groups {

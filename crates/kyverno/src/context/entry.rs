@@ -103,7 +103,7 @@ impl CompiledContextEntry {
                 service: template(&call.service),
                 headers: call.headers.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
                 data: call.data.iter().map(|(key, value)| (key.clone(), value.rebased(to))).collect(),
-                // It is applied to the answer, in which there are no requests.
+                // It is applied to the answer, which has no `request`.
                 ..(**call).clone()
             })),
             ContextEntrySource::Image { reference, credentials, query: path, shown } => {

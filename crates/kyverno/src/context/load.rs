@@ -1,4 +1,4 @@
-//! Loading context entries: what each source is asked, and what becomes of the answer.
+//! Loads context entries: the query of each source, and its result.
 
 use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query as Asked, QueryAnswer, ServiceCall};
 use kubewright_k8s::ObjectName;
@@ -50,7 +50,7 @@ impl VariableContext<'_> {
         }
     }
 
-    /// Counts what was loaded. What is looked up is merged with what had the name before.
+    /// Counts the loaded entry. A looked-up value is merged with the earlier value of the same name.
     fn keep(
         &mut self,
         entry: &CompiledContextEntry,
@@ -196,7 +196,7 @@ impl VariableContext<'_> {
             QueryAnswer::Failed(why) => {
                 return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
             }
-            // A default stands for what is not there, not for what may not be asked.
+            // A default replaces a missing answer, not a forbidden one.
             QueryAnswer::Refused(why) => {
                 return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}"))));
             }
@@ -306,7 +306,7 @@ impl VariableContext<'_> {
         let name = name.resolve_text(self).map_err(|unresolved| unresolved.within(&prefix))?;
         let mut parts = name.split('.');
         let (shared, projection) = (parts.next().unwrap_or_default(), parts.next());
-        // Somebody may know a part of an entry by its own name.
+        // The caller may provide a part of an entry by its own name.
         let part = projection.filter(|projection| !projection.is_empty());
         let part = part.map(|projection| Asked::Shared(format!("{shared}.{projection}").into()));
         let found = part.as_ref().map(|part| self.world.get(part));
@@ -353,7 +353,7 @@ struct VariableEntry<'e> {
     default: Option<&'e VariableTemplate>,
 }
 
-/// Returns what was found, or the default if the rule could not find it.
+/// Returns the value found, or the default if there is none.
 fn or_default(
     query: &VariableQuery,
     found: Result<Sourced, Unresolved>,
@@ -369,7 +369,7 @@ fn or_default(
     }
 }
 
-/// Says why a call has no answer.
+/// Returns why a call has no answer.
 fn unfetched(call: &ApiCall, why: &str) -> String {
     let ApiCall { method, url, .. } = call;
     let message = match call.service {
@@ -379,7 +379,7 @@ fn unfetched(call: &ApiCall, why: &str) -> String {
     format!("failed to fetch data for APICall: {message}")
 }
 
-/// Says what nobody knows, and how to make it known.
+/// Returns the unanswered query, and how to provide the answer.
 fn unanswered(entry: &str, asked: Asked, how: &str) -> Unresolved {
     let message = format!(
         "context entry {entry} needs {asked}, which is not known here: give `{entry}` a value in the values file, {how}"
@@ -419,7 +419,7 @@ fn json_size(value: &Value, level: u32) -> Result<usize, Exhausted> {
     Ok(total)
 }
 
-/// Returns what messages call the type of a value; here whole numbers are no doubles.
+/// Returns the type name of a value in messages; here whole numbers are not doubles.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Number(number) if number.as_i64().is_some() => "int64",

@@ -93,7 +93,7 @@ impl<W: World> World for Giving<W> {
     }
 }
 
-/// What a test looks at.
+/// The input of a test.
 struct Setting {
     request: AdmissionRequest,
     world: Box<dyn World>,

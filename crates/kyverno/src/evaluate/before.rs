@@ -36,12 +36,12 @@ impl ValidateRule {
             Ok(true) => CheckVerdict::Skip(
                 "skipping the rule evaluation as pre-existing violations are allowed".into(),
             ),
-            // What cannot be told forgives nothing.
+            // An unknown answer excuses nothing.
             Ok(false) | Err(_) => verdict,
         }
     }
 
-    /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
+    /// Returns whether the old object violates the rule. The user who wrote it is not known.
     fn was_bad(
         &self,
         request: &AdmissionRequest,
@@ -64,7 +64,7 @@ impl ValidateRule {
         if self.matcher.matches(object, Operation::Create, &mut evaluation, &mut notes)?.is_some() {
             return Ok(false);
         }
-        // Other rules are excused as a whole, so that nobody asks what they were before.
+        // Other rules are skipped as a whole, so their old result is not needed.
         let excepted = match self.body.check {
             ValidateCheck::PodSecurity(_) => self.excepted(object, &mut evaluation, &mut notes)?,
             _ => Vec::new(),
@@ -85,7 +85,7 @@ impl ValidateRule {
     }
 }
 
-/// The world as the object as it was sees it: what the caller gives in place of the request is about the other one.
+/// The world for the old object: the caller's values replace the request of the new one only.
 struct Before<'w> {
     world: WorldView<'w>,
 }
@@ -104,7 +104,7 @@ impl World for Before<'_> {
 
 const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
-/// Returns one who asks and is in no group that a rule could name.
+/// Returns a user in no group that a rule could name.
 fn nobody() -> Value {
     Map::from([
         ("username", Value::from("kyverno:kyverno-invalid-controller")),

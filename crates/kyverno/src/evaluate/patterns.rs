@@ -15,7 +15,7 @@ use crate::template::VariableTemplate;
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 use kubewright_k8s::PodTemplatePath;
 
-/// A pattern, and where it stands in the document.
+/// A pattern, and its path in the document.
 pub(crate) struct OnePattern {
     pub(crate) source: PatternSource,
     pub(crate) path: Vec<Step>,
@@ -34,7 +34,7 @@ pub(crate) enum PatternSource {
     Variable { template: VariableTemplate, workload: PodTemplatePath, is_entry: bool },
 }
 
-/// Compiles a pattern that stands alone, or is one of several.
+/// Compiles a pattern, alone or as one of several.
 pub(crate) fn compile_pattern(source: &Tainted, is_entry: bool) -> ValidatePattern {
     if is_entry { ValidatePattern::compile_entry(source) } else { ValidatePattern::compile(source) }
 }

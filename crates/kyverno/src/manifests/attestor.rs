@@ -11,7 +11,7 @@ use super::{PublicKey, SignedContent, SignedObject};
 use crate::source::manifests::{Attestor, AttestorSet, Signer};
 use kubewright_dialect_kit::notes::{TraceNote, TraceNotes};
 
-/// What checking one signature costs of the budget, which is a hundred of them.
+/// The cost of checking one signature; a budget allows a hundred of them.
 const SIGNATURE_COST: u64 = 50_000;
 
 /// The entry of a Secret that holds a public key.
@@ -36,7 +36,7 @@ enum AttestorKey {
     OutOfReach(&'static str),
 }
 
-/// Whether a signer, or enough of a set, has signed, and the reason in Kyverno's words.
+/// Whether a signer, or enough of a set, has signed, and the reason in Kyverno's wording.
 pub(super) enum Vote {
     For(String),
     Against(String),
@@ -48,7 +48,7 @@ impl Set {
         Self { count: source.count, entries }
     }
 
-    /// Asks one signer after the other until there are enough.
+    /// Evaluates one signer after the other until there are enough.
     pub(super) fn vote(
         &self,
         case: &SignedObject<'_>,
@@ -91,7 +91,7 @@ impl Set {
     }
 }
 
-/// Returns the errors as one. What nobody knows yet comes first, because it can be looked up.
+/// Returns the errors as one. Unanswered queries come first, because they can still be answered.
 fn combined(mut errors: Vec<EvalError>) -> Option<EvalError> {
     if let Some(i) = errors.iter().position(|error| matches!(error.kind, EvalErrorKind::Query(_))) {
         return Some(errors.swap_remove(i));
@@ -182,7 +182,7 @@ impl AttestorEntry {
 }
 
 impl AttestorKey {
-    /// Returns the field that it stands in.
+    /// Returns the field of the signer.
     fn field(&self) -> &'static str {
         match self {
             Self::Key(_) | Self::Secret(_) | Self::OutOfReach("kms" | "repository") => "keys",
@@ -229,7 +229,7 @@ fn verify(
             continue;
         }
         if differences.is_empty() {
-            // The original says it in these very letters.
+            // Kyverno has exactly this spelling.
             return Ok(Vote::For("singed by a valid signer: ".to_owned()));
         }
         let shown = difference::manifest_differences_text(differences, evaluation.budget)?;

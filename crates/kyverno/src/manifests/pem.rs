@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 /// One block.
 pub(crate) struct PemBlock {
-    /// What it says it is, such as `PUBLIC KEY`.
+    /// The label of the block, such as `PUBLIC KEY`.
     pub(crate) label: String,
     pub(crate) bytes: Vec<u8>,
 }
@@ -16,7 +16,7 @@ const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
 
 impl PemBlock {
-    /// Reads every block of `text`; what stands between them says nothing.
+    /// Reads every block of `text`; the text between them is ignored.
     ///
     /// # Errors
     /// When a block does not end, or is not Base64.

@@ -1,4 +1,4 @@
-//! What rules about signatures say about objects that were signed, changed, or made to do harm.
+//! Tests of signature rules on objects that were signed, changed, or crafted by an attacker.
 
 mod hostile;
 mod reading;
@@ -16,7 +16,7 @@ use p256::ecdsa::SigningKey;
 use crate::Kyverno;
 use crate::signing::{self, Earlier, ManifestSigningKey};
 
-/// Returns the private key that `letter` stands for, in PEM.
+/// Returns the private key for `letter`, in PEM.
 pub(crate) fn private(letter: char) -> String {
     let mut der = vec![0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20];
     der.extend([letter as u8; 32]);
@@ -24,7 +24,7 @@ pub(crate) fn private(letter: char) -> String {
     pem("EC PRIVATE KEY", &der)
 }
 
-/// Returns the public key that `letter` stands for, in PEM.
+/// Returns the public key for `letter`, in PEM.
 fn public(letter: char) -> String {
     let key = SigningKey::from_slice(&[letter as u8; 32]).unwrap();
     let mut der = vec![0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -51,7 +51,7 @@ fn signed_in(object: &str, letters: &str, domain: &str) -> Value {
     object
 }
 
-/// Returns a policy with these `manifests`, in which `<abc>` stands for the keys of these letters.
+/// Returns a policy with these `manifests`, in which `<abc>` is replaced by the keys of these letters.
 fn policy(manifests: &str) -> Document {
     let mut text = String::new();
     for part in manifests.split_inclusive(['<', '>']) {
@@ -81,7 +81,7 @@ fn outcomes(manifests: &str, request: &AdmissionRequest, world: &dyn World) -> V
     Engine::new(loaded(manifests).rules).decide(request, world, &DecisionSettings::default()).outcomes
 }
 
-/// Returns what `manifests` say about `object`.
+/// Returns the outcome of `manifests` for `object`.
 fn judged_in(world: &dyn World, manifests: &str, object: Value) -> (RuleStatus, String) {
     let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let outcomes = outcomes(manifests, &request, world);
@@ -278,7 +278,7 @@ fn what_kubernetes_adds_and_drops_when_it_is_empty_is_no_change() {
         |text: &str| format!("{{apiVersion: v1, kind: W, metadata: {{name: w}}, spec: {{a: 1, {text}}}}}");
     differs(&spec("b: null"), &spec("resources: {}"), &[]);
     differs(&spec("nodeSelector: {}, text: ''"), &spec("b: []"), &[]);
-    // What was signed as missing is missing.
+    // A field signed as missing is missing.
     differs(&spec("b: null"), &spec("text: ''"), &["spec.text"]);
     differs(&spec("b: {c: [], d: {e: {}}}"), &spec("x: 1"), &["spec.x"]);
     // A false and a zero are something.
@@ -444,7 +444,7 @@ fn a_text_with_several_objects_has_the_right_one_found() {
         object
     };
     assert_eq!(judged(ONE, object("c")), (RuleStatus::Pass, PASSED.to_owned()));
-    // The one that is nearest is told of.
+    // The nearest one is reported.
     let (_, said) = judged(ONE, object("other"));
     assert!(
         said.ends_with(r#"{"items":[{"key":"metadata.name","values":{"after":"other","before":"c"}}]}"#),
@@ -498,7 +498,7 @@ fn a_key_may_be_in_a_secret() {
     }
 }
 
-/// A world that stores what it is given, with a default filled in.
+/// A world that stores its input, with a default filled in.
 struct Defaulting;
 
 impl World for Defaulting {
@@ -527,7 +527,7 @@ fn the_api_server_can_be_asked_for_its_defaults() {
     assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: d}")).0, RuleStatus::Pass);
     assert_eq!(judged_in(&Defaulting, &dry, stored("{a: '1', b: '2', default: x}")).0, RuleStatus::Fail);
     assert_eq!(judged(ONE, stored("{a: '1', b: '2', default: d}")).0, RuleStatus::Fail);
-    // Nobody has asked yet, and then the object is not refused for it.
+    // Without an answer the object is not refused.
     assert_eq!(
         judged_in(&OpenWorld::default(), &dry, stored("{a: '1', b: '2', default: d}")).0,
         RuleStatus::Error

@@ -53,7 +53,7 @@ fn world() -> ClosedWorld {
     .expect("YAML")])
 }
 
-/// Each case is a `match` (and perhaps `exclude`) and an object; `!` in front when the rule is not about it.
+/// Each case is a `match` (and perhaps `exclude`) and an object; `!` in front when the rule does not match it.
 #[track_caller]
 fn check(cases: &[(&str, &str)]) {
     for (fields, object) in cases {

@@ -1,4 +1,4 @@
-//! What in a pattern does something else than it seems to.
+//! Lints of patterns that do not do what they seem to.
 
 use kubewright_golib::glob;
 use kubewright_value::{Step, Value};
@@ -16,20 +16,20 @@ pub(crate) struct PatternLint {
     pub(crate) message: String,
 }
 
-/// What sort of thing.
+/// The kind of the lint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatternLintKind {
     /// Elements of a list after the first.
     IgnoredElements,
     /// `[]`, which nothing fits.
     EmptyList,
-    /// An anchor that never does what it is for.
+    /// An anchor without effect.
     UnusableAnchor,
-    /// A label or annotation whose value is no text.
+    /// A label or annotation whose value is not a text.
     IgnoredTag,
     /// A wildcard in a key that is not of labels or annotations.
     LiteralKey,
-    /// Wildcards that let more registries in than meant.
+    /// Wildcards that allow more registries than intended.
     OpenImage,
 }
 

@@ -1,4 +1,4 @@
-//! Patterns against objects; what Kyverno 1.19.1 answers was asked of it.
+//! Patterns against objects; the expected results are those of Kyverno 1.19.1.
 
 mod anchors;
 mod foreign;

@@ -1,4 +1,4 @@
-//! The parts of a Pod that the standards are about, read once.
+//! The parts of a Pod that the standards check, read once.
 
 use kubewright_engine::EvalError;
 use kubewright_value::{Budget, Kind, Map, Value};
@@ -95,11 +95,11 @@ pub(super) struct SeLinux<'a> {
 pub(super) struct Volume<'a> {
     /// The path of a `hostPath`.
     pub(super) host_path: Option<&'a str>,
-    /// The type, when it is none of those that everybody may use.
+    /// The type, when it is not one that every Pod may use.
     pub(super) restricted: Option<&'static str>,
 }
 
-/// What every Pod may mount.
+/// The volume types that every Pod may mount.
 const FREE_VOLUMES: [&str; 9] = [
     "configMap",
     "csi",
@@ -112,7 +112,7 @@ const FREE_VOLUMES: [&str; 9] = [
     "secret",
 ];
 
-/// What only some Pods may mount, in the order in which they are looked for.
+/// The restricted volume types, in the order in which they are checked.
 pub(super) const RESTRICTED_VOLUMES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",
@@ -243,7 +243,7 @@ impl<'a> Security<'a> {
         let mut security = Self { is_given: true, ..Self::default() };
         for (key, value) in typed_entries(value)? {
             match key {
-                // A Pod does not have these, and whatever stands there means nothing.
+                // A Pod has no such fields, so their values are ignored.
                 "privileged" | "allowPrivilegeEscalation" | "procMount" | "capabilities"
                     if owner == SecurityContextOwner::Pod => {}
                 "privileged" => security.privileged = Some(typed_bool(value, key)?),
@@ -287,7 +287,7 @@ impl<'a> Security<'a> {
 
 impl<'a> Volume<'a> {
     fn read(value: &'a Value) -> Result<Self, Malformed> {
-        // A volume that says nothing is made an `emptyDir` by the API server, and `unknown` by Kyverno.
+        // A volume without a type becomes an `emptyDir` in the API server, and `unknown` in Kyverno.
         let mut is_empty_dir = true;
         let mut has_free = false;
         let mut restricted = None;
@@ -364,7 +364,7 @@ const HOSTS: [(&str, &str, &str); 10] = [
     ("lifecycle.preStop", "tcpSocket", "lifecycle.preStop.tcpSocket.host"),
 ];
 
-/// Returns about how much there is to look at.
+/// Returns an estimate of the number of checked values.
 fn pod_spec_size(spec: &Value) -> u64 {
     let lists = ["containers", "initContainers", "ephemeralContainers", "volumes"];
     let length = |key: &&str| spec.get(key).and_then(Value::as_array).map_or(0, <[Value]>::len);

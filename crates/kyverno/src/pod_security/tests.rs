@@ -1,4 +1,4 @@
-//! What a level says about a Pod, in Kyverno's words.
+//! Tests of levels on Pods, in Kyverno's wording.
 
 use kubewright_engine::{ClosedWorld, DecisionSettings, Dialect as _, Engine, RuleOutcome, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, Operation};
@@ -34,7 +34,7 @@ fn decide(engine: &Engine, object: Value, operation: Operation) -> Vec<RuleOutco
     engine.decide(&request, &ClosedWorld::default(), &DecisionSettings::default()).outcomes
 }
 
-/// Returns what a profile says about the Pod with this `spec` and these `annotations`.
+/// Returns the result of a profile for the Pod with this `spec` and these `annotations`.
 fn judged(profile: &str, spec: &str, annotations: &str) -> (RuleStatus, String) {
     let text = format!(
         "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {annotations}}}, spec: {spec}}}"

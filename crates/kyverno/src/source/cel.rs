@@ -1,4 +1,4 @@
-//! What a rule checks in CEL.
+//! Reads the `cel` check of a rule.
 
 use kubewright_k8s::GroupVersionKind;
 

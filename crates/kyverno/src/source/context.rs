@@ -1,4 +1,4 @@
-//! The names that a rule or a loop gives to what it looks up.
+//! Reads the context entries of a rule or a loop.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};

@@ -6,9 +6,9 @@ use kubewright_value::{Document, Text};
 use super::{ExceptionSource, FIELD_CODES, filter, pod_security, rule};
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, child_path};
 
-/// Reads `document`; what cannot be read is reported, and an exception with an error is left out.
+/// Reads `document`; unreadable parts are reported, and an exception with an error is left out.
 ///
-/// Left out means that what it would excuse is reported: the safe side.
+/// The objects it would exempt are then reported, which is the safe side.
 pub(in super::super) fn read_exception(document: &Document) -> (Option<ExceptionSource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let exception = read_exception_spec(&mut reader);

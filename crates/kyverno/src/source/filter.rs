@@ -52,7 +52,7 @@ fn read_filters<'d>(
     filters
 }
 
-/// Reads one entry, whose errors stand behind the first `mark` diagnostics.
+/// Reads one entry, whose errors follow the first `mark` diagnostics.
 fn read_filter<'d>(
     reader: &mut DocumentReader<'d>,
     item: &DocumentFields<'d>,

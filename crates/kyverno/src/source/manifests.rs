@@ -1,4 +1,4 @@
-//! `manifests` of a rule: who must have signed an object, and what may differ from what was signed.
+//! Reads the `manifests` of a rule: the required signers, and the fields that may differ.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text};
@@ -8,7 +8,7 @@ use super::super::manifests::PublicKey;
 use super::super::manifests::pem::PemBlock;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
-/// What must be signed, by whom.
+/// The required signatures.
 #[derive(Debug, Clone)]
 pub struct ManifestsSource {
     pub(in super::super) path: Vec<Step>,
@@ -34,7 +34,7 @@ pub(in super::super) struct AttestorSet {
 #[derive(Debug, Clone)]
 pub(in super::super) struct Attestor {
     pub(in super::super) path: Vec<Step>,
-    /// Annotations that the object must have besides.
+    /// Further annotations that the object must have.
     pub(in super::super) annotations: Vec<(Text, Text)>,
     pub(in super::super) by: Signer,
 }
@@ -49,13 +49,13 @@ pub(in super::super) enum Signer {
         name: Text,
     },
     Set(AttestorSet),
-    /// Nobody can tell without a network: `keyless`, `certificates`, and what else it is called.
+    /// A signer that cannot be verified without a network: `keyless`, `certificates` and others.
     OutOfReach {
         field: &'static str,
     },
 }
 
-/// Fields that may differ from what was signed.
+/// Fields that may differ from the signed manifest.
 #[derive(Debug, Clone)]
 pub(in super::super) struct IgnoreFields {
     /// None means all objects.
@@ -64,7 +64,7 @@ pub(in super::super) struct IgnoreFields {
     pub(in super::super) fields: Vec<Text>,
 }
 
-/// Which objects; what is empty fits all.
+/// The matched objects; an empty field matches all.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct ObjectReference {
     pub(in super::super) group: Text,
@@ -74,7 +74,7 @@ pub(in super::super) struct ObjectReference {
     pub(in super::super) namespace: Text,
 }
 
-/// That the API server is asked what it makes of the signed text.
+/// The dry run of the signed manifest on the API server.
 #[derive(Debug, Clone)]
 pub(in super::super) struct DryRunSource {
     /// Where; may be empty.
@@ -83,10 +83,10 @@ pub(in super::super) struct DryRunSource {
 
 const SIGNERS: [&str; 4] = ["keys", "certificates", "keyless", "attestor"];
 
-/// Names of services that keep keys.
+/// The names of key management services.
 const KEY_SERVICES: [&str; 4] = ["awskms://", "gcpkms://", "azurekms://", "hashivault://"];
 
-/// Reads what `key` of `fields` is.
+/// Reads the field `key` of `fields`.
 pub(super) fn read_manifests<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,

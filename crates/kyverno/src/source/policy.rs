@@ -29,7 +29,7 @@ const SPEC_FIELDS: &[&str] = &[
     "mutateExistingOnPolicyUpdate",
 ];
 
-/// Reads `document`; what cannot be read is reported and left out.
+/// Reads `document`; unreadable parts are reported and left out.
 pub fn read_policy_document(document: &Document) -> (Option<PolicySource>, Vec<Diagnostic>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let policy = read_policy_spec(&mut reader);
@@ -46,7 +46,7 @@ fn read_policy_spec(reader: &mut DocumentReader<'_>) -> Option<PolicySource> {
     let mut policy =
         PolicySource { name: name?, namespace, settings, annotations, rules: Vec::new(), broken: Vec::new() };
     let items = reader.objects(&spec, "rules").unwrap_or_default();
-    // A misspelt setting would change what every rule means.
+    // A misspelt setting would change the meaning of every rule.
     let fatal = reader.diagnostics.iter().find(|found| found.is_error()).map(|found| found.message.clone());
     for fields in items {
         rule_of(reader, &fields, &mut policy);
@@ -61,7 +61,7 @@ fn read_policy_spec(reader: &mut DocumentReader<'_>) -> Option<PolicySource> {
     Some(policy)
 }
 
-/// Returns what stands for rules that are not where they belong.
+/// Returns the replacement for rules at the wrong place.
 fn unfound(document: &Document, spec: &[Step], message: &str) -> Option<BrokenRule> {
     let matching = recovery::anywhere(document, spec)?;
     Some(BrokenRule {
@@ -144,7 +144,7 @@ fn is_fail_closed<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'
     reader.one_of(&text, "failurePolicy", &[("Fail", true), ("Ignore", false)])
 }
 
-/// Reads what a violation leads to. An action that cannot be read refuses: its rule or policy has an error.
+/// Reads a failure action. An unreadable action refuses: its rule or policy has an error.
 pub(super) fn action<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
@@ -202,14 +202,14 @@ fn rule_of<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, pol
                 failure_action_overrides,
                 is_unsupported: rule::is_unsupported(reader, fields),
                 message,
-                // What is missing from it would be missed wherever it is used.
+                // A missing part would be missed wherever it is used.
                 rule: None,
             });
         }
     }
 }
 
-/// Returns what a violation of the rule at `path` leads to, where that can be read; its mistakes are known already.
+/// Returns the failure action of the rule at `path`, where it can be read; its mistakes are reported elsewhere.
 fn recover_actions(document: &Document, path: &[Step]) -> (Option<FailureAction>, Vec<ActionOverride>) {
     let mut reader = DocumentReader::new(document, FIELD_CODES);
     let validate = reader.object_under(&child_path(path, "validate"));

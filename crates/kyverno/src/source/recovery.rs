@@ -1,4 +1,4 @@
-//! What a rule with a mistake is still about: it refuses that, as its action and `failurePolicy` say, and nothing else.
+//! Recovers the scope of a rule with a mistake, so that it refuses the objects it was written for, and no others.
 //!
 //! What can be read of `match` decides. Where an entry has a mistake and its kinds cannot be read, the kinds count that
 //! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
@@ -13,7 +13,7 @@ use super::rule::RULE_FIELDS;
 use super::{Match, ResourceFilter};
 use kubewright_dialect_kit::fields::{Located, child_path};
 
-/// Fields of an entry in which no kinds of objects stand.
+/// Fields of an entry that cannot contain kinds.
 const OTHER_FIELDS: [&str; 10] = [
     "subjects",
     "roles",
@@ -27,7 +27,7 @@ const OTHER_FIELDS: [&str; 10] = [
     "operations",
 ];
 
-/// Returns what the rule at `path` is about, of which `found` could be read; nothing where it names no kind.
+/// Returns the scope of the rule at `path`, of which `found` could be read; `None` where it names no kind.
 pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Match>) -> Option<Match> {
     let path = found.as_ref().map_or_else(|| misspelt(document, path), |found| Some(found.path.clone()))?;
     let mut about = found.unwrap_or_default();
@@ -43,7 +43,7 @@ pub(super) fn recover_match(document: &Document, path: &[Step], found: Option<Ma
     })
 }
 
-/// Returns what a policy is about whose rules cannot be found: the kinds that every `match` in it names.
+/// Returns the scope of a policy whose rules cannot be found: the kinds that every `match` in it names.
 pub(super) fn anywhere(document: &Document, path: &[Step]) -> Option<Match> {
     let mut kinds = Vec::new();
     if let Some(value) = document.value.follow(path) {
@@ -75,7 +75,7 @@ pub(super) fn with_kinds(mut about: Match) -> Option<Match> {
     (!is_empty).then_some(about)
 }
 
-/// Returns what is certainly not meant: an entry with a mistake in it could exclude more than its author wanted.
+/// Returns the valid exclusions: an entry with a mistake could exclude more than its author wanted.
 pub(super) fn recover_exclude(mut found: Match) -> Match {
     found.any.retain(|filter| !filter.is_faulty);
     found.flat = found.flat.filter(|filter| !filter.is_faulty);
@@ -85,7 +85,7 @@ pub(super) fn recover_exclude(mut found: Match) -> Match {
     found
 }
 
-/// Returns where `match` stands if its name is misspelt.
+/// Returns the path of a misspelt `match`.
 fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
     let fields = document.value.follow(rule)?.as_object()?;
     let is_it = |key: &&Text| {
@@ -95,7 +95,7 @@ fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
     fields.keys().find(is_it).map(|key| child_path(rule, key.as_str()))
 }
 
-/// Returns the kinds that stand anywhere below `path`.
+/// Returns the kinds anywhere below `path`.
 fn kinds_below(document: &Document, path: &[Step]) -> Vec<Located<Text>> {
     let mut found = Vec::new();
     if let Some(value) = document.value.follow(path) {

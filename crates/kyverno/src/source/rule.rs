@@ -1,4 +1,4 @@
-//! One rule: what it is about and how it checks.
+//! Reads one rule: its match and its check.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Step, Text, Value};
@@ -88,7 +88,7 @@ const NOT_IN_VALIDATE: &[(&str, &str)] = &[
     ("validatingAdmissionPolicy", GENERATE),
 ];
 
-/// What could be read of a rule.
+/// The readable parts of a rule.
 pub(super) struct RuleDraft {
     pub(super) name: Option<Located<Text>>,
     pub(super) matching: Option<Match>,
@@ -97,7 +97,7 @@ pub(super) struct RuleDraft {
     pub(super) rule: Option<RuleSource>,
 }
 
-/// Reads a rule; what cannot be read is reported and left out.
+/// Reads a rule; unreadable parts are reported and left out.
 pub(super) fn read_rule<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> RuleDraft {
     reader.only_or(fields, RULE_FIELDS, NOT_IN_RULE);
     let name = reader.required_string(fields, "name");
@@ -129,7 +129,7 @@ pub(super) fn read_rule<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFi
     RuleDraft { name, matching, exclude, rule }
 }
 
-/// Reads what the rule checks. A rule of another type is one that is not supported.
+/// Reads the check of the rule. A rule of another type is unsupported.
 fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>) -> Option<Validate> {
     let types = ["validate", "mutate", "generate", "verifyImages"];
     let given: Vec<&'static str> = types.into_iter().filter(|key| is_filled(reader, rule, key)).collect();
@@ -151,7 +151,7 @@ fn read_validate<'d>(reader: &mut DocumentReader<'d>, rule: &DocumentFields<'d>)
     }
 }
 
-/// Returns whether a rule is of another type than those that check, and of no such one besides.
+/// Returns whether a rule has only another type than `validate`.
 pub(super) fn is_unsupported(reader: &DocumentReader<'_>, rule: &DocumentFields<'_>) -> bool {
     let is_any = |keys: &[&str]| keys.iter().any(|key| is_filled(reader, rule, key));
     is_any(&["mutate", "generate", "verifyImages"]) && !is_any(&["validate"]) && !is_any(&BESIDE)
@@ -166,7 +166,7 @@ fn report_rule_type(reader: &mut DocumentReader<'_>, rule: &DocumentFields<'_>, 
 }
 
 impl Validate {
-    /// Returns what says nothing but how to check.
+    /// Returns the fields that only select the method of the check.
     fn bare(path: Vec<Step>, method: Method) -> Self {
         Self {
             path,
@@ -185,7 +185,7 @@ type ValidateKey = &'static str;
 const WAYS: [ValidateKey; 7] =
     ["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
-/// The ways to check that may also stand beside `validate`, which then has only the message.
+/// The methods that may also be written beside `validate`, which then has only the message.
 const BESIDE: [ValidateKey; 3] = ["cel", "podSecurity", "manifests"];
 
 fn given_methods(
@@ -196,7 +196,7 @@ fn given_methods(
     ways.iter().copied().filter(|key| reader.any(fields, key).is_some()).collect()
 }
 
-/// Reads `validate`, with the ways to check that stand `beside` it.
+/// Reads `validate`, with the methods written `beside` it.
 fn checks<'d>(
     reader: &mut DocumentReader<'d>,
     rule: &DocumentFields<'d>,
@@ -230,7 +230,7 @@ fn checks<'d>(
     Some(validate)
 }
 
-/// Reads `foreach` and what stands beside it, which Kyverno takes for a mistake.
+/// Reads `foreach` and the methods beside it, which Kyverno treats as a mistake.
 fn both<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
@@ -324,7 +324,7 @@ pub(super) fn read_conditions<'d>(
     let found = reader.any(fields, key)?;
     match found.value {
         Value::Object(_) | Value::Array(_) => Some(owned_value(found)),
-        // The reader knows how to say that an object is wanted.
+        // The reader reports that an object is expected.
         _ => reader.object(fields, key).and(None),
     }
 }

@@ -1,14 +1,14 @@
-//! Expressions of a rule about Pods in a rule for the objects that make Pods.
+//! Rewrites expressions of a rule for Pods for the objects that make Pods.
 
 use kubewright_jmespath::Change;
 use kubewright_value::Text;
 
 use kubewright_k8s::PodTemplatePath;
 
-/// What a Pod has of its own in the template of its controller; its name and namespace are the controller's.
+/// The metadata that a Pod template has of its own; name and namespace are those of the controller.
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
-/// How authors keep the rewriting away from a path.
+/// The quotes with which authors exclude a path from rewriting.
 const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
 /// Returns what the paths in an expression are rewritten for. An author who writes `request."object"` means the

@@ -62,7 +62,7 @@ fn resolve(template: &VariableTemplate, operation: Operation) -> String {
     })
 }
 
-/// Resolves `text`; parts that are not the author's stand in angle brackets.
+/// Resolves `text`; foreign parts are in angle brackets.
 #[track_caller]
 fn text(text: &str, want: &str) {
     let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());

@@ -1,4 +1,4 @@
-//! Annotations that somebody made up to do harm. None of them may pass, and none may cost much.
+//! Annotations crafted by an attacker. None of them may pass, and none may cost much.
 
 use std::io::Write as _;
 

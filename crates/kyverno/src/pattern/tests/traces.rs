@@ -1,4 +1,4 @@
-//! What is said about a comparison, and about a pattern itself.
+//! Tests of traces and lints of patterns.
 
 use kubewright_engine::TraceVerdict as Seen;
 use kubewright_value::{Budget, Step};

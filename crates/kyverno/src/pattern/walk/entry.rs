@@ -126,7 +126,7 @@ impl PatternComparison<'_> {
         Err(self.mismatch(value, place, || message.to_owned())?)
     }
 
-    /// Returns whether an element fits; one that is skipped does not. What is wrong with the others nobody asks.
+    /// Returns whether an element matches; a skipped one does not. The mismatches of the others are not reported.
     fn has_one(
         &mut self,
         node: &PatternNode,
@@ -189,7 +189,7 @@ impl PatternComparison<'_> {
         })
     }
 
-    /// `"*"` and nothing there: Kyverno says so of the object around it.
+    /// `"*"` and a missing value: Kyverno reports the path of the object around it.
     fn not_found(
         &mut self,
         key: &Text,
@@ -222,7 +222,7 @@ impl PatternComparison<'_> {
         }
     }
 
-    /// Finds the object's keys for those with wildcards, and sorts by what comes out.
+    /// Finds the object's keys that match those with wildcards, and sorts by the result.
     pub(super) fn expanded<'n>(
         &mut self,
         entries: &'n [PatternEntry],
