@@ -55,14 +55,14 @@ pub(super) fn check_wording(policy: &CelPolicySource, document: &Document) -> Ve
             _ if text.contains('\n') => "a message of several lines".to_owned(),
             _ => continue,
         };
-        let help = "the API server does not take it: write one line";
+        let help = "the API server refuses it: write one line";
         found.push(Diagnostic::new(&code::BAD_MESSAGE, message, document.locate(&one.path)).help(help));
     }
     found.extend(check_reasons(policy, document));
     let late = policy.conditions.iter().filter(|one| one.expression.value.contains("namespaceObject"));
     found.extend(late.map(|one| {
         let message = "`namespaceObject` is null in `matchConditions` of the API server".to_owned();
-        let help = "use `namespaceSelector`, or ask for it in `validations`";
+        let help = "use `namespaceSelector`, or test it in `validations`";
         Diagnostic::new(&code::NULL_NAMESPACE, message, document.locate(&one.expression.path)).help(help)
     }));
     found
@@ -78,7 +78,7 @@ fn check_reasons(policy: &CelPolicySource, document: &Document) -> Vec<Diagnosti
         }
         let mut path = policy.path.clone();
         path.extend(["validations".into(), Step::Index(index), "reason".into()]);
-        let message = format!("`{reason}` is no reason that a validation may give");
+        let message = format!("`{reason}` is not a valid `reason`");
         let help = format!("use one of {}", DENIAL_REASONS.map(|one| format!("`{one}`")).join(", "));
         found.push(Diagnostic::new(&code::BAD_MESSAGE, message, document.locate(&path)).help(help));
     }
@@ -129,7 +129,7 @@ fn check_selector(selector: &SelectorSource, document: &Document) -> Option<Diag
             }
         }
     };
-    let help = "the API server does not take the policy";
+    let help = "the API server refuses the policy";
     Some(Diagnostic::new(&code::BAD_SELECTOR, message, document.locate_key(&selector.path)).help(help))
 }
 
@@ -148,8 +148,8 @@ fn check_wildcards(rule: &ResourceRule, document: &Document) -> Vec<Diagnostic> 
         if others > 0 && (has("*") || has("*/*")) {
             let mut path = rule.path.clone();
             path.push(key.into());
-            let message = format!("`*` in `{key}` says it all, and stands beside others");
-            let help = "leave out the others; the API server does not take both";
+            let message = format!("`*` in `{key}` already includes the other entries");
+            let help = "remove the others; the API server refuses both together";
             let location = document.locate_key(&path);
             found.push(Diagnostic::new(&code::WILDCARD_AND_OTHERS, message, location).help(help));
         }
@@ -177,8 +177,8 @@ fn check_matches_nothing(rule: &ResourceRule, home: Option<&Text>, document: &Do
                 format!("they are in the group `{group}`"),
             )
         } else if home.is_some() && is_cluster_wide {
-            let help = "use a ValidatingPolicy, which is about the whole cluster".to_owned();
-            (format!("`{name}` are in no namespace, and the policy is about one alone"), help)
+            let help = "use a ValidatingPolicy, which matches the whole cluster".to_owned();
+            (format!("`{name}` have no namespace, but the policy matches only its own namespace"), help)
         } else if rule.is_namespaced == Some(is_cluster_wide) {
             let scope = if is_cluster_wide { "Cluster" } else { "Namespaced" };
             (format!("`scope` leaves out all `{name}`"), format!("write `scope: {scope}`, or leave it out"))

@@ -69,7 +69,7 @@ impl PolicyDraft {
     pub(crate) fn check(&mut self) {
         let constraints = self.policy.constraints.as_ref();
         if constraints.is_none_or(|constraints| constraints.rules.is_empty()) {
-            let message = "the policy does not say which resources it is about".to_owned();
+            let message = "the policy does not name the resources it matches".to_owned();
             let help = "give `matchConstraints.resourceRules`";
             self.report(&code::NO_CONSTRAINTS, message, help);
         }
@@ -123,7 +123,7 @@ impl PolicyDraft {
         let written = document.value.at(&["spec", "validations"]).and_then(Value::as_array);
         let has_some = written.is_some_and(|list| !list.is_empty());
         if !has_some && self.policy.annotations.is_empty() {
-            let message = "there is no validation, and every object passes".to_owned();
+            let message = "there is no validation, so every object passes".to_owned();
             self.report(&code::NO_VALIDATIONS, message, "give `validations`");
         }
         let lists = [&self.policy.conditions, &self.policy.variables];

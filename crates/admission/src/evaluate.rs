@@ -72,12 +72,12 @@ impl RuleProgram for PolicyProgram {
                 return Ok(applies_to(is_payload_request(object, &HTTP_FIELDS), "requests of Envoy"));
             }
             PolicyEngine::ApiServer if is_admission_policy(&evaluation.request.kind) => {
-                return Ok(Applies::OutOfScope("the API server asks no policy about policies".into()));
+                return Ok(Applies::OutOfScope("the API server evaluates no policy for policies".into()));
             }
             PolicyEngine::ApiServer | PolicyEngine::Policy(EvaluationTarget::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
-            return Ok(Applies::OutOfScope("the policy does not say what it is about".into()));
+            return Ok(Applies::OutOfScope("the policy has no match constraints".into()));
         };
         for matcher in std::iter::once(matcher).chain(&self.binding) {
             if let Some(reason) = matcher.matches(object, evaluation)? {

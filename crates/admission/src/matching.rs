@@ -43,17 +43,17 @@ impl ConstraintsMatcher {
             return Ok(Some("resourceRules name other resources or operations".into()));
         }
         if self.exclude.iter().any(|rule| matches_resource_rule(rule, resource, request)) {
-            return Ok(Some("excludeResourceRules take it away".into()));
+            return Ok(Some("excludeResourceRules exclude it".into()));
         }
         if let Some(selector) = &self.objects
             && !selects_object(selector, object, request, evaluation.budget)?
         {
-            return Ok(Some("objectSelector does not fit its labels".into()));
+            return Ok(Some("objectSelector does not match its labels".into()));
         }
         if let Some(selector) = &self.namespaces
             && !selects_request_namespace(selector, object, evaluation)?
         {
-            return Ok(Some("namespaceSelector does not fit the labels of its namespace".into()));
+            return Ok(Some("namespaceSelector does not match the labels of its namespace".into()));
         }
         Ok(None)
     }

@@ -156,7 +156,7 @@ impl<'k> ExpressionCompiler<'k> {
                 self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
             {
                 if expression.program.result_type().kind == Kind::Any {
-                    let message = "the expression must give text or `null`, and may give anything".to_owned();
+                    let message = "the expression must be a string or null, but may have any type".to_owned();
                     let help = "write `string(...)` around it";
                     self.problems.push(ExpressionProblem::about(
                         &code::CEL_TYPE,
@@ -200,13 +200,13 @@ impl<'k> ExpressionCompiler<'k> {
     fn condition(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
         let expression = self.expression(text, environment, &[Kind::Bool])?;
         if expression.program.result_type().kind == Kind::Any {
-            let message = "the expression must give `bool`, and may give anything".to_owned();
+            let message = "the expression must be `bool`, but may have any type".to_owned();
             let help = "compare it with something, such as `== true`";
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));
         }
         if is_constant_program(&expression.program) {
             let message = "the expression reads nothing, and always has the same result".to_owned();
-            let help = "ask about `object`, `oldObject` or `request`";
+            let help = "use `object`, `oldObject` or `request`";
             self.problems.push(ExpressionProblem::about(&code::CONSTANT_CEL, &text.path, message, help));
         }
         Some(expression)
@@ -244,7 +244,7 @@ impl<'k> ExpressionCompiler<'k> {
         let found = program.result_type().kind;
         if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
-            let message = format!("the expression must give {}, and gives `{found}`", names.join(" or "));
+            let message = format!("the expression must be {}, but is `{found}`", names.join(" or "));
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, ""));
             return None;
         }
@@ -348,10 +348,10 @@ fn compile_problem(
     {
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
-        problem.message = format!("there is no variable `{name}` further up");
+        problem.message = format!("there is no earlier variable `{name}`");
         problem.help = match nearest(name, known) {
             Some(near) => format!("did you mean `variables.{near}`?"),
-            None => "give it in `variables`".to_owned(),
+            None => "define it in `variables`".to_owned(),
         };
     }
     problem

@@ -142,11 +142,7 @@ pub fn read_param_ref<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFiel
         }
     };
     let Some(action) = action else {
-        report_bad_params(
-            reader,
-            &reference,
-            "`paramRef` does not say what happens when there is nothing".to_owned(),
-        );
+        report_bad_params(reader, &reference, "`paramRef` has no `parameterNotFoundAction`".to_owned());
         return None;
     };
     let is_optional =

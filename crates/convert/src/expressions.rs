@@ -77,8 +77,8 @@ fn lookup_refusal(source: &ContextSource) -> String {
     match source {
         ContextSource::Variable { .. } => "the rule makes variables in its `context`",
         ContextSource::ConfigMap { .. } => "the rule reads a ConfigMap",
-        ContextSource::ApiCall { .. } => "the rule asks the API server or a service",
-        ContextSource::ImageRegistry { .. } => "the rule asks a registry about an image",
+        ContextSource::ApiCall { .. } => "the rule calls the API server or a service",
+        ContextSource::ImageRegistry { .. } => "the rule looks up an image in a registry",
         ContextSource::GlobalReference { .. } => "the rule reads an entry that the whole cluster shares",
     }
     .to_owned()
@@ -128,7 +128,7 @@ fn rule_formulas(
         }
         Method::Foreach(loops) => loops::translate_loops(loops, scope, functions)?,
         Method::Both(_) => {
-            let why = "`foreach` stands beside another check: make two rules of it".to_owned();
+            let why = "`foreach` is beside another check: make two rules of it".to_owned();
             return Err(ConversionRefusal { why, path: child_path(&rule.validate.path, "foreach") });
         }
         Method::Cel(_) | Method::PodSecurity(_) | Method::Manifests(_) | Method::Unsupported { .. } => {

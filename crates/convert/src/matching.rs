@@ -52,7 +52,7 @@ pub(super) fn write_constraints(written: &MatchSource<'_>) -> ConversionResult<M
         several => writer.all_of(several, &mut made)?,
     }
     if made.rules.iter().all(|rule| rule.operations.is_empty()) {
-        return refuse_conversion("it is about operations for which the rule says nothing", written.path);
+        return refuse_conversion("it matches only operations that the rule does not evaluate", written.path);
     }
     made.rules.retain(|rule| !rule.operations.is_empty());
     if let Some(exclude) = written.exclude {
@@ -346,7 +346,7 @@ impl ConstraintsWriter<'_> {
 fn entry_resources(entry: &ResourceFilter) -> ConversionResult<Vec<ServedResource>> {
     let mut all = Vec::new();
     if entry.kinds.len() > MAX_KINDS {
-        return refuse_conversion("it is about too many kinds", &entry.path);
+        return refuse_conversion("it matches too many kinds", &entry.path);
     }
     for kind in &entry.kinds {
         match resources::find_resources(&kind.value) {
@@ -361,7 +361,7 @@ fn entry_resources(entry: &ResourceFilter) -> ConversionResult<Vec<ServedResourc
             KindLookup::Known(resources) => all.extend(resources),
             KindLookup::Guessed(resource) => all.push(resource),
             KindLookup::Wild => {
-                return refuse_conversion("wildcards in a kind that stand for unknown resources", &kind.path);
+                return refuse_conversion("wildcards in a kind that match unknown resources", &kind.path);
             }
         }
     }

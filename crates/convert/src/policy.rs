@@ -209,28 +209,34 @@ impl Converter<'_> {
         let of_validate = |key: &str| child_path(&rule.validate.path, key);
         match &rule.validate.method {
             Method::Unsupported { field } => {
-                return refuse_conversion(&format!("`{field}` is no check"), &child_path(&rule.path, *field));
+                return refuse_conversion(
+                    &format!("`{field}` is not a check"),
+                    &child_path(&rule.path, *field),
+                );
             }
             Method::PodSecurity(_) => {
                 return refuse_conversion(
-                    "`podSecurity`: the Pod Security Standards are no expressions",
+                    "`podSecurity`: the Pod Security Standards cannot be written in CEL",
                     &of_validate("podSecurity"),
                 );
             }
             Method::Manifests(_) => {
-                return refuse_conversion("`manifests`: CEL knows no signatures", &of_validate("manifests"));
+                return refuse_conversion(
+                    "`manifests`: CEL cannot check signatures",
+                    &of_validate("manifests"),
+                );
             }
             _ => {}
         }
         if is_vap && self.policy.namespace.is_some() {
             return refuse_conversion(
-                "a ValidatingAdmissionPolicy is about the whole cluster, and a Policy about its namespace",
+                "a ValidatingAdmissionPolicy matches the whole cluster, but a Policy only its namespace",
                 &child_path(&[], "kind"),
             );
         }
         if is_vap && !settings.is_admission {
             return refuse_conversion(
-                "`admission: false`: the API server asks at admission only",
+                "`admission: false`: the API server evaluates policies at admission only",
                 &spec("admission"),
             );
         }

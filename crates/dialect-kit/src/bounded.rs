@@ -63,8 +63,8 @@ fn keep_first_diagnostics(document: &Document, diagnostics: &mut Vec<Diagnostic>
         *room = room.saturating_sub(1);
         is_kept
     });
-    let message = format!("and {more} more diagnostics about this document");
+    let message = format!("and {more} more diagnostics of this document");
     let place = document.locate(&["metadata".into(), "name".into()]);
     diagnostics
-        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("mend these first, then look again"));
+        .push(Diagnostic::new(&MORE_DIAGNOSTICS, message, place).help("fix these first, then check again"));
 }

@@ -135,7 +135,7 @@ fn unclaimed_diagnostic(document: &Document) -> Diagnostic {
         true => {
             "exceptions are passed with `--exceptions`; `--exceptions-within-policies` takes those among rules"
         }
-        false => "resources are passed with `-r`, what rules may look up with `--world`",
+        false => "resources are passed with `-r`, objects that rules look up with `--world`",
     };
     Diagnostic::new(&UNCLAIMED, message, document.locate(&["kind".into()])).help(help)
 }

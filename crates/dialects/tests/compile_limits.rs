@@ -82,7 +82,7 @@ fn of_many_diagnostics_the_first_are_told_and_errors_before_others() {
     let last = loaded.diagnostics.last().unwrap();
     assert_eq!(
         (last.code.id, last.message.as_str()),
-        ("KW-L006", "and 500 more diagnostics about this document")
+        ("KW-L006", "and 500 more diagnostics of this document")
     );
 }
 

@@ -96,7 +96,7 @@ pub(super) fn autogen_warnings(document: &Document, policy: &PolicySource) -> Ve
         );
         warnings.push(
             Diagnostic::new(&code::AUTOGEN_OFF, message, document.locate(&off.path)).label(off.reason).help(
-                "see the page; `pod-policies.kyverno.io/autogen-controllers: none` says that it is meant",
+                "see the page; if this is intended, set `pod-policies.kyverno.io/autogen-controllers: none`",
             ),
         );
     }
@@ -203,7 +203,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
                     format!("use some of {}, or `none`", known.map(|kind| format!("`{kind}`")).join(", "))
                 }
             };
-            let message = format!("`{name}` is no controller that rules are rewritten for");
+            let message = format!("`{name}` is not a controller that rules are rewritten for");
             warnings.push(Diagnostic::new(&code::UNKNOWN_CONTROLLER, message, location).help(help));
         }
     }

@@ -67,7 +67,7 @@ pub(super) fn compile_cel_rule(
     // These are not reported.
     compiler.annotations(&cel.audit_annotations, &environment);
     if cel.expressions.is_empty() {
-        let message = "there is no expression, and every object passes".to_owned();
+        let message = "there are no expressions, so every object passes".to_owned();
         compiler.problems.push(ExpressionProblem::about(&CONSTANT_CEL, &cel.path, message, ""));
     }
     compiler.unused(&cel.variables);
@@ -112,7 +112,9 @@ impl CelCheck {
         notes: &mut TraceNotes,
     ) -> CheckVerdict {
         if self.is_elsewhere {
-            return CheckVerdict::Nothing("the ValidatingAdmissionPolicy that was made of it checks".into());
+            return CheckVerdict::Nothing(
+                "checked by the ValidatingAdmissionPolicy generated from it".into(),
+            );
         }
         cel_verdict(self.judged(object, evaluation, notes))
             .unwrap_or_else(|| CheckVerdict::Pass(passed.clone()))

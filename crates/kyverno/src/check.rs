@@ -150,7 +150,7 @@ fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource)
         && findings.value(&namespace).is_some_and(|value| value.as_str() != Some(""))
     {
         let message = "a ClusterPolicy is in no namespace";
-        let help = "remove `namespace`, or make it a Policy, which is about the objects of its namespace";
+        let help = "remove `namespace`, or make it a Policy, which matches only objects of its namespace";
         findings.at_key(&code::CLUSTER_NAMESPACE, &namespace, message, help);
     }
     if let Some(text) = policy.annotations.autogen_controllers.as_ref().filter(|text| text.value == "all") {
@@ -174,7 +174,8 @@ fn check_policy_settings(findings: &mut PolicyChecks<'_>, policy: &PolicySource)
 fn long_name(findings: &mut PolicyChecks<'_>, name: &Located<Text>, what: &str) {
     if name.value.len() > NAME_LIMIT {
         let message = format!("the name of the {what} has {} characters", name.value.chars().count());
-        let help = format!("names end after {NAME_LIMIT} characters, because reports keep them in labels");
+        let help =
+            format!("names have at most {NAME_LIMIT} characters, because reports store them in labels");
         findings.at(&code::LONG_NAME, &name.path, message, help);
     }
 }
@@ -218,7 +219,7 @@ fn check_webhook_configuration(findings: &mut PolicyChecks<'_>, spec: &[Step]) {
     for (old, new) in pairs {
         let (old, new) = (child_path(spec, old), child_path(&webhook, new));
         if findings.value(&old).is_some() && findings.value(&new).is_some() {
-            let message = "this is said a second time in `webhookConfiguration`";
+            let message = "the same setting is also in `webhookConfiguration`";
             findings.at_key(&code::BAD_WEBHOOK, &old, message, "keep only the one in `webhookConfiguration`");
         }
     }

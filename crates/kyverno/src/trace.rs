@@ -45,7 +45,7 @@ pub(super) fn conditions_note(
 
 /// Returns the trace text where a violation is not excused because it is unknown whether it is new.
 pub(super) fn unknown_old_object() -> TraceNote {
-    let found = "nobody says how the object was before the update, so nothing is forgiven".to_owned();
+    let found = "the object before the update is not known, so the violation is not excused".to_owned();
     TraceNote { found, ..plain_note("allowExistingViolations".to_owned()) }
 }
 

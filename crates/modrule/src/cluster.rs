@@ -41,7 +41,7 @@ impl ClusterResources for ModRule {
                 group: "",
                 resources: &["pods"],
                 verbs: &["get", "patch"],
-                why: "the annotation with the name of its node, for a Pod that asks for it",
+                why: "the annotation with the name of its node, for a Pod that requests it",
             },
         ]
     }

@@ -221,7 +221,7 @@ impl ModRuleCompiler<'_> {
                     regex,
                     format!("`{}` also matches namespaces that only contain it", regex.value),
                     format!(
-                        "write `^{}$` if whole names are meant",
+                        "write `^{}$` to match whole names",
                         regex.value.trim_start_matches('^').trim_end_matches('$')
                     ),
                 ),
@@ -233,7 +233,7 @@ impl ModRuleCompiler<'_> {
                         "targetNamespaceRegex counts only in namespace `{}`",
                         self.dialect.cluster_namespace
                     ),
-                    "this rule is about objects in its own namespace".to_owned(),
+                    "this rule matches only objects in its own namespace".to_owned(),
                 ),
             }
         }

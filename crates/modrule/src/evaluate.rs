@@ -346,7 +346,7 @@ impl CompiledOperation {
         let keys = item.map(|item| item.keys.as_slice()).unwrap_or_default();
         let path = self.path.fill(keys).map_err(|number| {
             EvalError::new(format!(
-                "placeholder `#{number}` stands for nothing: the select captured {} keys here",
+                "placeholder `#{number}` has no key: the select captured {} keys here",
                 keys.len()
             ))
         })?;
@@ -382,11 +382,11 @@ impl NamespaceReach {
             format!("in namespace `{namespace}`")
         };
         match self {
-            Self::Own(own) => format!("the rule is about namespace `{own}`, the object is {object}"),
-            Self::Every => "the rule is about objects that have a namespace".to_owned(),
+            Self::Own(own) => format!("the rule matches namespace `{own}`, the object is {object}"),
+            Self::Every => "the rule matches only objects that have a namespace".to_owned(),
             Self::Cluster { targets: ClusterTargets::Namespaces(regex), .. } if namespace.is_empty() => {
                 format!(
-                    "targetNamespaceRegex /{}/ is about objects that have a namespace; only `.*` includes others",
+                    "targetNamespaceRegex /{}/ matches only objects that have a namespace; `.*` includes others",
                     regex.as_str()
                 )
             }
@@ -394,7 +394,7 @@ impl NamespaceReach {
                 format!("targetNamespaceRegex /{}/ does not match: the object is {object}", regex.as_str())
             }
             Self::Cluster { .. } => {
-                format!("the rule is about objects without a namespace, this one is {object}")
+                format!("the rule matches only objects without a namespace, this one is {object}")
             }
         }
     }

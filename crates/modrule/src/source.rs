@@ -171,7 +171,7 @@ fn read_criteria<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>)
         let location = reader.document.locate_key(&child_path(&spec.path, key));
         reader.report(
             Diagnostic::new(&code::MISSING_FIELD, "`match` has no criteria", location)
-                .help("a rule without criteria would be about every object; at least name a kind"),
+                .help("a rule without criteria would match every object; name at least a kind"),
         );
     }
     items.iter().filter_map(|item| read_criterion(reader, item)).collect()

@@ -97,7 +97,7 @@ fn resource_name_problem(text: &str) -> Option<(String, String)> {
     let plural = resource_name(name);
     let is_singular = kind_of_resource(name).is_none() && kind_of_resource(&plural).is_some();
     is_singular.then(|| {
-        (format!("`{text}` is no plural, and `resources` are plural names"), format!("write `{plural}`"))
+        (format!("`{text}` is not a plural, but `resources` are plural names"), format!("write `{plural}`"))
     })
 }
 
@@ -106,8 +106,8 @@ fn read_operations<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d
     let texts = reader.strings(item, "operations").unwrap_or_default();
     if texts.is_empty() {
         let location = reader.document.locate_key(&item.path);
-        let message = "`operations` is missing, and all of them are taken as meant".to_owned();
-        let help = "give `operations: [CREATE, UPDATE]`; the API server does not take a policy without";
+        let message = "`operations` is missing, so all operations match".to_owned();
+        let help = "give `operations: [CREATE, UPDATE]`; the API server refuses a policy without them";
         reader.report(Diagnostic::new(&code::NO_OPERATIONS, message, location).help(help));
         return Operations::ALL;
     }

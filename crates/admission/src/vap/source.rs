@@ -61,8 +61,8 @@ fn read_binding_fields(reader: &mut DocumentReader<'_>) -> Option<PolicyBindingS
     let actions = read_validation_actions(reader, &spec);
     match actions {
         Some(ValidationActions { denies: true, warns: true }) => {
-            let message = "`Deny` and `Warn` say the same twice".to_owned();
-            let help = "keep one of them; the API server does not take both";
+            let message = "`Deny` and `Warn` both report the violation".to_owned();
+            let help = "keep one of them; the API server refuses both";
             let location = reader.document.locate_key(&["spec".into(), "validationActions".into()]);
             reader.report(Diagnostic::new(&code::BAD_ACTIONS, message, location).help(help));
         }
@@ -80,7 +80,7 @@ fn report_no_actions<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<
         Some(empty) => reader.document.locate_key(&empty.path),
         None => reader.document.locate_key(&spec.path),
     };
-    let message = "the binding has no `validationActions`, and the API server does not take it";
+    let message = "the binding has no `validationActions`, so the API server refuses it";
     let help = "add `validationActions: [Deny]`; without it a violation is reported and refuses nothing";
     reader.report(Diagnostic::new(&code::NO_ACTIONS, message, location).help(help));
 }

@@ -170,9 +170,7 @@ impl ConditionsTranslator<'_> {
             Some(asked) => match answer_question(found, asked, reading.default.as_ref()) {
                 Some(found) => (found, None),
                 None => {
-                    return because(format!(
-                        "`{{{{ {text} }}}}` asks something about a value of unknown type"
-                    ));
+                    return because(format!("`{{{{ {text} }}}}` tests a value of unknown type"));
                 }
             },
         };
@@ -385,7 +383,9 @@ fn constant_in_variable(
         return Err("a condition looks for something else than a text in a list of the request".to_owned());
     };
     let ValueShape::List(ValueShape::Word | ValueShape::Text) = one.shape else {
-        return Err("a condition compares a constant with a value of the request that is no list".to_owned());
+        return Err(
+            "a condition compares a constant with a value of the request that is not a list".to_owned()
+        );
     };
     let is_positive = match operator {
         ConditionOperator::AnyIn | ConditionOperator::AllIn => true,

@@ -74,7 +74,7 @@ fn element_formulas(
         Method::AnyPattern(patterns) => {
             any_pattern_formulas(patterns, &elements.item, elements.shape, functions)?
         }
-        Method::Foreach(_) => return Err(because("a loop stands in a loop")),
+        Method::Foreach(_) => return Err(because("a loop is inside a loop")),
         _ => return Err(because("a loop checks something that CEL cannot")),
     };
     Ok(CheckFormulas { skip: skip.or(checked.skip), pass: checked.pass })

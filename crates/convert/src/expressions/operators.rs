@@ -363,7 +363,9 @@ fn compare_texts_in_order(
                 Formula::compare(&format!("quantity({key}).compareTo({})", quantity_call(text)), sign, "0");
             Formula::call(format!("isQuantity({key})")).and(compared)
         }
-        Value::String(text) => return Err(format!("a condition compares with `{text}`, which is no number")),
+        Value::String(text) => {
+            return Err(format!("a condition compares with `{text}`, which is not a number"));
+        }
         Value::Number(wanted) => {
             let Some(seconds) = wanted.as_i64() else {
                 return Err("a condition compares texts with a number that is not whole".to_owned());

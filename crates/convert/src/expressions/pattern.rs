@@ -221,7 +221,7 @@ impl ValidatePatternTranslator {
         for entry in &others {
             let outcome = self.entry(entry, value, shape)?;
             if outcome.own != Formula::False {
-                return self.because("a global anchor `<(…)` stands below another anchor");
+                return self.because("a global anchor `<(…)` is below another anchor");
             }
             okay = okay.and(outcome.okay);
             are_skipped = are_skipped.and(outcome.below);
@@ -384,7 +384,7 @@ impl ValidatePatternTranslator {
                 let fits = leaf::wildcard_formula(&entry.key, "key", ValueShape::Word);
                 return Ok(PatternFormulas::decided(Formula::exists(parent, "key", fits).not()));
             }
-            return self.because("a key of the pattern has wildcards where anything may stand");
+            return self.because("a key of the pattern has wildcards where any key is possible");
         };
         let fits = leaf::wildcard_formula(&entry.key, "key", ValueShape::Word);
         let one = self.said(leaf::leaf_formula(leaf, &format!("{parent}[key]"), *below))?;

@@ -132,7 +132,7 @@ fn check_operation_values(findings: &mut PolicyChecks<'_>, value: &Value, path: 
             }
         }
         other => {
-            let message = format!("`{other}` is no operation");
+            let message = format!("`{other}` is not an operation");
             findings.at(&code::UNKNOWN_OPERATION, path, message, help);
         }
     }
@@ -142,6 +142,6 @@ fn check_operation_value(findings: &mut PolicyChecks<'_>, text: &str, path: &[St
     let is_variable = text.starts_with("{{") && text.ends_with("}}");
     if !is_variable && Operation::named(text).is_none() {
         let help = "use `CREATE`, `UPDATE`, `DELETE`, `CONNECT`";
-        findings.at(&code::UNKNOWN_OPERATION, path, format!("`{text}` is no operation"), help);
+        findings.at(&code::UNKNOWN_OPERATION, path, format!("`{text}` is not an operation"), help);
     }
 }

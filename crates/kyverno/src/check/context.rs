@@ -48,7 +48,7 @@ fn check_entry_source(findings: &mut PolicyChecks<'_>, policy: &PolicySource, en
         }
         ContextSource::ApiCall { url_path: Some(path), service: Some(_), .. } => {
             let message = "`urlPath` beside `service`";
-            let help = "`urlPath` asks the API server, `service` asks another one";
+            let help = "`urlPath` calls the API server, `service` calls another server";
             findings.at_key(&code::BAD_CALL, &path.path, message, help);
         }
         ContextSource::GlobalReference { .. } if policy.namespace.is_some() => {

@@ -15,7 +15,7 @@ pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Located<Text>) 
     match read_kind(text) {
         Some(([_, _, name, ""], Notation::Kyverno)) if connect_subresource(name).is_some() => {
             let message =
-                format!("`{name}` is sent by whoever connects, and rules name what is connected to");
+                format!("`{name}` is the kind of the connect options; name the kind that is connected to");
             let help = format!("write `{}`", connect_subresource(name).unwrap_or_default());
             findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
         }
@@ -30,7 +30,7 @@ pub(super) fn check_kind(findings: &mut PolicyChecks<'_>, kind: &Located<Text>) 
             findings.at(&code::UNLIKELY_KIND, &kind.path, message, help);
         }
         None => {
-            let message = format!("`{text}` is no kind");
+            let message = format!("`{text}` is not a kind");
             let help = "write `Kind`, `version/Kind` or `group/version/Kind`, and `/subresource` behind it";
             findings.at(&code::BAD_KIND, &kind.path, message, help);
         }
@@ -62,10 +62,10 @@ fn kyverno_kind_notation([group, version, kind, _]: [&str; 4]) -> String {
 
 fn unlikely(text: &str, [_, _, kind, subresource]: [&str; 4]) -> (String, String) {
     if !kind.starts_with(char::is_lowercase) {
-        let message = format!("`{text}` asks for the subresource `{subresource}`, which does not exist");
+        let message = format!("`{text}` names the subresource `{subresource}`, which does not exist");
         return (message, "write `group/version/Kind`, or `Kind/subresource`".to_owned());
     }
-    let message = format!("`{text}` asks for the kind `{kind}`, and kinds begin with a capital letter");
+    let message = format!("`{text}` names the kind `{kind}`, but kinds begin with a capital letter");
     let help = "write the `kind` of a manifest, such as `Deployment`, and not the name of its resource";
     (message, help.to_owned())
 }

@@ -32,7 +32,7 @@ pub(super) fn check_match_shape(findings: &mut PolicyChecks<'_>, matching: &Matc
         .flat
         .as_ref()
         .is_some_and(|flat| findings.value(&child_path(&flat.path, "resources")).is_some());
-    let help = "several entries under `any`, or under `all`, say it";
+    let help = "use several entries under `any`, or under `all`";
     if !matching.any.is_empty() && !matching.all.is_empty() {
         findings.at_key(&code::ANY_AND_ALL, &child_path(&matching.path, "all"), "`all` beside `any`", help);
     } else if has_resources && !(matching.any.is_empty() && matching.all.is_empty()) {
@@ -77,7 +77,7 @@ fn check_match_entry(findings: &mut PolicyChecks<'_>, filter: &ResourceFilter, n
         );
     }
     if namespace.is_some() && !filter.namespaces.is_empty() {
-        let message = "a Policy is about its own namespace and cannot choose others";
+        let message = "a Policy matches only its own namespace and cannot name others";
         let help = "remove `namespaces`, or make it a ClusterPolicy";
         findings.at_key(&code::NOT_IN_NAMESPACE, &child_path(&resources, "namespaces"), message, help);
     }
@@ -160,9 +160,9 @@ fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, m
         (true, false) => matching.all.iter().collect(),
         (false, _) => matching.any.iter().collect(),
     };
-    let help = "name the kinds; `*` stands for all of them";
+    let help = "name the kinds; `*` means all of them";
     if entries.is_empty() {
-        findings.at_key(&code::NO_KINDS, &matching.path, "`match` says nothing", help);
+        findings.at_key(&code::NO_KINDS, &matching.path, "`match` is empty", help);
     }
     let is_said = matching.any.is_empty() && entries.iter().any(|filter| !filter.kinds.is_empty());
     for filter in entries.into_iter().filter(|filter| filter.kinds.is_empty()) {
@@ -170,8 +170,8 @@ fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, m
             findings.at(&code::NO_KINDS, &filter.path, "the entry names no `kinds`", help);
         } else {
             let message = match is_said {
-                true => "the entry names no `kinds`: Kyverno refuses it, and here another entry says them",
-                false => "the entry names no `kinds`: Kyverno refuses it, and here it is about every kind",
+                true => "the entry names no `kinds`: Kyverno refuses it; here another entry names them",
+                false => "the entry names no `kinds`: Kyverno refuses it; here it matches every kind",
             };
             findings.at(&code::ENTRY_WITHOUT_KINDS, &filter.path, message, help);
         }
@@ -204,14 +204,14 @@ fn check_wildcard_kinds(
         let problem = if policy.settings.is_background {
             Some(("a background scan cannot look at every kind", "set `background: false`"))
         } else if filter.kinds.len() > 1 {
-            Some(("`*` beside other kinds", "`*` alone is about every kind"))
+            Some(("`*` beside other kinds", "`*` alone matches every kind"))
         } else {
             match &rule.validate.method {
                 Method::Foreach(_) | Method::Both(_) => {
-                    Some(("a rule about every kind cannot have `foreach`", "name the kinds"))
+                    Some(("a rule for every kind cannot have `foreach`", "name the kinds"))
                 }
                 Method::Unsupported { field: "generate" | "verifyImages", .. } => {
-                    Some(("a rule about every kind can only validate or mutate", "name the kinds"))
+                    Some(("a rule for every kind can only validate or mutate", "name the kinds"))
                 }
                 Method::Pattern(found) if !is_metadata_pattern(&found.value) => Some(ONLY_METADATA),
                 Method::AnyPattern(found)
@@ -229,7 +229,7 @@ fn check_wildcard_kinds(
 }
 
 const ONLY_METADATA: (&str, &str) =
-    ("a pattern about every kind can only ask for `metadata`", "name the kinds, or use `deny`");
+    ("a pattern for every kind can only check `metadata`", "name the kinds, or use `deny`");
 
 fn is_metadata_pattern(pattern: &Value) -> bool {
     pattern.as_object().is_none_or(|map| map.keys().all(|key| key == "metadata"))
@@ -256,14 +256,14 @@ fn conflict(findings: &mut PolicyChecks<'_>, matching: &Match, exclude: &Match) 
         return;
     }
     if exclude.any.is_empty() && findings.value(&exclude.path) == findings.value(&matching.path) {
-        let message = "`exclude` takes away what `match` asks for in the same words";
+        let message = "`exclude` repeats the `match`, so nothing is left";
         findings.at_key(&code::MATCHES_NOTHING, &exclude.path, message, "");
     }
     for entry in &exclude.any {
         let written = findings.value(&entry.path);
         let twin = matching.any.iter().any(|filter| findings.value(&filter.path) == written);
         if twin {
-            let message = "`exclude` takes away what `match` asks for in the same words";
+            let message = "`exclude` repeats the `match`, so nothing is left";
             findings.at(&code::MATCHES_NOTHING, &entry.path, message, "");
         }
     }

@@ -80,7 +80,8 @@ fn check_anchors(findings: &mut PolicyChecks<'_>, pattern: &Value, path: &mut Ve
 fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Step]) {
     match AnchorKey::of(key) {
         Some(AnchorKey::Add) => {
-            let help = "`+()` adds what is missing and belongs to `mutate`; use `=()` to check what is there";
+            let help =
+                "`+()` adds missing fields and belongs to `mutate`; use `=()` to check existing fields";
             findings.at_key(&code::BAD_ANCHOR, path, format!("a check cannot have `{key}`"), help);
         }
         Some(AnchorKey::Exists) if value.as_array().is_none_or(<[_]>::is_empty) => {
@@ -89,11 +90,11 @@ fn anchor(findings: &mut PolicyChecks<'_>, key: &str, value: &Value, path: &[Ste
                 &code::BAD_ANCHOR,
                 path,
                 message,
-                "each element says what one of the list must be",
+                "each element describes one element of the list",
             );
         }
         None if looks_like_anchor(key) => {
-            let message = format!("`{key}` is no anchor, and no object has such a key");
+            let message = format!("`{key}` is not an anchor, and no object has such a key");
             let help = "anchors are `()`, `=()`, `X()`, `^()` and `<()`";
             findings.at_key(&code::DEAD_ANCHOR, path, message, help);
         }

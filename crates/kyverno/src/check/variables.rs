@@ -67,7 +67,7 @@ fn check_element_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>
 
 fn check_user_variable(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>) {
     if let Some(word) = USER.into_iter().find(|word| has_word(one.text, word)) {
-        let message = format!("a background scan has no user, and `{word}` is not there");
+        let message = format!("a background scan has no user, so `{word}` does not exist");
         one.report(findings, &code::BACKGROUND_USER, message, "set `background: false`");
     }
 }
@@ -79,7 +79,7 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
     let Some(first) = one.roots.iter().find(|root| !is_known(root)) else { return };
     let message = match first.as_str() {
         "" => "`\"\"` is the key without a name, not an empty text".to_owned(),
-        name => format!("nobody gives `{name}`"),
+        name => format!("`{name}` does not exist"),
     };
     let names = GIVEN.into_iter().filter(|name| *name != "@").chain(declared.iter().copied());
     let help = match nearest(first, names) {

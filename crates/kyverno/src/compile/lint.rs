@@ -51,7 +51,7 @@ impl PolicyCompiler<'_> {
         let Some(path) = asking else { return };
         if let Err(reason) = native {
             let message = reason.trim_end_matches('.').to_owned();
-            let help = "the webhook enforces the rule; leave `generate` out if that is meant";
+            let help = "the webhook enforces the rule; leave `generate` out if that is intended";
             let location = self.document.locate(&path);
             self.diagnostics.push(Diagnostic::new(&code::NOT_GENERATED, message, location).help(help));
         }
@@ -71,7 +71,7 @@ impl PolicyCompiler<'_> {
             ConditionLintKind::Always(holds) => {
                 let result = if *holds { "always" } else { "never" };
                 let message = format!("the condition has no variable, and {result} holds");
-                (&code::CONSTANT_CONDITION, message, "a variable stands in `{{ }}`".to_owned())
+                (&code::CONSTANT_CONDITION, message, "write a variable in `{{ }}`".to_owned())
             }
             ConditionLintKind::EmptyAny => {
                 let message = "of no conditions none holds".to_owned();
@@ -79,7 +79,7 @@ impl PolicyCompiler<'_> {
             }
             ConditionLintKind::Unfit(does) => (
                 &code::OPERATOR_TYPE,
-                format!("the value does not fit the operator, which {does}"),
+                format!("the operator cannot use this value; it {does}"),
                 String::new(),
             ),
         };

@@ -282,7 +282,7 @@ impl VariableContext<'_> {
                 return Err(unanswered(
                     entry,
                     asked,
-                    "or say what the registry says in `images` of a `--world` file",
+                    "or give the registry's answer in `images` of a `--world` file",
                 ));
             }
         };

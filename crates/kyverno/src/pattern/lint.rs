@@ -69,7 +69,7 @@ impl PatternLinter {
         if items.is_empty() && is_used {
             self.say(
                 PatternLintKind::EmptyList,
-                "an empty list fits no list, not even an empty one".to_owned(),
+                "an empty list matches no list, not even an empty one".to_owned(),
             );
         }
         for (index, item) in items.iter().enumerate() {
@@ -90,7 +90,7 @@ impl PatternLinter {
         let key = anchor.as_ref().map_or_else(|| written.text(), |(_, key)| key.text());
         if role != MetadataRole::Tags && glob::has_wildcard(&key) && !key.contains("{{") {
             let message = format!(
-                "the wildcard in the key `{key}` stands for itself: it counts only under `metadata.labels` and `metadata.annotations`"
+                "the wildcard in the key `{key}` is taken literally: wildcards in keys work only under `metadata.labels` and `metadata.annotations`"
             );
             self.say(PatternLintKind::LiteralKey, message);
         }
@@ -168,11 +168,11 @@ impl PatternLinter {
             }
             let message = match path {
                 None if !host.ends_with(':') => format!(
-                    "`{atom}` also fits images of other registries, such as `{prefix}.example.org/x`; end the name with `/`: `{prefix}/*`"
+                    "`{atom}` also matches images of other registries, such as `{prefix}.example.org/x`; end the name with `/`: `{prefix}/*`"
                 ),
                 Some(path) if !path.is_empty() && !path.ends_with('/') && !path.contains([':', '@']) => {
                     format!(
-                        "`{atom}` also fits everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
+                        "`{atom}` also matches everything that only starts with it, such as `{prefix}-x/y`; end the name with `/`, `:` or `@`"
                     )
                 }
                 _ => continue,

@@ -96,7 +96,7 @@ pub(super) fn read_manifests<'d>(
     reader.only(&fields, &["attestors", "annotationDomain", "ignoreFields", "repository", "dryRun"]);
     let sets = reader.objects(&fields, "attestors").unwrap_or_default();
     if sets.is_empty() {
-        no_signer(reader, &fields.path, "nobody is named whose signature is wanted");
+        no_signer(reader, &fields.path, "no signer is named");
     }
     let attestors: Vec<AttestorSet> = sets.iter().map(|set| attestor_set(reader, set)).collect();
     let domain = reader.string(&fields, "annotationDomain").map(|text| text.value).unwrap_or_default();
@@ -289,7 +289,7 @@ fn out_of_reach(reader: &mut DocumentReader<'_>, field: &'static str, path: &[St
     let message = format!("{what}, which is out of reach offline");
     let help = match field {
         "repository" => "keep the signature in the annotations of the object, as `kubewright sign` does",
-        _ => "give the public key itself in `keys.publicKeys`; until then nobody is taken to have signed",
+        _ => "give the public key itself in `keys.publicKeys`; until then the signature counts as missing",
     };
     reader.report(Diagnostic::new(&code::OUT_OF_REACH, message, location).help(help));
     Signer::OutOfReach { field }
@@ -317,7 +317,7 @@ fn ignore<'d>(reader: &mut DocumentReader<'d>, item: &DocumentFields<'d>) -> Ign
         let message = match written {
             "" => "an empty field would be every field".to_owned(),
             written if written.contains(['[', ']', '$']) => {
-                format!("`{written}` fits no field, because brackets are not understood")
+                format!("`{written}` matches no field, because brackets are not supported")
             }
             _ => {
                 kept.push(Text::new(written));

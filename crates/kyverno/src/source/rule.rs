@@ -237,7 +237,7 @@ fn both<'d>(
     whole: ValidateKey,
 ) -> Option<Method> {
     let location = reader.document.locate_key(&child_path(&fields.path, "foreach"));
-    let message = format!("`foreach` beside `{whole}`: here both must hold, and Kyverno refuses the policy");
+    let message = format!("`foreach` beside `{whole}`: both must hold here, but Kyverno refuses the policy");
     let help = "for Kyverno too, make two rules of it";
     reader.report(Diagnostic::new(&code::CHECK_BESIDE_FOREACH, message, location).help(help));
     let (whole, loops) = (read_method(reader, fields, whole), read_method(reader, fields, "foreach"));
@@ -295,7 +295,7 @@ fn unsupported_method(reader: &mut DocumentReader<'_>, field: &'static str, path
     let location = reader.document.locate_key(path);
     let message = format!("`{field}` is not supported yet");
     let diagnostic = Diagnostic::new(&code::NOT_SUPPORTED, message, location);
-    reader.report(diagnostic.help("the rule is an error for every object that it is about"));
+    reader.report(diagnostic.help("the rule ends in an error for every object it matches"));
     Method::Unsupported { field }
 }
 

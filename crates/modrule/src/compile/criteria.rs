@@ -74,7 +74,7 @@ impl ModRuleCompiler<'_> {
                 } else {
                     format!("`{first}` and `{second}` in one criterion: either of them is enough")
                 },
-                "split it into two criteria if both are meant".to_owned(),
+                "split it into two criteria if both must hold".to_owned(),
             );
         }
     }

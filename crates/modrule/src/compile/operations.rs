@@ -105,7 +105,7 @@ impl ModRuleCompiler<'_> {
                     &code::NO_VALUE,
                     &source.path,
                     format!("`{}` needs a value", source.op.name()),
-                    "add a `value`, or write value: 'null' if null is meant".to_owned(),
+                    "add a `value`, or write value: 'null' for null".to_owned(),
                 );
             }
             return None;
@@ -128,7 +128,7 @@ impl ModRuleCompiler<'_> {
                     &code::NO_VALUE,
                     text,
                     format!("the value of `{}` is empty", source.op.name()),
-                    "write value: '\"\"' for the empty text, or value: 'null' if null is meant".to_owned(),
+                    "write value: '\"\"' for the empty text, or value: 'null' for null".to_owned(),
                 );
                 None
             }
@@ -207,7 +207,7 @@ impl ModRuleCompiler<'_> {
             self.report(
                 &code::BAD_PLACEHOLDER,
                 place,
-                format!("placeholder `#{highest}` stands for nothing"),
+                format!("placeholder `#{highest}` has no key"),
                 captured,
             );
         }
