@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
+use kubewright_cel::{
+    CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
+    FieldRead,
+};
 use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
@@ -67,7 +70,7 @@ impl<'k> ExpressionCompiler<'k> {
     pub fn variables(
         &mut self,
         list: &[NamedExpression],
-        environments: &mut [&mut Environment],
+        environments: &mut [&mut CelEnvironment],
     ) -> Vec<LazyVariable> {
         let mut variables: Vec<LazyVariable> = Vec::with_capacity(list.len());
         let Some(before) = environments.first().map(|environment| (**environment).clone()) else {
@@ -77,7 +80,7 @@ impl<'k> ExpressionCompiler<'k> {
             let Some(environment) = environments.first() else { break };
             let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
             // While the environment is not shared, adding to it copies nothing.
-            variable.expression.program.share(&before);
+            variable.expression.program.share_environment(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
                 environment.add_variable(variable.name.clone(), kind.clone());
@@ -85,7 +88,9 @@ impl<'k> ExpressionCompiler<'k> {
             variables.push(variable);
         }
         if let Some(environment) = environments.first() {
-            variables.iter_mut().for_each(|variable| variable.expression.program.share(environment));
+            variables
+                .iter_mut()
+                .for_each(|variable| variable.expression.program.share_environment(environment));
         }
         variables
     }
@@ -94,8 +99,8 @@ impl<'k> ExpressionCompiler<'k> {
     pub fn assertions(
         &mut self,
         list: &[ValidationSource],
-        environment: &Environment,
-        for_messages: &Environment,
+        environment: &CelEnvironment,
+        for_messages: &CelEnvironment,
         message: Option<&Located<Text>>,
     ) -> Vec<CelAssertion> {
         let mut assertions = Vec::with_capacity(list.len());
@@ -103,7 +108,7 @@ impl<'k> ExpressionCompiler<'k> {
             // A validation that is always false is deliberate where conditions limit the policy.
             let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
             let expression = match refuses_all {
-                true => self.expression(&one.expression, environment, &[Kind::Bool]),
+                true => self.expression(&one.expression, environment, &[CelKind::Bool]),
                 false => self.condition(&one.expression, environment),
             };
             let message_expression =
@@ -131,12 +136,12 @@ impl<'k> ExpressionCompiler<'k> {
     pub fn responses(
         &mut self,
         list: &[ValidationSource],
-        environment: &Environment,
-        kind: Kind,
+        environment: &CelEnvironment,
+        kind: CelKind,
     ) -> Vec<CelAssertion> {
         let mut responses = Vec::with_capacity(list.len());
         for one in list {
-            if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
+            if let Some(expression) = self.expression(&one.expression, environment, &[kind, CelKind::Null]) {
                 let (message, message_expression, about) = (String::new(), None, Vec::new());
                 responses.push(CelAssertion { expression, message, message_expression, about });
             }
@@ -148,14 +153,14 @@ impl<'k> ExpressionCompiler<'k> {
     pub fn annotations(
         &mut self,
         list: &[NamedExpression],
-        environment: &Environment,
+        environment: &CelEnvironment,
     ) -> Vec<NamedCondition> {
         let mut annotations = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) =
-                self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
+                self.expression(&one.expression, environment, &[CelKind::String, CelKind::Null])
             {
-                if expression.program.result_type().kind == Kind::Any {
+                if expression.program.result_type().kind == CelKind::Any {
                     let message = "the expression must be a string or null, but may have any type".to_owned();
                     let help = "write `string(...)` around it";
                     self.problems.push(ExpressionProblem::about(
@@ -174,18 +179,22 @@ impl<'k> ExpressionCompiler<'k> {
     fn variable(
         &mut self,
         one: &NamedExpression,
-        environment: &Environment,
+        environment: &CelEnvironment,
         earlier: &[LazyVariable],
     ) -> Option<LazyVariable> {
         let expression = self.expression(&one.expression, environment, &[])?;
-        let read = expression.program.names();
+        let read = expression.program.variable_names();
         let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
         let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
         Some(LazyVariable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
     /// Compiles match conditions, which are evaluated first.
-    pub fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<NamedCondition> {
+    pub fn conditions(
+        &mut self,
+        list: &[NamedExpression],
+        environment: &CelEnvironment,
+    ) -> Vec<NamedCondition> {
         self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
@@ -197,9 +206,9 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Compiles an expression that must have a boolean result.
-    fn condition(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
-        let expression = self.expression(text, environment, &[Kind::Bool])?;
-        if expression.program.result_type().kind == Kind::Any {
+    fn condition(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
+        let expression = self.expression(text, environment, &[CelKind::Bool])?;
+        if expression.program.result_type().kind == CelKind::Any {
             let message = "the expression must be `bool`, but may have any type".to_owned();
             let help = "compare it with something, such as `== true`";
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, help));
@@ -213,9 +222,9 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Compiles a message expression. A result that is not a string is ignored, as in Kubernetes.
-    fn message(&mut self, text: &Located<Text>, environment: &Environment) -> Option<CelExpression> {
-        let expression = self.expression(text, environment, &[Kind::String])?;
-        if expression.program.result_type().kind == Kind::String {
+    fn message(&mut self, text: &Located<Text>, environment: &CelEnvironment) -> Option<CelExpression> {
+        let expression = self.expression(text, environment, &[CelKind::String])?;
+        if expression.program.result_type().kind == CelKind::String {
             return Some(expression);
         }
         let message = "the message may be something else than text, and is never used".to_owned();
@@ -228,10 +237,10 @@ impl<'k> ExpressionCompiler<'k> {
     fn expression(
         &mut self,
         text: &Located<Text>,
-        environment: &Environment,
-        wanted: &[Kind],
+        environment: &CelEnvironment,
+        wanted: &[CelKind],
     ) -> Option<CelExpression> {
-        let program = match Program::compile(text.value.trim_end(), environment) {
+        let program = match CelProgram::compile(text.value.trim_end(), environment) {
             Ok(program) => program,
             Err(errors) => {
                 self.problems
@@ -239,10 +248,10 @@ impl<'k> ExpressionCompiler<'k> {
                 return None;
             }
         };
-        self.read.extend(program.names().map(str::to_owned));
+        self.read.extend(program.variable_names().map(str::to_owned));
         self.fields(text, &program);
         let found = program.result_type().kind;
-        if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
+        if !wanted.is_empty() && found != CelKind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
             let message = format!("the expression must be {}, but is `{found}`", names.join(" or "));
             self.problems.push(ExpressionProblem::about(&code::CEL_TYPE, &text.path, message, ""));
@@ -252,7 +261,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Reports fields that do not exist in the request, the namespace or objects of the matched kinds.
-    fn fields(&mut self, text: &Located<Text>, program: &Program) {
+    fn fields(&mut self, text: &Located<Text>, program: &CelProgram) {
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
             let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
@@ -274,7 +283,7 @@ impl<'k> ExpressionCompiler<'k> {
     }
 
     /// Returns the code, the unknown step of the path, and a suggestion.
-    fn unknown(&self, read: &Read) -> Option<(&'static Code, usize, String)> {
+    fn unknown(&self, read: &FieldRead) -> Option<(&'static Code, usize, String)> {
         if let "object" | "oldObject" = read.variable.as_str() {
             let path: Vec<&str> = read.path.iter().map(Text::as_str).collect();
             // A field that one of the kinds has is not unknown.
@@ -326,15 +335,15 @@ impl<'k> ExpressionCompiler<'k> {
 }
 
 /// A program that queries the world or the time has no constant result.
-fn is_constant_program(program: &Program) -> bool {
-    let mut cost = Cost::new(MAX_CONSTANT_EXPRESSION_COST);
-    program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
+fn is_constant_program(program: &CelProgram) -> bool {
+    let mut cost = CelCost::new(MAX_CONSTANT_EXPRESSION_COST);
+    program.variable_names().next().is_none() && program.evaluate(&CelBindings::new(), &mut cost).is_ok()
 }
 
 fn compile_problem(
     text: &Located<Text>,
-    environment: &Environment,
-    error: CompileError,
+    environment: &CelEnvironment,
+    error: CelCompileError,
 ) -> ExpressionProblem {
     let mut problem = ExpressionProblem {
         code: code_of(error.kind),
@@ -344,7 +353,7 @@ fn compile_problem(
         place: Some((error.position, error.length)),
     };
     if let Some(name) = variable_at(&text.value, error.position)
-        && error.kind == CompileErrorKind::UnknownName
+        && error.kind == CelCompileErrorKind::UnknownName
     {
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
@@ -366,11 +375,11 @@ fn variable_at(text: &str, position: Position) -> Option<&str> {
     rest.get(..end.unwrap_or(rest.len()))
 }
 
-fn code_of(kind: CompileErrorKind) -> &'static Code {
+fn code_of(kind: CelCompileErrorKind) -> &'static Code {
     match kind {
-        CompileErrorKind::UnknownName | CompileErrorKind::UnknownFunction => &code::UNKNOWN_CEL_NAME,
-        CompileErrorKind::Arity | CompileErrorKind::Type => &code::CEL_TYPE,
-        CompileErrorKind::Syntax | CompileErrorKind::Value => &code::BAD_CEL,
+        CelCompileErrorKind::UnknownName | CelCompileErrorKind::UnknownFunction => &code::UNKNOWN_CEL_NAME,
+        CelCompileErrorKind::Arity | CelCompileErrorKind::Type => &code::CEL_TYPE,
+        CelCompileErrorKind::Syntax | CelCompileErrorKind::Value => &code::BAD_CEL,
     }
 }
 

@@ -1,14 +1,14 @@
 //! The variables and functions that the expressions of a rule may use.
 
 use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
-use kubewright_cel::{ANY, Environment, Inputs, Kind, Type};
+use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelType, Inputs};
 use kubewright_value::Text;
 
 /// The CEL environments of the places where expressions can occur.
 #[derive(Clone)]
 pub struct Environments {
     /// The shared base environment.
-    base: Environment,
+    base: CelEnvironment,
     /// The inputs that functions cannot compute themselves.
     pub inputs: Inputs,
 }
@@ -28,47 +28,48 @@ impl Environments {
     /// Returns the variables that the API server provides.
     #[must_use]
     pub fn admission() -> Self {
-        Self::of(Environment::kubernetes().with_plain_or_value())
+        Self::of(CelEnvironment::kubernetes().with_plain_or_value())
     }
 
     /// Returns the variables that ValidatingPolicies provide.
     #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
-        Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
+        Self { inputs, ..Self::of(CelEnvironment::policy()) }.with_exceptions()
     }
 
     /// Returns the variables of a policy that sees only the objects of `namespace`.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
-        Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
+        Self { inputs: self.inputs, ..Self::of(CelEnvironment::policy_in(namespace.clone())) }
+            .with_exceptions()
     }
 
     /// Returns the variables of a policy that answers HTTP requests.
     #[must_use]
     pub fn http(&self) -> Self {
-        Self { base: Environment::http_check(), inputs: self.inputs }
+        Self { base: CelEnvironment::http_check(), inputs: self.inputs }
     }
 
     /// Returns the variables of a policy that answers Envoy requests.
     #[must_use]
     pub fn envoy(&self) -> Self {
-        Self { base: Environment::envoy_check(), inputs: self.inputs }
+        Self { base: CelEnvironment::envoy_check(), inputs: self.inputs }
     }
 
     /// Returns the variables of `base` and the request.
     #[must_use]
-    pub fn of(base: Environment) -> Self {
+    pub fn of(base: CelEnvironment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request_type());
         Self { base, inputs: Inputs::default() }
     }
 
     fn with_exceptions(self) -> Self {
-        Self { base: self.base.variable_of("exceptions", Type::of(Kind::Map)), ..self }
+        Self { base: self.base.variable_of("exceptions", CelType::of(CelKind::Map)), ..self }
     }
 
     /// Returns the environment of expressions that may read `given`.
     #[must_use]
-    pub fn environment(&self, given: AvailableVariables) -> Environment {
+    pub fn environment(&self, given: AvailableVariables) -> CelEnvironment {
         let mut environment = self.base.clone();
         if given.namespace {
             environment = environment.variable_of("namespaceObject", namespace_type());
@@ -78,24 +79,25 @@ impl Environments {
         }
         if given.authorizer {
             environment = environment
-                .variable_of("authorizer", Type::of(AUTHORIZER_TYPE))
-                .variable_of("authorizer.requestResource", Type::of(RESOURCE_CHECK_TYPE));
+                .variable_of("authorizer", CelType::of(AUTHORIZER_TYPE))
+                .variable_of("authorizer.requestResource", CelType::of(RESOURCE_CHECK_TYPE));
         }
         environment
     }
 }
 
-fn request_type() -> Type {
-    let text = || Type::of(Kind::String);
-    let kind =
-        |last| Type::of(Kind::Map).with_fields([("group", text()), ("version", text()), (last, text())]);
-    let user = Type::of(Kind::Map).with_fields([
+fn request_type() -> CelType {
+    let text = || CelType::of(CelKind::String);
+    let kind = |last| {
+        CelType::of(CelKind::Map).with_fields([("group", text()), ("version", text()), (last, text())])
+    };
+    let user = CelType::of(CelKind::Map).with_fields([
         ("username", text()),
         ("uid", text()),
-        ("groups", Type::with(Kind::List, text())),
-        ("extra", Type::with(Kind::Map, Type::with(Kind::List, text()))),
+        ("groups", CelType::with(CelKind::List, text())),
+        ("extra", CelType::with(CelKind::Map, CelType::with(CelKind::List, text()))),
     ]);
-    Type::of(Kind::Map).with_fields([
+    CelType::of(CelKind::Map).with_fields([
         ("kind", kind("kind")),
         ("requestKind", kind("kind")),
         ("resource", kind("resource")),
@@ -106,16 +108,16 @@ fn request_type() -> Type {
         ("namespace", text()),
         ("operation", text()),
         ("userInfo", user),
-        ("dryRun", Type::of(Kind::Bool)),
+        ("dryRun", CelType::of(CelKind::Bool)),
     ])
 }
 
 /// It may be null.
-fn namespace_type() -> Type {
-    let text = || Type::of(Kind::String);
-    let texts = || Type::with(Kind::Map, text());
-    let names = || Type::with(Kind::List, text());
-    let metadata = Type::ANY.with_fields([
+fn namespace_type() -> CelType {
+    let text = || CelType::of(CelKind::String);
+    let texts = || CelType::with(CelKind::Map, text());
+    let names = || CelType::with(CelKind::List, text());
+    let metadata = CelType::ANY.with_fields([
         ("name", text()),
         ("generateName", text()),
         ("namespace", text()),
@@ -124,10 +126,10 @@ fn namespace_type() -> Type {
         ("resourceVersion", text()),
         ("finalizers", names()),
     ]);
-    Type::ANY.with_fields([
+    CelType::ANY.with_fields([
         ("metadata", metadata),
-        ("spec", Type::ANY.with_fields([("finalizers", names())])),
-        ("status", Type::ANY.with_fields([("phase", text())])),
+        ("spec", CelType::ANY.with_fields([("finalizers", names())])),
+        ("status", CelType::ANY.with_fields([("phase", text())])),
     ])
 }
 
@@ -189,6 +191,6 @@ pub fn unknown_variable_field(variable: &str, path: &[Text]) -> Option<(usize, &
         };
         let (_, fields) = KNOWN_VARIABLE_FIELDS.iter().find(|(known, _)| is_it(known))?;
         let field = path.get(at)?;
-        (field != ANY && !fields.contains(&field.as_str())).then_some((at, *fields))
+        (field != ANY_STEP && !fields.contains(&field.as_str())).then_some((at, *fields))
     })
 }

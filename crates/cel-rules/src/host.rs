@@ -4,12 +4,12 @@
 
 mod path;
 
-use kubewright_cel::library::kubernetes::CHECK;
+use kubewright_cel::library::kubernetes::AUTHORIZER_CHECK;
 use kubewright_cel::library::policy::{
     GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
     RESOURCE_POST,
 };
-use kubewright_cel::{EvalErrorKind, Failure, Host};
+use kubewright_cel::{CelErrorKind, CelFailure, Host};
 use kubewright_engine::{ApiCall, EvalError, ImageLookup, Query, QueryAnswer, ServiceCall};
 use kubewright_k8s::resource_name;
 use kubewright_value::{Map, Text, Value, bounded};
@@ -23,16 +23,16 @@ const ACCESS_REVIEW_PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessrev
 const NO_RESOURCE_MESSAGE: &str = "the server could not find the requested resource";
 
 impl Host for ExpressionScope<'_> {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         match (question, arguments) {
-            (CHECK, [Value::Object(check)]) => self.is_allowed(check),
+            (AUTHORIZER_CHECK, [Value::Object(check)]) => self.is_allowed(check),
             (RESOURCE_GET, [version, resource, namespace, name]) => {
                 let url = path::api_object_path([version, resource, namespace, name].map(str_or_empty))?;
                 Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())
             }
             (RESOURCE_LIST, [version, resource, namespace, labels]) => {
                 let url = path::list_path([version, resource, namespace].map(str_or_empty), labels)?;
-                self.call("GET", &url, Text::default())?.ok_or_else(|| Failure::value(NO_RESOURCE_MESSAGE))
+                self.call("GET", &url, Text::default())?.ok_or_else(|| CelFailure::value(NO_RESOURCE_MESSAGE))
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
                 let [version, resource, namespace] = [version, resource, namespace].map(str_or_empty);
@@ -44,7 +44,7 @@ impl Host for ExpressionScope<'_> {
                     (false, _) => path::list_path([version, resource, namespace], &Value::Null)?,
                 };
                 self.call("POST", &url, self.body(object)?)?
-                    .ok_or_else(|| Failure::value(NO_RESOURCE_MESSAGE))
+                    .ok_or_else(|| CelFailure::value(NO_RESOURCE_MESSAGE))
             }
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(str_or_empty(kind)).into()),
             (GLOBAL_CONTEXT, [name, projection]) => self.shared(str_or_empty(name), str_or_empty(projection)),
@@ -53,21 +53,21 @@ impl Host for ExpressionScope<'_> {
             (IMAGE_DATA, [image]) => {
                 let found = self.known(Query::Image(ImageLookup::of(str_or_empty(image))))?;
                 let missing = || format!("image data for {} not found in the context", str_or_empty(image));
-                found.map(cel_image_data).ok_or_else(|| Failure::value(missing()))
+                found.map(cel_image_data).ok_or_else(|| CelFailure::value(missing()))
             }
-            _ => Err(Failure::value(format!("the function `{question}` is not known"))),
+            _ => Err(CelFailure::value(format!("the function `{question}` is not known"))),
         }
     }
 }
 
 impl ExpressionScope<'_> {
     /// Returns the world's answer; `None` where the object is known to be absent.
-    fn known(&self, query: Query) -> Result<Option<Value>, Failure> {
+    fn known(&self, query: Query) -> Result<Option<Value>, CelFailure> {
         match self.world.get(&query) {
             QueryAnswer::Found(found) => Ok(Some(found)),
             QueryAnswer::Absent => Ok(None),
-            QueryAnswer::Failed(why) => Err(Failure::value(EvalError::failed(&query, &why).message)),
-            QueryAnswer::Refused(why) => Err(Failure::value(EvalError::refused(&query, &why).message)),
+            QueryAnswer::Failed(why) => Err(CelFailure::value(EvalError::failed(&query, &why).message)),
+            QueryAnswer::Refused(why) => Err(CelFailure::value(EvalError::refused(&query, &why).message)),
             QueryAnswer::Unknown => {
                 let how = match &query {
                     Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
@@ -83,34 +83,36 @@ impl ExpressionScope<'_> {
     }
 
     /// Returns the request body as JSON; its size is charged like text that an expression builds.
-    fn body(&self, value: &Value) -> Result<Text, Failure> {
+    fn body(&self, value: &Value) -> Result<Text, CelFailure> {
         self.within(|budget| bounded::to_json(value, budget))
             .map(Text::from)
-            .map_err(|exhausted| Failure::new(EvalErrorKind::Limit, exhausted.to_string()))
+            .map_err(|exhausted| CelFailure::new(CelErrorKind::Limit, exhausted.to_string()))
     }
 
-    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, Failure> {
+    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, CelFailure> {
         self.known(Query::Api(ApiCall::resource(method, url, data)))
     }
 
     /// Returns an entry that the cluster shares, or the part of it that a projection makes.
-    fn shared(&self, name: &str, projection: &str) -> Result<Value, Failure> {
+    fn shared(&self, name: &str, projection: &str) -> Result<Value, CelFailure> {
         let found = self.known(Query::Shared(name.into()))?.unwrap_or_default();
         if projection.is_empty() || found.is_null() {
             return Ok(found);
         }
         let missing = || format!("projection \"{projection}\" not found in global context entry \"{name}\"");
         match &found {
-            Value::Object(parts) => parts.get(projection).cloned().ok_or_else(|| Failure::value(missing())),
-            _ => Err(Failure::value(format!("{}: stored value is not an object", missing()))),
+            Value::Object(parts) => {
+                parts.get(projection).cloned().ok_or_else(|| CelFailure::value(missing()))
+            }
+            _ => Err(CelFailure::value(format!("{}: stored value is not an object", missing()))),
         }
     }
 
     /// Returns a response as expressions read it. Kyverno in a cluster puts the fields of a body beside `statusCode`, in
     /// tests below `body`. Here they are in both places.
-    fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, Failure> {
+    fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, CelFailure> {
         let call = ApiCall::service(method, url, data, ServiceCall::default());
-        let found = self.known(Query::Http(call))?.ok_or_else(|| Failure::value("there is no answer"))?;
+        let found = self.known(Query::Http(call))?.ok_or_else(|| CelFailure::value("there is no answer"))?;
         let body = found.get("body").cloned().unwrap_or_default();
         let mut response = body.as_object().cloned().unwrap_or_default();
         if response.get("body").is_none() {
@@ -120,13 +122,13 @@ impl ExpressionScope<'_> {
         Ok(response.into())
     }
 
-    fn is_allowed(&self, check: &Map) -> Result<Value, Failure> {
+    fn is_allowed(&self, check: &Map) -> Result<Value, CelFailure> {
         let data = self.body(&self.review(check))?;
         let query = Query::Api(ApiCall::resource("POST", ACCESS_REVIEW_PATH, data));
         let review = match self.world.get(&query) {
             QueryAnswer::Found(review) => review,
             QueryAnswer::Refused(why) => {
-                return Err(Failure::value(EvalError::refused(&query, &why).message));
+                return Err(CelFailure::value(EvalError::refused(&query, &why).message));
             }
             QueryAnswer::Absent | QueryAnswer::Failed(_) | QueryAnswer::Unknown => {
                 return Err(self.not_known(EvalError::unanswered(query)));

@@ -233,7 +233,7 @@ pub fn evaluate_match_conditions(
 
 impl NamedCondition {
     fn reads_namespace(&self) -> bool {
-        self.expression.program.names().any(|name| name == "namespaceObject")
+        self.expression.program.variable_names().any(|name| name == "namespaceObject")
     }
 }
 

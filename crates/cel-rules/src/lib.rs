@@ -19,7 +19,7 @@ pub mod source;
 pub use compile::{ExpressionCompiler, ExpressionProblem};
 pub use environment::{AvailableVariables, Environments, unknown_variable_field};
 pub use judge::{CheckResult, ConditionResult, ExpressionSubject, Violation, evaluate_match_conditions};
-use kubewright_cel::Program;
+use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use params::{ParamWords, Params};
 pub use respond::CheckResponseValue;
@@ -84,7 +84,7 @@ pub enum Wording {
 /// A compiled expression.
 #[derive(Clone)]
 pub struct CelExpression {
-    program: Program,
+    program: CelProgram,
     /// As messages show it.
     text: String,
     /// The path of the expression in the document.
@@ -142,7 +142,8 @@ impl CelChecks {
     /// Returns the checks with the derived fields filled in.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
+        let reads_namespace =
+            |program: &CelProgram| program.variable_names().any(|name| name == "namespaceObject");
         let needs_namespace = self.programs().any(reads_namespace);
         self.needs_namespace = needs_namespace;
         self
@@ -160,7 +161,7 @@ impl CelChecks {
         conditions.chain(self.assertions.iter().enumerate().map(assertion)).collect()
     }
 
-    fn programs(&self) -> impl Iterator<Item = &Program> {
+    fn programs(&self) -> impl Iterator<Item = &CelProgram> {
         let conditions = self.conditions.iter().chain(&self.annotations).map(|one| &one.expression);
         let variables = self.variables.iter().map(|one| &one.expression);
         let messages = self.assertions.iter().filter_map(|one| one.message_expression.as_ref());
@@ -207,3 +208,8 @@ impl CelExpression {
         }
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

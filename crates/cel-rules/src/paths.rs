@@ -1,6 +1,6 @@
 //! The paths that expressions read, and where they lead in objects that make Pods.
 
-use kubewright_cel::{ANY, Change, Program};
+use kubewright_cel::{ANY_STEP, CelPathChange, CelProgram};
 use kubewright_value::{Step, Text};
 
 use kubewright_k8s::PodTemplatePath;
@@ -9,7 +9,7 @@ use kubewright_k8s::PodTemplatePath;
 const TEMPLATE_METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> Change {
+pub(super) fn rebase_path(keys: &[&str], to: PodTemplatePath) -> CelPathChange {
     let object = match keys {
         [object @ ("object" | "oldObject"), "spec" | "metadata"] => *object,
         [object @ ("object" | "oldObject"), "spec", ..] => *object,
@@ -40,10 +40,10 @@ pub(super) fn rebase_text(text: &str, to: PodTemplatePath) -> String {
 }
 
 /// Returns the part of the object that `program` reads: the common prefix of all its paths into the object.
-pub(super) fn common_object_path(program: &Program) -> Vec<Step> {
+pub(super) fn common_object_path(program: &CelProgram) -> Vec<Step> {
     let mut common: Option<Vec<Text>> = None;
     for read in program.reads().into_iter().filter(|read| read.variable == "object") {
-        let keys = read.path.into_iter().take_while(|key| key != ANY);
+        let keys = read.path.into_iter().take_while(|key| key != ANY_STEP);
         common = Some(match common {
             None => keys.collect(),
             Some(common) => {

@@ -1,7 +1,7 @@
 //! The response to a proxy's authorization request: that of the first expression with a result.
 
 use kubewright_cel::Val;
-use kubewright_cel::library::policy::Answer;
+use kubewright_cel::library::policy::CheckResponse;
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::Step;
 
@@ -16,7 +16,7 @@ pub enum CheckResponseValue {
     /// Nothing: the conditions do not hold, or no expression has an answer.
     None,
     /// The response of an expression, and the path of the expression in the document.
-    Given(Answer, Vec<Step>),
+    Given(CheckResponse, Vec<Step>),
     /// An expression does not fit the request.
     Failed(String),
     /// The engine could not evaluate the expressions.
@@ -63,7 +63,7 @@ impl CelChecks {
                 Err(ExpressionFailure::Failed(message)) => return CheckResponseValue::Failed(message),
                 Err(ExpressionFailure::Error(error)) => return CheckResponseValue::Error(error),
             };
-            return match Answer::of(&value) {
+            return match CheckResponse::of(&value) {
                 Some(answer) => CheckResponseValue::Given(answer, one.expression.path.clone()),
                 None => CheckResponseValue::Failed(format!(
                     "a response is expected, found `{}`",

@@ -16,7 +16,7 @@ mod scope;
 mod shape;
 mod text;
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
@@ -40,7 +40,7 @@ pub(super) const TARGET_OBJECT: &str = "(object != null ? object : oldObject)";
 /// When no CEL expression decides the same for every object.
 pub(crate) fn translate_rule(
     rule: &RuleSource,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<RuleExpressions, ConversionRefusal> {
     if let Some(first) = rule.context.first() {
         return Err(ConversionRefusal { why: lookup_refusal(&first.from), path: first.path.clone() });
@@ -66,7 +66,11 @@ pub(super) fn matches_pattern(subject: &str, pattern: &str) -> String {
 }
 
 /// Returns whether the rule is violated by the object as it was, when that was created.
-fn old_violation_expression(rule: &RuleSource, shape: ValueShape, functions: &Functions) -> Option<String> {
+fn old_violation_expression(
+    rule: &RuleSource,
+    shape: ValueShape,
+    functions: &JmesPathFunctions,
+) -> Option<String> {
     let made = rule_formulas(rule, &TranslationScope::new("oldObject", shape), functions).ok()?;
     let applies = Formula::all_of(made.conditions.into_iter().map(|(_, condition)| condition));
     Some(applies.and(made.pass.not()).on("CREATE").simplified().written())
@@ -105,7 +109,7 @@ struct RuleFormulas {
 fn rule_formulas(
     rule: &RuleSource,
     scope: &TranslationScope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<RuleFormulas, ConversionRefusal> {
     let mut made = RuleFormulas { conditions: Vec::new(), pass: Formula::True, is_for_deletions: false };
     let mut error = Formula::False;
@@ -161,7 +165,12 @@ impl RuleFormulas {
             && !self.conditions.iter().any(|(_, condition)| condition.clone().on("DELETE") == Formula::False)
     }
 
-    fn written(self, rule: &RuleSource, scope: &TranslationScope, functions: &Functions) -> RuleExpressions {
+    fn written(
+        self,
+        rule: &RuleSource,
+        scope: &TranslationScope,
+        functions: &JmesPathFunctions,
+    ) -> RuleExpressions {
         let conditions = self.conditions.iter().map(|(name, formula)| (name.clone(), formula.written()));
         let mut made = RuleExpressions {
             conditions: conditions.collect(),
@@ -214,7 +223,7 @@ fn pattern_formulas(
     is_entry: bool,
     value: &str,
     shape: ValueShape,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<CheckFormulas, ConversionRefusal> {
     let (template, _) = VariableTemplate::parse(&pattern.value, functions);
     let Some(constant) = template.constant() else {
@@ -238,7 +247,7 @@ fn any_pattern_formulas(
     patterns: &Located<Value>,
     value: &str,
     shape: ValueShape,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<CheckFormulas, ConversionRefusal> {
     let items = patterns.value.as_array().unwrap_or_default();
     let (mut pass, mut skip) = (Formula::constant(items.is_empty()), Formula::constant(!items.is_empty()));

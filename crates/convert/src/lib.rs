@@ -144,5 +144,10 @@ pub(crate) fn refuse_conversion<T>(why: &str, path: &[Step]) -> ConversionResult
     Err(ConversionRefusal { why: why.to_owned(), path: path.to_vec() })
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_jmespath::{Functions, Inputs};
+use kubewright_jmespath::{Inputs, JmesPathFunctions};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
@@ -73,7 +73,7 @@ pub(super) fn convert_document(
     inputs: Inputs,
 ) -> Option<Conversion> {
     let (policy, exceptions) = kubewright_kyverno::read_policy(document, exceptions)?;
-    let functions = Functions::kubernetes().with_inputs(inputs);
+    let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
     Some(convert_source(document, policy, &exceptions, target, functions))
 }
 
@@ -83,7 +83,7 @@ pub(super) fn convert_source(
     mut policy: PolicySource,
     exceptions: &[ExceptionSource],
     target: ConversionTarget,
-    functions: Functions,
+    functions: JmesPathFunctions,
 ) -> Conversion {
     let rules = policy.rules.len() + policy.broken.len();
     let mut conversion = Conversion {
@@ -156,7 +156,7 @@ pub(super) struct Converter<'c> {
     pub(super) document: &'c Document,
     pub(super) policy: &'c PolicySource,
     pub(super) target: ConversionTarget,
-    pub(super) functions: Functions,
+    pub(super) functions: JmesPathFunctions,
     rules: usize,
 }
 

@@ -6,3 +6,8 @@ pub mod notes;
 pub mod secrets;
 pub mod selector;
 pub mod trace;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -42,3 +42,8 @@ pub use trace::{TraceNode, TraceVerdict, Tracer};
 pub use world::{
     ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, QueryAnswer, ServiceCall, World, WorldView,
 };
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -6,7 +6,7 @@
 mod lint;
 
 use kubewright_engine::{EvalError, TraceNode, TraceVerdict as Looked};
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Text, Value};
 
 pub(super) use lint::{ConditionLint, ConditionLintKind};
@@ -90,7 +90,10 @@ struct ConditionOperand {
 impl ConditionSet {
     /// Returns the conditions in `value`, and the problems of their variables.
     /// Places are relative to `value`.
-    pub(super) fn compile(value: &Located<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+    pub(super) fn compile(
+        value: &Located<Value>,
+        functions: &JmesPathFunctions,
+    ) -> (Self, Vec<VariableProblem>) {
         let mut reader = ConditionReader { functions, problems: Vec::new() };
         let (groups, separator) = match &value.value {
             Value::Array(items) if items.iter().any(is_group) => {
@@ -389,7 +392,7 @@ impl ConditionOperand {
 }
 
 struct ConditionReader<'f> {
-    functions: &'f Functions,
+    functions: &'f JmesPathFunctions,
     problems: Vec<VariableProblem>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::Kind;
+use kubewright_cel::CelKind;
 use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{
     AvailableVariables, CelChecks, Environments, ExpressionCompiler, Leniency, Wording,
@@ -81,7 +81,7 @@ pub(super) fn compile_validating_policy(
 }
 
 /// Compiles the expressions that answer requests with responses of `kind`.
-fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind: Kind) -> CelChecks {
+fn compile_responses(draft: &mut PolicyDraft, environments: &Environments, kind: CelKind) -> CelChecks {
     let policy = &draft.policy;
     let mut compiler = ExpressionCompiler::new(&[]);
     let mut environment = environments.environment(AvailableVariables::default());

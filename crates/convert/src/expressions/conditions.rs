@@ -3,7 +3,7 @@
 //! A condition holds, does not hold, or is an error because a variable in it leads nowhere; errors count where they are
 //! met, before what would have decided.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Value};
 
 use super::formula::{Formula, MAX_FORMULA_SIZE};
@@ -28,7 +28,7 @@ pub(super) struct ConditionFormulas {
 pub(super) fn translate_conditions(
     conditions: &Located<Value>,
     scope: &TranslationScope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> ConversionResult<ConditionFormulas> {
     let reader = ConditionsTranslator { scope, functions };
     let mut all = ConditionFormulas::always(true);
@@ -93,7 +93,7 @@ struct VariableOperand {
 
 struct ConditionsTranslator<'s> {
     scope: &'s TranslationScope,
-    functions: &'s Functions,
+    functions: &'s JmesPathFunctions,
 }
 
 impl ConditionsTranslator<'_> {

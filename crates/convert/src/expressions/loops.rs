@@ -1,6 +1,6 @@
 //! `foreach` in CEL.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 
 use super::conditions;
 use super::formula::Formula;
@@ -15,7 +15,7 @@ use kubewright_kyverno::source::{Foreach, Method};
 pub(super) fn translate_loops(
     loops: &[Foreach],
     scope: &TranslationScope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<CheckFormulas, ConversionRefusal> {
     let (mut pass, mut applied) = (Formula::True, Formula::False);
     for one in loops {
@@ -50,7 +50,7 @@ fn element_formulas(
     one: &Foreach,
     elements: &ListElements,
     scope: &TranslationScope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<CheckFormulas, ConversionRefusal> {
     let because = |why: &str| ConversionRefusal { why: why.to_owned(), path: one.path.clone() };
     let mut skip = Formula::False;

@@ -20,7 +20,7 @@ use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource};
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::ExpressionProblem;
 use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
-use kubewright_jmespath::ParseErrorKind;
+use kubewright_jmespath::JmesPathParseErrorKind;
 use kubewright_k8s::PodTemplatePath;
 
 /// Everything in a rule that had to be parsed.
@@ -191,7 +191,9 @@ impl PolicyCompiler<'_> {
                 false => locate_within(&self.document, &place, problem.position, problem.length),
             };
             let code = match problem.kind {
-                TemplateProblemKind::Expression(ParseErrorKind::UnknownFunction) => &code::UNKNOWN_FUNCTION,
+                TemplateProblemKind::Expression(JmesPathParseErrorKind::UnknownFunction) => {
+                    &code::UNKNOWN_FUNCTION
+                }
                 _ => &code::BAD_JMESPATH,
             };
             self.diagnostics.push(Diagnostic::new(code, problem.message, location));

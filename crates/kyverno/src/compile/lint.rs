@@ -1,7 +1,7 @@
 //! Lints of valid rules that are probably not what their authors intended, and of variables that cannot be read.
 
 use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
-use kubewright_jmespath::Roots;
+use kubewright_jmespath::PathRoots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
@@ -32,7 +32,7 @@ impl PolicyCompiler<'_> {
     }
 
     /// Records the effects of expressions on the policy as a whole: its needs, and when it is compiled again.
-    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r Roots>) {
+    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r PathRoots>) {
         for roots in all {
             let roles = [["request", "roles"], ["request", "clusterRoles"]];
             self.needs.role_bindings |= roles.iter().any(|path| roots.reads(path));
@@ -95,7 +95,7 @@ impl PolicyCompiler<'_> {
 #[derive(Default)]
 struct LintedRule<'p> {
     uses: Vec<VariableUse<'p>>,
-    roots: Vec<&'p Roots>,
+    roots: Vec<&'p PathRoots>,
     conditions: Vec<&'p Rooted<ConditionSet>>,
 }
 

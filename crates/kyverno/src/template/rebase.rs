@@ -1,6 +1,6 @@
 //! Rewrites expressions of a rule for Pods for the objects that make Pods.
 
-use kubewright_jmespath::Change;
+use kubewright_jmespath::JmesPathChange;
 use kubewright_value::Text;
 
 use kubewright_k8s::PodTemplatePath;
@@ -18,7 +18,7 @@ pub(super) fn rebase_target(text: &str, to: PodTemplatePath) -> PodTemplatePath 
 }
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased_path(keys: &[&str], to: PodTemplatePath) -> Change {
+pub(super) fn rebased_path(keys: &[&str], to: PodTemplatePath) -> JmesPathChange {
     if to == PodTemplatePath::Pod {
         return None;
     }

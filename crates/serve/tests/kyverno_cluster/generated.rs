@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicies that stand for rules: the API server takes them, and says of Pods what the rules say.
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_convert::{ConversionTarget, convert_policy};
 use kubewright_dialects::Inputs;
 use kubewright_engine::{DecisionSettings, Engine, OpenWorld, Query, RuleStatus};
@@ -134,7 +134,7 @@ fn sentinel() -> [Value; 2] {
 }
 
 /// Returns the Pods as the API server would store them, with everything that it fills in.
-fn stored(cluster: &Cluster) -> Vec<Value> {
+fn stored(cluster: &TestCluster) -> Vec<Value> {
     let mut all = Vec::new();
     for pod in PODS {
         let mut pod = json::parse(pod).expect("JSON");
