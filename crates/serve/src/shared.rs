@@ -1,5 +1,5 @@
-//! Cluster-wide shared entries (Kyverno's GlobalContextEntry): objects that are watched from their first use on, or the
-//! answer to a call that is refreshed periodically.
+//! Cluster-wide shared entries: objects that are watched from their first use on, or the answer to a call that is
+//! refreshed periodically.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +43,12 @@ impl Drop for SharedEntry {
 
 impl SharedEntries {
     pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
-        Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
+        Self {
+            client,
+            stores,
+            dialects: kubewright_dialects::all_dialects(&settings.options),
+            kept: Mutex::default(),
+        }
     }
 
     /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made

@@ -9,7 +9,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubewright_convert::{Conversion, Target, Written, convert, is_written};
+use kubewright_convert::{
+    Conversion, ConversionTarget, ConvertedPolicy, convert_policy, is_conversion_output,
+};
 use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
@@ -35,7 +37,7 @@ struct ConvertedDocument {
 
 impl ConvertedDocument {
     /// Returns the documents to output: those without differences, and with tests if these are required.
-    fn given_out(&self) -> impl Iterator<Item = (&Written, &str)> {
+    fn given_out(&self) -> impl Iterator<Item = (&ConvertedPolicy, &str)> {
         let written = self.conversion.written.iter().zip(&self.texts).enumerate();
         written
             .filter(|(place, _)| !self.proof.is_refused(*place))
@@ -50,7 +52,7 @@ impl ConvertedDocument {
 pub(super) fn run_conversion(
     arguments: &ConversionArguments,
     exceptions: &[String],
-    target: Target,
+    target: ConversionTarget,
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
     let found = files::find_files(&arguments.policies);
@@ -62,10 +64,10 @@ pub(super) fn run_conversion(
     let exceptions = files::find_files(exceptions);
     problems.extend(exceptions.problems);
     options.exceptions = rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut problems));
-    let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
+    let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
     let made = workers::run_on_workers(&documents, |document| {
-        convert(document, target, &options.exceptions, options.inputs)
+        convert_policy(document, target, &options.exceptions, options.inputs)
     })?;
     let mut converted: Vec<ConvertedDocument> = Vec::new();
     for (document, conversion) in documents.into_iter().zip(made) {
@@ -94,7 +96,7 @@ pub(super) fn run_conversion(
 }
 
 /// Returns the documents of one conversion as a stream.
-fn conversion_text(written: &Written) -> String {
+fn conversion_text(written: &ConvertedPolicy) -> String {
     written.documents.iter().map(yaml_text).collect::<Vec<_>>().join("---\n")
 }
 
@@ -177,7 +179,7 @@ fn write_converted_files(
 fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
     let file = |document: &Document| fs::canonicalize(document.source.name.as_str()).ok();
     let (own, others): (Vec<&Document>, Vec<&Document>) =
-        documents.iter().partition(|document| is_written(document));
+        documents.iter().partition(|document| is_conversion_output(document));
     let others: HashSet<PathBuf> = others.into_iter().filter_map(file).collect();
     own.into_iter().filter_map(file).filter(|path| !others.contains(path)).collect()
 }

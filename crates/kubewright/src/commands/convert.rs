@@ -1,6 +1,6 @@
 //! `convert`: rewrites policies as their successor kind.
 
-use kubewright_convert::Target;
+use kubewright_convert::ConversionTarget;
 
 use super::conversion;
 use crate::arguments::{ConvertArguments, ConvertTarget};
@@ -16,7 +16,7 @@ pub(crate) fn run_convert(
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
     let target = match arguments.to {
-        ConvertTarget::Validatingpolicy => Target::ValidatingPolicy,
+        ConvertTarget::Validatingpolicy => ConversionTarget::ValidatingPolicy,
     };
     conversion::run_conversion(&arguments.conversions, &[], target, color)
 }

@@ -1,6 +1,6 @@
 //! `generate`: policies that other programs evaluate.
 
-use kubewright_convert::Target;
+use kubewright_convert::ConversionTarget;
 
 use super::conversion;
 use crate::arguments::{GenerateArguments, GenerateTarget};
@@ -16,6 +16,6 @@ pub(crate) fn run_generate(
     color: ColorChoice,
 ) -> Result<ExitStatus, CommandFailure> {
     let GenerateTarget::Vap(arguments) = &arguments.what;
-    let target = Target::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
+    let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
     conversion::run_conversion(&arguments.conversions, &arguments.exceptions, target, color)
 }

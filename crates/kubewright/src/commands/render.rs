@@ -1,6 +1,6 @@
 //! `render`: applies traits to manifests.
 //!
-//! A manifest that lacks a patch is worse than none, so nothing is written unless everything could be read and applied.
+//! A manifest without one of its patches is worse than none, so nothing is written unless everything was read and applied.
 
 mod base;
 pub(super) mod context;
@@ -71,7 +71,7 @@ pub(crate) fn run_render(
     }
     if arguments.stack.is_none() && arguments.traits.is_empty() {
         return Err(CommandFailure::usage("there are no traits to apply")
-            .help("name them with --trait, or in a stack file with --stack"));
+            .help("pass them with --trait, or in a stack file with --stack"));
     }
     let inline = stack.as_ref().map(|stack| stack.inline.as_slice()).unwrap_or_default();
     let library = TraitLibrary::load(&found.inputs, &trait_paths, inline, &said.more(), &mut problems);
@@ -124,19 +124,17 @@ fn print_schema() -> Result<ExitStatus, CommandFailure> {
     Ok(ExitStatus::Clean)
 }
 
-/// Returns how a rendering ended that failed: for a parameter that does not fit, or for the traits.
+/// Returns the exit status of a failed rendering: bad input for an invalid parameter, failure for the traits.
 fn exit_of(problems: &[Diagnostic]) -> ExitStatus {
     let is_bad = problems.iter().any(|problem| problem.is_error() && traits::is_about_values(problem));
     if is_bad { ExitStatus::BadInput } else { ExitStatus::Violations }
 }
 
-/// Refuses what leaves nothing to write.
+/// Refuses options that leave nothing to write.
 fn write_something(arguments: &RenderArguments) -> Result<(), CommandFailure> {
     if arguments.diff && arguments.output == RenderFormat::Json && arguments.output_dir.is_none() {
-        return Err(CommandFailure::usage(
-            "--diff shows lines of YAML, so there is nothing for `-o json` to write",
-        )
-        .help("leave out one of them, or write the manifests into a folder with --output-dir"));
+        return Err(CommandFailure::usage("--diff shows YAML lines and cannot be combined with `-o json`")
+            .help("remove one of them, or write the manifests to a folder with --output-dir"));
     }
     Ok(())
 }
@@ -159,14 +157,14 @@ fn read_once(arguments: &RenderArguments) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// Returns the settings of instances, and those of what all of them see.
+/// Splits the settings into those of instances and those of the context.
 fn split_render_settings(arguments: &RenderArguments) -> (Vec<PathSetting>, Vec<PathSetting>) {
     let settings = arguments.set.iter().chain(&arguments.set_string);
     let settings = settings.flat_map(|setting| setting.0.iter().cloned());
     settings.partition(|one| ["parameters", "environmentConfigs"].contains(&one.root.as_str()))
 }
 
-/// Returns where traits are looked for: those of the command line, and those of the stack file.
+/// Returns the paths of traits: those of the command line, and those of the stack file.
 fn trait_paths(
     arguments: &RenderArguments,
     stack: Option<&Stack>,
@@ -177,7 +175,7 @@ fn trait_paths(
     arguments.traits.iter().cloned().chain(of_stack).collect()
 }
 
-/// Returns the files that are read for their values.
+/// Returns the files that contain values.
 fn value_files(arguments: &RenderArguments) -> impl Iterator<Item = Input> {
     let lists =
         [&arguments.values.parameters, &arguments.values.environment_configs, &arguments.values.context];
@@ -185,7 +183,7 @@ fn value_files(arguments: &RenderArguments) -> impl Iterator<Item = Input> {
     paths.map(|path| Input::File(PathBuf::from(path)))
 }
 
-/// Says in a line what was done.
+/// Prints a one-line summary.
 fn summarise_instances(instances: usize, base: &[Document], rendering: &Rendering) {
     let (mut kept, mut changed, mut made) = (0, 0, 0);
     for manifest in &rendering.manifests {

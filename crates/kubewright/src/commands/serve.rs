@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::net::SocketAddr;
 
 use kubewright_cluster::{Config, Login};
-use kubewright_dialects::{KeySource, Options};
+use kubewright_dialects::{DialectOptions, KeySource};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed_paths;
@@ -88,11 +88,11 @@ fn without_cluster(arguments: &ServeArguments, color: ColorChoice) -> Result<Exi
 /// Returns the diagnostics of those `documents` that the server does not serve.
 fn unserved_diagnostics(
     snapshot: &Snapshot,
-    options: &Options,
+    options: &DialectOptions,
     mut documents: Vec<Document>,
 ) -> Vec<Diagnostic> {
     documents.retain(|document| !snapshot.dialects().any(|dialect| dialect.claims(document)));
-    kubewright_dialects::load(&kubewright_dialects::all(options), &documents).diagnostics
+    kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(options), &documents).diagnostics
 }
 
 fn serve_failure(error: &ServeError) -> CommandFailure {

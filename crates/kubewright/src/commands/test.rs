@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
@@ -58,7 +58,7 @@ pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<
     let options = rules::dialect_options(&arguments.options, None);
     let shared = SharedTestInputs {
         library: FileCache::default(),
-        dialects: kubewright_dialects::all(&options),
+        dialects: kubewright_dialects::all_dialects(&options),
         options,
     };
     let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
@@ -118,7 +118,7 @@ fn select_cases(
 /// Inputs that all test files share.
 struct SharedTestInputs {
     library: FileCache,
-    options: Options,
+    options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
 }
 

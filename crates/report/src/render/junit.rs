@@ -6,7 +6,7 @@ mod findings;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, Status};
+use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
 use kubewright_value::display::is_hidden;
 
@@ -57,13 +57,13 @@ impl JunitRenderer {
     fn case(&mut self, row: &OutcomeRow, report: &ObjectRow) {
         let text = row.text();
         let inner = match row.status {
-            Status::Pass => None,
-            Status::Skip => Some(format!("<skipped message=\"{}\"/>", escape_xml(&text))),
-            Status::Warn => {
+            RuleStatus::Pass => None,
+            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", escape_xml(&text))),
+            RuleStatus::Warn => {
                 Some(format!("<system-out>{}</system-out>", escape_xml(&format!("warning: {text}"))))
             }
-            Status::Fail => Some(outcome_element("failure", row, report)),
-            Status::Error => Some(outcome_element("error", row, report)),
+            RuleStatus::Fail => Some(outcome_element("failure", row, report)),
+            RuleStatus::Error => Some(outcome_element("error", row, report)),
         };
         let head = format!(
             "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",

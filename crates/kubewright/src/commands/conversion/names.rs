@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_convert::Refused;
+use kubewright_convert::UnconvertedRule;
 use kubewright_k8s::ObjectName;
 use kubewright_value::Text;
 
@@ -31,7 +31,7 @@ pub(super) fn give_up_taken(converted: &mut [ConvertedDocument]) {
             let rule = rules.first().map(Text::as_str).unwrap_or_default();
             let why = format!("its name would be `{name}`, which rule `{rule}` of `{policy}` already has");
             let location = one.document.locate(&["metadata".into(), "name".into()]);
-            let refused = |rule| Refused { rule, why: why.clone(), location: location.clone() };
+            let refused = |rule| UnconvertedRule { rule, why: why.clone(), location: location.clone() };
             one.conversion.refused.extend(written.rules.into_iter().map(refused));
         }
     }

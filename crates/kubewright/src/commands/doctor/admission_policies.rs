@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{AdmissionPolicy, WatchRole};
 use kubewright_k8s::ObjectName;
 use kubewright_serve::admission_policies::GenerationProgress;
@@ -50,7 +50,7 @@ fn compile_snapshot(view: &ClusterView, progress: &GenerationProgress) -> Snapsh
         .map(|(_, rule)| Document::written(rule.clone(), short_object_name(rule)))
         .collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
-    let mut options = Options::default();
+    let mut options = DialectOptions::default();
     options.modrule.targets = view.flag("targets");
     Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cluster::{ApiStatus, DiscoveredResources, Error};
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_value::{Map, Value, yaml};
 
 use super::finding::{DoctorGrade, DoctorGrade::*};
@@ -16,7 +16,7 @@ fn value(text: &str) -> Value {
 
 /// An installation in which all is well but what needs certificates, which are left out.
 fn healthy() -> ClusterView {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     let dialects: Vec<_> =
         dialects.into_iter().filter(|dialect| dialect.cluster_support().is_some()).collect();
     let watched = dialects.iter().flat_map(|dialect| dialect.cluster_support().unwrap().watched_resources());
@@ -188,7 +188,12 @@ fn rules_that_are_not_in_force_are_reported() {
     let failed = "{conditions: [{type: Ready, status: 'True'}], lastFailure: {time: t, object: Pod x, message: no key}}";
     check(with(failed), "rule failure", Warn, "no key");
     check(with("{}"), "rules", Warn, "1 of 1 rules have no status");
-    check(|view| view.kinds.first_mut().unwrap().objects = Ok(None), "rules", Bad, "no CustomResourceDefinition");
+    check(
+        |view| view.kinds.first_mut().unwrap().objects = Ok(None),
+        "rules",
+        Bad,
+        "no CustomResourceDefinition",
+    );
 }
 
 #[test]
@@ -204,7 +209,7 @@ fn unreadable_objects_are_reported_as_unseen() {
 
 #[test]
 fn exclusions_are_listed() {
-    let (key, label) = kubewright_dialects::all(&Options::default())
+    let (key, label) = kubewright_dialects::all_dialects(&DialectOptions::default())
         .iter()
         .find_map(|dialect| dialect.cluster_support()?.ignore_label())
         .unwrap();

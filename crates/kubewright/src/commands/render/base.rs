@@ -1,4 +1,4 @@
-//! The manifests that traits are applied to: one set, whatever files they come from.
+//! The base manifests that traits are applied to, from all files together.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,16 +12,16 @@ use kubewright_value::Document;
 use crate::arguments::RenderArguments;
 use crate::failure::CommandFailure;
 
-/// What `-f` names.
+/// The manifests of `-f`.
 pub(super) struct BaseManifests {
     pub(super) documents: Vec<Document>,
 }
 
-/// Finds and reads the manifests, or standard input where none are named; `others` are files that are read for
-/// something else, and hold no manifests.
+/// Finds and reads the manifests, or standard input if none are given; `others` are files that are read for another purpose
+/// and are not manifests.
 ///
 /// # Errors
-/// When nothing is named and standard input is a terminal.
+/// When no file is given and standard input is a terminal.
 pub(super) fn read_base(
     arguments: &RenderArguments,
     others: &[Input],
@@ -44,14 +44,14 @@ pub(super) fn read_base(
     Ok(BaseManifests { documents })
 }
 
-/// Returns what is named, or standard input.
+/// Returns the given paths, or standard input.
 pub(super) fn base_paths(arguments: &RenderArguments) -> Result<Vec<String>, CommandFailure> {
     if !arguments.files.is_empty() {
         return Ok(arguments.files.clone());
     }
     if io::stdin().is_terminal() {
         return Err(CommandFailure::usage("there are no manifests to apply traits to")
-            .help("name them with -f, or write them to standard input"));
+            .help("pass them with -f, or on standard input"));
     }
     Ok(vec!["-".to_owned()])
 }

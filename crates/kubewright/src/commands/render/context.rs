@@ -1,6 +1,6 @@
-//! What expressions see by name, from the base manifests, a stack file, files, options and `--set`.
+//! The context of expressions, from the base manifests, a stack file, files, options and `--set`.
 //!
-//! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
+//! Later sources override earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{ObjectName, PodTemplatePath, WorkloadKind};
@@ -13,7 +13,7 @@ use super::values::{self, lay_over};
 use crate::arguments::{ComponentNames, RenderArguments};
 use crate::codes::{self, BAD_VALUES};
 
-/// What values can be set in.
+/// The roots of paths that `--set` accepts.
 pub(in crate::commands) const NAMES: [&str; 10] = [
     "parameters",
     "environmentConfigs",
@@ -26,24 +26,24 @@ pub(in crate::commands) const NAMES: [&str; 10] = [
     "gateway",
     "derived",
 ];
-/// Those of them that each instance has its own of; `trait` is its name.
+/// The roots that belong to each instance; `trait` is its name.
 const OWN: [&str; 3] = ["parameters", "environmentConfigs", "trait"];
-/// A kind of Argo Rollouts, which has a Pod template as a Deployment has.
+/// The kind of Argo Rollouts, which has a Pod template like a Deployment.
 const ROLLOUT: &str = "Rollout";
 const MAX_CONTEXT_DEPTH: usize = 100;
-/// The namespace, where nobody says one.
+/// The namespace that is assumed if none is given.
 pub(in crate::commands) const ASSUMED_NAME: &str = "default";
 
-/// What all instances see.
+/// The context that all instances share.
 pub(in crate::commands) struct InstanceContext {
     pub(in crate::commands) context: Context,
-    /// How many workloads the component could be, where nobody says how it is called.
+    /// The number of workloads, if the component's name is not given.
     pub(in crate::commands) unnamed: Option<usize>,
-    /// Whether nobody says which namespace it is.
+    /// Whether the namespace is assumed.
     pub(in crate::commands) is_namespace_assumed: bool,
 }
 
-/// What was said about the context, before the manifests are looked at.
+/// Context values from all sources except the manifests.
 pub(in crate::commands) struct ContextLayers {
     values: Value,
     names: ComponentNames,
@@ -52,7 +52,7 @@ pub(in crate::commands) struct ContextLayers {
 }
 
 impl ContextLayers {
-    /// Reads what `stack` and the files and options of `arguments` say.
+    /// Reads the context of `stack` and of the files and options of `arguments`.
     pub(super) fn read(
         arguments: &RenderArguments,
         stack: Option<&Stack>,
@@ -66,7 +66,7 @@ impl ContextLayers {
         Self { names, namespace, settings, ..layered }
     }
 
-    /// Returns what `stack` says, and over it what each of `layers` says.
+    /// Merges each of `layers` over the context of `stack`.
     pub(in crate::commands) fn layered(
         stack: Option<&Stack>,
         layers: &[Document],
@@ -86,18 +86,18 @@ impl ContextLayers {
         Self { values, names: ComponentNames::default(), namespace: None, settings: Vec::new() }
     }
 
-    /// Returns this with `settings` laid over the rest.
+    /// Returns these layers with `settings` on top.
     pub(in crate::commands) fn with(self, settings: Vec<PathSetting>) -> Self {
         Self { settings, ..self }
     }
 
-    /// Returns the names that only this context has.
+    /// Returns the names that are not standard.
     pub(in crate::commands) fn more(&self) -> Vec<Text> {
         let names = self.values.as_object().into_iter().flat_map(Map::keys);
         names.filter(|name| !NAMES.contains(&name.as_str())).cloned().collect()
     }
 
-    /// Returns what all instances see that are applied to `base`.
+    /// Returns the context of instances that are applied to `base`.
     pub(in crate::commands) fn given(
         &self,
         base: &[Document],
@@ -132,7 +132,7 @@ impl ContextLayers {
         InstanceContext { context: bind_context(&values), unnamed, is_namespace_assumed }
     }
 
-    /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
+    /// Returns the values that override those of components. Component and environment only select, and override nothing.
     pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
         let names = ComponentNames { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
@@ -146,7 +146,7 @@ impl ContextLayers {
         bind_context(&values)
     }
 
-    /// Lays all that was said over `values`.
+    /// Merges all layers over `values`.
     fn lay(&self, values: &mut Value, named: Value, problems: &mut Vec<Diagnostic>) {
         lay_over(values, &self.values, MAX_CONTEXT_DEPTH);
         lay_over(values, &Map::from([("metadata", named)]).into(), MAX_CONTEXT_DEPTH);
@@ -163,16 +163,16 @@ impl ContextLayers {
     }
 }
 
-/// Reports names that cannot be given.
+/// Reports names that the context cannot have.
 fn check_context_names(document: &Document, problems: &mut Vec<Diagnostic>) {
     for (name, value) in document.value.as_object().into_iter().flat_map(Map::iter) {
         let path = [name.as_str().into()];
         if OWN.contains(&name.as_str()) {
-            let message = format!("`{name}` is of each trait instance, not of the context");
+            let message = format!("`{name}` belongs to each trait instance, not to the context");
             let problem = Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path));
             problems.push(problem.help("give it with --params, --env-configs or in a stack file"));
         } else if !is_context_name(name) {
-            let message = format!("`{name}` is no name that an expression can say");
+            let message = format!("`{name}` is not a valid variable name in expressions");
             problems.push(Diagnostic::new(&BAD_VALUES, message, document.locate_key(&path)));
         } else if NAMES.contains(&name.as_str()) && !value.is_null() && value.as_object().is_none() {
             let message = format!("`{name}` is a map, this is of type {}", value.kind());
@@ -186,13 +186,13 @@ fn is_context_name(text: &str) -> bool {
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }
 
-/// Returns whether `object` is what the component runs; the hook of a chart is not.
+/// Returns whether `object` is a workload of the component; Helm hooks are not.
 fn is_component_workload(object: &Value) -> bool {
     let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
     !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(names_component)
 }
 
-/// Returns what is there where nobody says anything.
+/// Returns the default context.
 fn default_context() -> Value {
     let empty = || Value::from(Map::new());
     let list = || Value::array(Vec::new());
@@ -215,7 +215,7 @@ fn default_context() -> Value {
     .into()
 }
 
-/// Returns the metadata that the manifests tell.
+/// Returns the metadata that follows from the manifests.
 fn metadata_of_manifests(base: &[Document], workloads: &[&Document]) -> Value {
     let mut metadata = Map::new();
     if let [workload] = workloads {
@@ -239,12 +239,12 @@ fn metadata_of_manifests(base: &[Document], workloads: &[&Document]) -> Value {
     metadata.into()
 }
 
-/// Returns whether the name of objects of `kind` is that of the component.
+/// Returns whether objects of `kind` have the name of the component.
 fn names_component(kind: &str) -> bool {
     WorkloadKind::named(kind).is_some() || kind == ROLLOUT
 }
 
-/// Returns the labels that select the Pods of `workload`; of one that selects none itself, those that its Pods have.
+/// Returns the Pod selector of `workload`, or the labels of its Pod template if it has no selector.
 fn pod_labels(workload: &Value) -> Option<&Value> {
     let is_full = |labels: &&Value| labels.as_object().is_some_and(|labels| !labels.is_empty());
     let selected = workload.at(&["spec", "selector", "matchLabels"]).filter(is_full);
@@ -252,7 +252,7 @@ fn pod_labels(workload: &Value) -> Option<&Value> {
     selected.or_else(|| [PodTemplatePath::Template, PodTemplatePath::JobTemplate].into_iter().find_map(made))
 }
 
-/// Returns the metadata that options name.
+/// Returns the metadata from options.
 fn metadata_of_options(names: &ComponentNames, namespace: Option<&String>) -> Value {
     let named = [
         ("name", names.name.as_ref()),
@@ -265,7 +265,7 @@ fn metadata_of_options(names: &ComponentNames, namespace: Option<&String>) -> Va
     named.collect::<Map>().into()
 }
 
-/// Adds what follows from the rest.
+/// Adds derived metadata.
 fn complete_metadata(metadata: &mut Value) {
     let Some(metadata) = metadata.as_object_mut() else { return };
     if let Some(name) = metadata.get("name").filter(|_| !metadata.contains_key("componentName")).cloned() {

@@ -1,4 +1,4 @@
-//! Full mode: components among the files are rendered with their types, traits and environments.
+//! Rendering of components with their types, traits and environments.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, print_stderr, safe_file_name};
 use crate::rule_inputs::print_diagnostics;
 
-/// What was found and said, before anything is rendered.
+/// Inputs of rendering components.
 pub(super) struct ComponentInputs<'f> {
     pub(super) base: &'f BaseManifests,
     /// Files with more traits.
@@ -39,7 +39,7 @@ pub(super) fn has_components(documents: &[Document]) -> bool {
     documents.iter().any(is_component)
 }
 
-/// Renders the components that were found.
+/// Renders the components.
 ///
 /// # Errors
 /// When the arguments are invalid or output cannot be written.
@@ -102,43 +102,35 @@ pub(super) fn render_components(
     Ok(ExitStatus::Clean)
 }
 
-/// Refuses what has no meaning for components.
+/// Refuses options that do not apply to components.
 fn refuse_component_options(
     arguments: &RenderArguments,
     own: &[setting::PathSetting],
 ) -> Result<(), CommandFailure> {
     let refused = [
-        (arguments.stack.is_some(), "--stack", "a Component names its traits itself"),
-        (!arguments.values.parameters.is_empty(), "--params", "they stand in the Component"),
-        (
-            !arguments.values.environment_configs.is_empty(),
-            "--env-configs",
-            "they stand in the ReleaseBinding",
-        ),
-        (!own.is_empty(), "--set of parameters", "they stand in the Component and its ReleaseBinding"),
+        (arguments.stack.is_some(), "--stack", "a Component lists its own traits"),
+        (!arguments.values.parameters.is_empty(), "--params", "they are in the Component"),
+        (!arguments.values.environment_configs.is_empty(), "--env-configs", "they are in the ReleaseBinding"),
+        (!own.is_empty(), "--set of parameters", "they are in the Component and its ReleaseBinding"),
         (arguments.diff, "--diff", "there are no manifests to compare with"),
-        (
-            arguments.check_idempotent,
-            "--check-idempotent",
-            "components are rendered from the start each time",
-        ),
+        (arguments.check_idempotent, "--check-idempotent", "components are always rendered from scratch"),
     ];
     match refused.into_iter().find(|(is_given, ..)| *is_given) {
         Some((_, option, help)) => {
-            let message = format!("{option} is not for components, and there is one among the files");
+            let message = format!("{option} does not apply to components, and the files contain one");
             Err(CommandFailure::usage(message).help(help))
         }
         None => Ok(()),
     }
 }
 
-/// Returns whether `document` belongs to the platform and not to what runs on it.
+/// Returns whether `document` belongs to the platform and not to an application.
 fn is_platform(document: &Document) -> bool {
     let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     traits::is_known(document) || version.starts_with(traits::GROUP)
 }
 
-/// Returns the releases that are asked for.
+/// Returns the requested releases.
 fn build_releases(
     arguments: &RenderArguments,
     library: &Library,
@@ -166,7 +158,7 @@ fn build_releases(
             None => "any environment".to_owned(),
         };
         return Err(CommandFailure::usage(format!("{what} released in {place}"))
-            .help("the ReleaseBindings say where a component is"));
+            .help("a component is released where a ReleaseBinding exists"));
     }
     Ok(releases)
 }
@@ -180,13 +172,13 @@ fn render_releases(
     Ok(workers::run_on_workers(releases, |release| library.render(release, given, &options))?)
 }
 
-/// Leaves each diagnostic once: a trait that is wrong is wrong in every component.
+/// Removes duplicate diagnostics: an invalid trait is reported for every component.
 fn keep_diagnostics_once(problems: &mut Vec<Diagnostic>) {
     let mut told = HashSet::new();
     problems.retain(|problem| told.insert(problem.to_string()));
 }
 
-/// Returns what each release has come to, with its title and its folder.
+/// Returns the manifests of each release, with title and folder.
 fn release_groups<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<ManifestGroup<'r>> {
     let mut same: HashMap<(&str, &str), usize> = HashMap::new();
     for release in releases {
@@ -208,7 +200,7 @@ fn release_groups<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Ma
     releases.iter().zip(rendered).map(part).collect()
 }
 
-/// Says in a line what was done.
+/// Prints a one-line summary.
 fn summarise_releases(releases: &[Release], rendered: &[Rendering], others: usize) {
     let components: BTreeSet<_> =
         releases.iter().map(|release| (release.namespace(), release.component())).collect();
@@ -216,7 +208,7 @@ fn summarise_releases(releases: &[Release], rendered: &[Rendering], others: usiz
     let manifests: usize = rendered.iter().map(|rendering| rendering.manifests.len()).sum();
     let left_out = match others {
         0 => String::new(),
-        others => format!("; {} belonging to no component left out", plural(others, "document")),
+        others => format!("; left out {} that belong to no component", plural(others, "document")),
     };
     print_stderr(format_args!(
         "{} in {}: {}{left_out}",

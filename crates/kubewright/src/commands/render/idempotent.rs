@@ -1,7 +1,7 @@
 //! Whether rendering the result once more changes it: an append that is not guarded grows with every run.
 //!
-//! What traits create is left out of the second run, which creates it again; everything else is what the first run made
-//! of it.
+//! Created manifests are removed before the second run, which creates them again; all others are the result of the first
+//! run.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -15,10 +15,10 @@ use kubewright_value::{Step, Text, Value};
 use super::write::base_number;
 use crate::codes::{self, NOT_IDEMPOTENT};
 
-/// How many fields are told of.
+/// The maximum number of reported fields.
 const MAX_REPORTED_FIELDS: usize = 1000;
 
-/// Returns what the second run starts with.
+/// Returns the base manifests of the second run.
 pub(in crate::commands) fn render_again(first: &Rendering) -> Vec<Manifest> {
     let manifests = first.manifests.iter().enumerate();
     let given = manifests.filter(|(_, manifest)| base_number(manifest).is_some());
@@ -27,7 +27,7 @@ pub(in crate::commands) fn render_again(first: &Rendering) -> Vec<Manifest> {
         .collect()
 }
 
-/// Returns every field that `second`, which started with what `first` made, has changed again.
+/// Returns every field of the result of `first` that `second` changed again.
 pub(in crate::commands) fn second_run_differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for problem in second.diagnostics.iter().filter(|problem| problem.is_error()) {
@@ -37,7 +37,7 @@ pub(in crate::commands) fn second_run_differences(first: &Rendering, second: &Re
     if !found.is_empty() {
         return found;
     }
-    // A manifest that is made twice is compared with the first, then with the second.
+    // If a manifest is created twice, the copies are compared in order.
     let mut made: HashMap<ObjectName, VecDeque<&Manifest>> = HashMap::new();
     for manifest in first.manifests.iter().filter(|manifest| base_number(manifest).is_none()) {
         made.entry(ObjectName::of(&manifest.object)).or_default().push_back(manifest);
@@ -95,11 +95,11 @@ fn second_run_difference(
         }
         None => codes::about_path(&NOT_IDEMPOTENT, "(the result)", message),
     };
-    problem.help(if is_item { "let a `where` ask whether the item is there already" } else { "" })
+    problem.help(if is_item { "add a `where` that checks whether the item exists" } else { "" })
 }
 
-/// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
-/// difference may name another one than the writer added.
+/// Returns the writer of `path` in the second run, and the path it wrote: among equal items, the difference may name
+/// another one than the writer added.
 fn written_at(
     path: Vec<Step>,
     operation: &Operation,
@@ -123,7 +123,7 @@ fn written_at(
     (path, writer)
 }
 
-/// Returns the way that `tokens` go in `object`.
+/// Returns the steps of a JSON pointer in `object`.
 fn pointer_steps(tokens: &[Text], object: &Value) -> Vec<Step> {
     let mut here = Some(object);
     let mut steps = Vec::new();

@@ -1,4 +1,4 @@
-//! The traits that are applied, in order, each with its values.
+//! Trait instances, in order, each with its values.
 
 use kubewright_engine::Diagnostic;
 use kubewright_traits::{Instance, Trait};
@@ -13,18 +13,18 @@ use crate::arguments::RenderArguments;
 const PARAMETERS: &str = "parameters";
 const ENVIRONMENT_CONFIGS: &str = "environment configs";
 
-/// What instances are given besides what a stack says.
+/// Values of instances from files and options.
 #[derive(Default)]
 pub(in crate::commands) struct InstanceValues {
-    /// Maps of parameters; later ones are laid over earlier ones.
+    /// Maps of parameters; later ones override earlier ones.
     pub(in crate::commands) parameters: Vec<Document>,
-    /// The same of environment configs.
+    /// Maps of environment configs.
     pub(in crate::commands) environment_configs: Vec<Document>,
-    /// What is laid over both.
+    /// Settings that override both.
     pub(in crate::commands) settings: Vec<PathSetting>,
 }
 
-/// Returns the instances that `arguments` ask for.
+/// Returns the instances that `arguments` request.
 pub(super) fn requested_instances(
     arguments: &RenderArguments,
     stack: Option<&Stack>,
@@ -32,7 +32,7 @@ pub(super) fn requested_instances(
     settings: &[PathSetting],
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
-    // A stack that cannot be read stands for nothing.
+    // An unreadable stack has no instances; its error is already reported.
     if arguments.stack.is_some() && stack.is_none() {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ pub(super) fn requested_instances(
     instances_with_values(&values, stack, library, problems)
 }
 
-/// Returns the instances of `stack`, and without one each trait of `library` once, with what `values` say.
+/// Returns the instances of `stack`, or each trait of `library` once, with `values`.
 pub(in crate::commands) fn instances_with_values(
     values: &InstanceValues,
     stack: Option<&Stack>,

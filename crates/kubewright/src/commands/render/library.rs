@@ -1,4 +1,4 @@
-//! The traits that files and stacks hold.
+//! The traits in files and stacks.
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_files::{self as files, Input};
@@ -9,15 +9,15 @@ use kubewright_value::{Document, Text, Value};
 use super::stack::{KINDS, StackInstance};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 
-/// Traits, in the order in which they stand.
+/// Traits, in document order.
 #[derive(Default)]
 pub(in crate::commands) struct TraitLibrary {
     pub(in crate::commands) traits: Vec<Trait>,
 }
 
 impl TraitLibrary {
-    /// Compiles the traits in `files`, which `paths` name, and those that stand in `more_documents`; `more` are the names of
-    /// what expressions see besides the usual.
+    /// Compiles the traits in `files`, which `paths` name, and those in `more_documents`; `more` are the non-standard names
+    /// of the context.
     pub(in crate::commands) fn load(
         files: &[Input],
         paths: &[String],
@@ -57,8 +57,7 @@ impl TraitLibrary {
             (Some(one), None) => return Some(one),
             (Some(_), Some(_)) => {
                 let message = format!("there is a Trait and a ClusterTrait called `{}`", used.of);
-                Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone())
-                    .help("say which one with `kind`")
+                Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone()).help("select one with `kind`")
             }
             (None, _) => {
                 let kind = used.kind.as_deref().unwrap_or("trait");
@@ -71,7 +70,7 @@ impl TraitLibrary {
         None
     }
 
-    /// Returns what may be meant by a name that no trait has.
+    /// Returns a suggestion for an unknown trait name.
     fn remedy(&self, used: &StackInstance) -> String {
         if let Some(other) = self.traits.iter().find(|one| one.name() == used.of.as_str()) {
             return format!("there is a {} of that name", other.kind());
@@ -79,7 +78,7 @@ impl TraitLibrary {
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
         match nearest(&used.of, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
+            None if names.is_empty() => "list the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),
         }
     }
@@ -91,7 +90,7 @@ impl TraitLibrary {
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
         let place = first.document().locate(&[]);
         let message = format!(
-            "a {} called `{}` stands in {}:{} already",
+            "duplicate {} `{}`; the first is in {}:{}",
             compiled.kind(),
             compiled.name(),
             place.source.name,

@@ -1,5 +1,5 @@
-//! One component of many: `--component` leaves the others out before anything is read from them, so that a mistake in
-//! one of them is not in the way.
+//! `--component`: drops the other components before they are read, so that an error in one of them does not stop the
+//! rendering.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use kubewright_value::{Document, Value};
 
 use crate::failure::CommandFailure;
 
-/// The namespace of a component that names none.
+/// The namespace of a component without one.
 const DEFAULT: &str = "default";
 
-/// Leaves of `documents` the component `wanted`, which is `NAME` or `NAMESPACE/NAME`, and what belongs to no other one.
+/// Keeps the component `wanted` (`NAME` or `NAMESPACE/NAME`) of `documents`, and documents that belong to no other one.
 ///
 /// # Errors
 /// When there is no such component.
@@ -41,7 +41,7 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
                 names.insert(own.to_owned());
                 is_it
             }
-            // A file that leaves the namespace out fits every namespace.
+            // A document without a namespace matches every namespace.
             "Workload" | "ReleaseBinding" | "ComponentReleaseBinding" => {
                 text_under(document, &["spec", "owner", "componentName"]) == name && is_in(document, None)
             }
@@ -59,7 +59,7 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
     }))
 }
 
-/// Returns the text under `keys`, empty where there is none.
+/// Returns the text at `keys`; empty if there is none.
 fn text_under<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
     document.value.at(keys).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! `--set parameters.a.b=1`: one value at a path, written as Helm users write it.
+//! `--set parameters.a.b=1`: one value at a path, in Helm's syntax.
 //!
 //! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. A value is a number, a boolean, a list, a map or text; `{a,b}` is a list.
-//! A comma starts another setting only where one of the names that values can be set in and `=` follow, so that values
-//! may have commas in them.
+//! A comma starts another setting only if a known root and `=` follow, so that values may contain
+//! commas.
 
 use std::str::FromStr;
 
@@ -11,9 +11,9 @@ use kubewright_value::{Map, Step, Text, Value, yaml};
 
 use super::context::NAMES;
 
-/// How long a list may be that a setting makes.
+/// The maximum length of a list that a setting creates.
 const MAX_LIST_ITEMS: usize = 10_000;
-/// How many steps a path may have.
+/// The maximum number of steps in a path.
 const MAX_SETTING_STEPS: usize = 100;
 
 /// Values at paths.
@@ -25,7 +25,7 @@ pub(crate) struct RenderSetting(pub(super) Vec<PathSetting>);
 pub(in crate::commands) struct PathSetting {
     pub(in crate::commands) root: Text,
     pub(in crate::commands) path: Vec<Step>,
-    /// Nothing takes away what is there.
+    /// Null removes the field.
     pub(in crate::commands) value: Value,
 }
 
@@ -54,7 +54,7 @@ impl RenderSetting {
     }
 }
 
-/// Adds which option helps: where a value is missing, or was text and taken for something else.
+/// Adds the option that fixes a missing value, or one whose text was read as another type.
 pub(super) fn remedy(problem: &mut Diagnostic) {
     let option = match problem.location.source.name.as_str() {
         "(no parameters given)" => "; --set and --params give parameters",
@@ -70,7 +70,7 @@ pub(super) fn remedy(problem: &mut Diagnostic) {
 /// Sets each of `settings` in `value`.
 ///
 /// # Errors
-/// When there is something in the way.
+/// When a setting conflicts with an existing value.
 pub(super) fn apply_settings<'a>(
     value: &mut Value,
     settings: impl Iterator<Item = &'a PathSetting>,
@@ -136,7 +136,7 @@ fn setting_at(
 
 /// Reads a path.
 fn parse_setting_path(text: &str) -> Result<Vec<Step>, String> {
-    let wrong = |why: &str| format!("`{text}` is no path: {why}");
+    let wrong = |why: &str| format!("`{text}` is not a path: {why}");
     let mut steps: Vec<Step> = Vec::new();
     let mut key = String::new();
     let mut letters = text.chars().peekable();
@@ -156,7 +156,7 @@ fn parse_setting_path(text: &str) -> Result<Vec<Step>, String> {
                 if letter == '[' {
                     let digits: String = letters.by_ref().take_while(|letter| *letter != ']').collect();
                     let index: usize =
-                        digits.parse().map_err(|_| wrong(&format!("`[{digits}]` is no place in a list")))?;
+                        digits.parse().map_err(|_| wrong(&format!("`[{digits}]` is not a list index")))?;
                     if index >= MAX_LIST_ITEMS {
                         return Err(wrong(&format!("a list has at most {MAX_LIST_ITEMS} items here")));
                     }
@@ -178,8 +178,8 @@ fn parse_setting_path(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Reads a value: what starts with a bracket, a brace or a quote is YAML, and so are numbers and booleans. Anything else
-/// is text, also what only some readers of YAML take for something else, such as `yes`, `0644` and `1.10`.
+/// Reads a value: text that starts with a bracket, a brace or a quote is YAML, as are numbers and booleans. Everything else
+/// is text, also words that only some YAML readers take for another type, such as `yes`, `0644` and `1.10`.
 fn parse_setting_value(text: &str) -> Result<Value, String> {
     let text = text.trim();
     let inside = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
@@ -193,7 +193,7 @@ fn parse_setting_value(text: &str) -> Result<Value, String> {
     if !text.starts_with(['[', '{', '"', '\'']) {
         return Ok(parse_plain_scalar(text));
     }
-    yaml::parse(text).map_err(|error| format!("`{text}` is no YAML: {}", error.message))
+    yaml::parse(text).map_err(|error| format!("`{text}` is not YAML: {}", error.message))
 }
 
 fn parse_plain_scalar(text: &str) -> Value {
@@ -219,7 +219,7 @@ fn set_setting(value: &mut Value, path: &[Step], new: &Value) -> Result<(), Stri
                 *value = Map::new().into();
             }
             let kind = value.kind();
-            let map = value.as_object_mut().ok_or_else(|| format!("`{key}` would stand in a {kind}"))?;
+            let map = value.as_object_mut().ok_or_else(|| format!("`{key}` would be a key of a {kind}"))?;
             if rest.is_empty() && new.is_null() {
                 map.remove(key);
                 return Ok(());
@@ -234,7 +234,8 @@ fn set_setting(value: &mut Value, path: &[Step], new: &Value) -> Result<(), Stri
                 *value = Value::array(Vec::new());
             }
             let kind = value.kind();
-            let items = value.as_array_mut().ok_or_else(|| format!("`[{index}]` would stand in a {kind}"))?;
+            let items =
+                value.as_array_mut().ok_or_else(|| format!("`[{index}]` would be an item of a {kind}"))?;
             if items.len() <= *index {
                 items.resize(index + 1, Value::Null);
             }

@@ -23,21 +23,21 @@ pub(in crate::commands) const SPEC_FIELDS: &[&str] = &["traits", "instances", "m
 /// The fields of an instance.
 pub(in crate::commands) const INSTANCE_FIELDS: &[&str] =
     &["trait", "name", "kind", "instanceName", "parameters", "environmentConfigs"];
-/// What a trait can be.
+/// Kinds of traits.
 pub(in crate::commands) const KINDS: &[&str] = &["Trait", "ClusterTrait"];
 
 /// A stack file.
 #[derive(Debug)]
 pub(in crate::commands) struct Stack {
-    /// Where the traits are, as the file says it: relative to the file.
+    /// Paths of the traits, relative to the file.
     pub(in crate::commands) traits: Vec<String>,
-    /// The traits that stand in it.
+    /// Inline traits.
     pub(in crate::commands) inline: Vec<Document>,
     /// In the order in which they are applied.
     pub(in crate::commands) instances: Vec<StackInstance>,
-    /// What expressions see as `metadata`.
+    /// The `metadata` of the context.
     pub(in crate::commands) metadata: Document,
-    /// What else expressions see.
+    /// The rest of the context.
     pub(in crate::commands) context: Document,
 }
 
@@ -46,18 +46,18 @@ pub(in crate::commands) struct Stack {
 pub(in crate::commands) struct StackInstance {
     /// The name of the trait.
     pub(in crate::commands) of: String,
-    /// `Trait` or `ClusterTrait`; either where the file does not say.
+    /// `Trait` or `ClusterTrait`; either if not given.
     pub(in crate::commands) kind: Option<String>,
-    /// What this instance is called.
+    /// The name of this instance.
     pub(in crate::commands) name: String,
     pub(in crate::commands) parameters: Document,
     pub(in crate::commands) environment_configs: Document,
-    /// Where it names its trait.
+    /// The location of the trait's name.
     pub(in crate::commands) location: Location,
 }
 
 impl Stack {
-    /// Returns a stack of one instance of the trait in `document`, which has the name of the trait if no other is said.
+    /// Returns a stack of one instance of the trait in `document`, named after the trait by default.
     pub(in crate::commands) fn single(document: &Document, name: Option<&str>) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let of = text(&["metadata", "name"]);
@@ -79,7 +79,7 @@ impl Stack {
         }
     }
 
-    /// Returns where the traits are, if the stack stands in `file`.
+    /// Returns the paths of the traits of a stack in `file`.
     pub(in crate::commands) fn paths(&self, file: &str, problems: &mut Vec<Diagnostic>) -> Vec<String> {
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         files::resolve_paths(folder, &self.traits, problems)
@@ -97,11 +97,11 @@ pub(in crate::commands) fn read_stack_file(path: &str, problems: &mut Vec<Diagno
     problems.extend(wrong);
     let document = match documents.as_slice() {
         [document] => document.clone(),
-        // Where nothing could be read, that has been said.
+        // An unreadable file is already reported.
         [] if !has_file || !is_readable => return None,
         [] => Document::made(Value::Null, Source::new(path, "")),
         [_, second, ..] => {
-            let message = "a second document stands in the stack file";
+            let message = "the stack file contains a second document";
             problems.push(Diagnostic::new(&STACK_KIND, message, second.locate(&[])));
             return None;
         }
@@ -112,7 +112,7 @@ pub(in crate::commands) fn read_stack_file(path: &str, problems: &mut Vec<Diagno
 /// Reads a stack.
 ///
 /// # Errors
-/// With everything that is wrong with it.
+/// With all diagnostics.
 pub(in crate::commands) fn read_stack(document: &Document) -> Result<Stack, Vec<Diagnostic>> {
     let text = |field: &str| document.value.get(field).and_then(Value::as_str);
     if text("apiVersion") != Some(API_VERSION) || text("kind") != Some(KIND) {
@@ -148,7 +148,7 @@ pub(in crate::commands) fn read_stack(document: &Document) -> Result<Stack, Vec<
     }
 }
 
-/// Returns the paths under `traits`, and the traits that stand there themselves.
+/// Returns the paths under `traits`, and the inline traits.
 fn read_stack_traits(reader: &mut InputFieldReader<'_>, document: &Document) -> (Vec<String>, Vec<Document>) {
     let Some(items) = reader.value("traits").and_then(Value::as_array) else {
         return (reader.texts("traits"), Vec::new());
@@ -161,7 +161,7 @@ fn read_stack_traits(reader: &mut InputFieldReader<'_>, document: &Document) -> 
             (Some(path), _) => paths.push(path.to_owned()),
             (None, Some(found)) => inline.push(found),
             (None, None) => reader.within(&["traits".into(), number.into()], |reader| {
-                let message = format!("`traits` holds paths and traits, this is of type {}", item.kind());
+                let message = format!("`traits` contains paths and traits, this is of type {}", item.kind());
                 let message = match item.as_object() {
                     Some(_) => "this is neither a Trait nor a ClusterTrait".to_owned(),
                     None => message,
@@ -182,7 +182,7 @@ pub(in crate::commands) fn read_stack_instance(
     let named = (reader.text("trait"), reader.text("name"));
     let of = match named {
         (Some(_), Some(_)) => {
-            reader.wrong("name", "`name` stands beside `trait`, and both name the trait".to_owned());
+            reader.wrong("name", "`name` and `trait` both name the trait; use one of them".to_owned());
             String::new()
         }
         (Some(name), None) | (None, Some(name)) => name,
@@ -205,7 +205,7 @@ pub(in crate::commands) fn read_stack_instance(
     }
 }
 
-/// Returns the map at `field`, with its places.
+/// Returns the map at `field`, with its positions.
 pub(in crate::commands) fn read_stack_map(
     reader: &mut InputFieldReader<'_>,
     document: &Document,
@@ -229,13 +229,13 @@ pub(in crate::commands) fn read_stack_map(
     }
 }
 
-/// Returns what is wrong with instances that have the name of an earlier one.
+/// Returns diagnostics for instances with the name of an earlier one.
 pub(in crate::commands) fn duplicate_instances(instances: &[StackInstance]) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (place, one) in instances.iter().enumerate() {
         let Some(first) = instances.iter().take(place).find(|first| first.name == one.name) else { continue };
         let line = first.location.position.line;
-        let message = format!("the instance on line {line} is called `{}` already", one.name);
+        let message = format!("duplicate instance name `{}`; the first is on line {line}", one.name);
         let problem = Diagnostic::new(&DUPLICATE_TRAIT, message, one.location.clone());
         wrong.push(problem.help("give one of them another `instanceName`"));
     }

@@ -1,4 +1,4 @@
-//! `--trace`: what each trait looked at and did, and who wrote which field in the end.
+//! `--trace`: what each trait matched and changed, and the last writer of each field.
 
 use std::io::{self, Write as _};
 
@@ -14,19 +14,19 @@ use super::write::manifest_name;
 use crate::arguments::RenderFormat;
 use crate::output::{Paint, json_diagnostic, json_place, standard_output, trace_tree, visible};
 
-/// The widest path that the writers are lined up behind.
+/// The maximum width of the path column.
 const MAX_FIELD_WIDTH: usize = 72;
 
 /// One rendering that is shown.
 pub(super) struct TracedRendering<'r> {
-    /// The component and its environment, where components are rendered.
+    /// The component and its environment, if components are rendered.
     pub(super) release: Option<(&'r str, &'r str)>,
     pub(super) rendering: &'r Rendering,
-    /// What was given.
+    /// The base manifests.
     pub(super) base: &'r [Document],
 }
 
-/// Writes what was done as `format` has it; `problems` are all that is wrong.
+/// Writes the trace in `format`, with all diagnostics.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -54,7 +54,7 @@ pub(super) fn write_render_trace(
     out.flush()
 }
 
-/// Writes what each trait did; and what came of it, unless it `has_failed`.
+/// Writes what each trait did, and the result unless rendering `has_failed`.
 fn write_trace_text(
     out: &mut impl io::Write,
     traced: &TracedRendering<'_>,
@@ -103,7 +103,7 @@ fn write_trace_text(
     Ok(())
 }
 
-/// Returns all of it as one document: of components, each in a part of its own.
+/// Returns the trace as one document, with an entry for each component.
 fn trace_document(traced: &[TracedRendering<'_>], problems: &[Diagnostic]) -> Value {
     let mut components = Vec::new();
     let mut all = Map::new();
@@ -164,7 +164,7 @@ fn written_fields(manifest: &Manifest, rendering: &Rendering) -> Vec<WrittenFiel
     manifest.writers().places().into_iter().filter_map(field).collect()
 }
 
-/// Returns what was given and is there no more.
+/// Returns the removed manifests.
 fn removed<'r>(traced: &'r TracedRendering<'r>) -> impl Iterator<Item = &'r Document> {
     let is_there = |number: usize| {
         traced.rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number))

@@ -1,7 +1,7 @@
-//! Values from several places, laid over each other: a stack file, files and `--set`.
+//! Values merged from a stack file, files and `--set`.
 //!
-//! Whatever comes of it is a document with places, so that a parameter that does not fit is shown where it stands. Where
-//! values are merged, that is the merged text.
+//! The result is a document with positions, so that an invalid parameter is shown in its file. Merged values are shown in
+//! the merged text.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::setting::{self, PathSetting};
 use crate::codes::{self, BAD_VALUES};
 use crate::output::yaml_text;
 
-/// How deep maps are merged; below, the later one replaces the earlier one.
+/// The maximum depth of merging; below it, the later map replaces the earlier one.
 const MAX_VALUE_DEPTH: usize = 100;
 
 /// Reads the map in each of the files at `paths`.
@@ -29,7 +29,7 @@ pub(super) fn read_value_files(
         for input in &found.inputs {
             let documents = files::read_documents(std::slice::from_ref(input), problems);
             if let Some(second) = documents.get(1) {
-                let message = format!("a second document stands in a file of {what}");
+                let message = format!("a file of {what} contains a second document");
                 problems.push(Diagnostic::new(&BAD_VALUES, message, second.locate(&[])));
             }
             let Some(first) = documents.into_iter().next() else { continue };
@@ -44,10 +44,10 @@ pub(super) fn read_value_files(
     maps
 }
 
-/// Returns `layers` laid over each other, later ones over earlier ones, with `settings` on top.
+/// Returns `layers` merged in order, with `settings` on top.
 ///
 /// # Errors
-/// When there is something in the way of a setting.
+/// When a setting conflicts with an existing value.
 pub(super) fn merge_layers(
     layers: &[Document],
     settings: &[PathSetting],
@@ -77,7 +77,7 @@ pub(super) fn merge_layers(
     Ok(document_from_value(value, &Source::new(names.join(" with "), "")))
 }
 
-/// Lays `over` over `value`: maps are merged, anything else is replaced.
+/// Merges `over` into `value`: maps are merged, everything else is replaced.
 pub(super) fn lay_over(value: &mut Value, over: &Value, deeper: usize) {
     match (value.as_object_mut(), over.as_object()) {
         (Some(map), Some(over)) if deeper > 0 => {
@@ -92,8 +92,8 @@ pub(super) fn lay_over(value: &mut Value, over: &Value, deeper: usize) {
     }
 }
 
-/// Returns the values of each of the instances called `names`: the whole map where there is one instance, and otherwise
-/// the map under its name.
+/// Returns the values of each of the instances called `names`: the whole map if there is one instance, otherwise the map
+/// under its name.
 pub(super) fn split_by_instance(
     whole: &Document,
     names: &[Text],
@@ -108,10 +108,10 @@ pub(super) fn split_by_instance(
     for (key, value) in keys {
         if !names.contains(key) {
             let location = whole.locate_key(&[key.as_str().into()]);
-            let message = format!("no instance is called `{key}`, whose {what} these would be");
+            let message = format!("no instance is called `{key}`, so its {what} are not used");
             let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let help = format!(
-                "where there are several instances, {what} stand under their names: {}",
+                "if there are several instances, {what} are a map by instance name: {}",
                 known.join(", ")
             );
             problems.push(Diagnostic::new(&BAD_VALUES, message, location).help(help));
@@ -126,11 +126,11 @@ pub(super) fn split_by_instance(
     names.iter().map(|name| part(name).unwrap_or_else(none)).collect()
 }
 
-/// Returns `value` as a document of the text that says it.
+/// Returns `value` as a document with the YAML text that represents it.
 fn document_from_value(value: Value, source: &Source) -> Document {
     let source = Source::new(source.name.clone(), yaml_text(&value));
     let read = yaml::read(&source).documents.into_iter().next();
-    // What is written reads as what it was; if ever not, its places are lost and nothing else.
+    // The YAML reads back as the same value; if it ever did not, only positions would be lost.
     match read {
         Some(read) if read.value == value => read,
         _ => Document::made(value, source),

@@ -1,6 +1,6 @@
-//! Where rendered manifests go: a stream, one JSON document, a folder, or what changed.
+//! Output of rendered manifests: a stream, one JSON document, a folder, or a diff.
 //!
-//! Those of the observability plane come after the others: behind a comment in a stream, and below a folder of their own.
+//! Manifests of the observability plane come last: after a comment in a stream, and in a folder of their own.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -18,21 +18,21 @@ use crate::output::{
     write_named_by_object, yaml_text,
 };
 
-/// What stands before the manifests of the observability plane.
+/// The comment before the manifests of the observability plane.
 const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
 /// The folder of the manifests of the observability plane.
 const OBSERVABILITY_FOLDER: &str = "observabilityplane";
 
 /// Manifests that belong together.
 pub(super) struct ManifestGroup<'m> {
-    /// What a stream says before them.
+    /// The comment before them in a stream.
     pub(super) title: Option<String>,
-    /// Where they go in a folder.
+    /// Their subfolder.
     pub(super) folder: PathBuf,
     pub(super) manifests: &'m [Manifest],
 }
 
-/// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of a file that was read.
+/// Writes the manifests of `rendering` as `arguments` request, never over an input file.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -92,7 +92,7 @@ fn write_yaml_stream(arguments: &RenderArguments, parts: &[ManifestGroup<'_>]) -
     let mut is_first = true;
     for part in parts {
         let mut title = part.title.as_ref();
-        // Where one plane is asked for, there is nothing to tell apart.
+        // With a single plane, no comment is needed.
         let mut is_told = arguments.plane.is_some();
         for manifest in ordered_manifests(arguments, part.manifests) {
             if !std::mem::take(&mut is_first) {
@@ -152,7 +152,7 @@ fn write_manifest_files(
     files.iter().try_for_each(|(path, text)| write_named_by_object(path, text))
 }
 
-/// Shows what became of each manifest of `base`, and what is new.
+/// Shows the changes of each manifest of `base`, and created manifests.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -212,7 +212,7 @@ fn write_difference(
     writeln!(out, "{}", hunks(before, now, paint))
 }
 
-/// Returns which of the base manifests `manifest` is.
+/// Returns the index of `manifest` in the base, if it was given.
 pub(super) fn base_number(manifest: &Manifest) -> Option<usize> {
     match manifest.origin {
         Origin::Given(number) => Some(number),
@@ -220,18 +220,18 @@ pub(super) fn base_number(manifest: &Manifest) -> Option<usize> {
     }
 }
 
-/// Returns where a manifest was given and what it is.
+/// Returns the position and name of a base manifest.
 fn base_place(document: &Document) -> String {
     format!("{}  {}", document.source.name, manifest_name(&document.value))
 }
 
-/// Returns how a manifest is called: `Deployment shop/web`.
+/// Returns the name of a manifest: `Deployment shop/web`.
 pub(super) fn manifest_name(object: &Value) -> String {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
     object_title(&kind, &namespace, &name)
 }
 
-/// Returns who wrote something that is still there; where only something was taken away, all who could have.
+/// Returns the writers of fields that are still present; if fields were only removed, all possible writers.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
     let written = manifest.writers();
     let writers: BTreeSet<u32> = written.places().iter().map(|(_, writer)| writer.instance).collect();

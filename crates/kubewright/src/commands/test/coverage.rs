@@ -1,25 +1,25 @@
-//! Which rules the cases were about, and which of their branches were looked at.
+//! Test coverage: the rules that cases exercised, and their branches.
 //!
-//! Rules that were made automatically from one that somebody wrote stand at its place and count as that one.
+//! Autogen rules count as the rule they were generated from.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use kubewright_engine::{Outcome, Rule, RuleId, TraceNode, Verdict};
+use kubewright_engine::{Rule, RuleId, RuleOutcome, TraceNode, TraceVerdict};
 use kubewright_report::{CoverageSummary, UncoveredBranch};
 use kubewright_traits::Part;
 use kubewright_value::{Document, Location};
 
-/// Rules by place, over all files, and whether a case was about them.
+/// Rules by position, over all files, and whether a case exercised them.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
     rules: BTreeMap<BranchSpot, CoveredBranch>,
 }
 
-/// What the cases of one test file were about.
+/// Rules and positions that the cases of one test file exercised.
 #[derive(Debug, Default)]
 pub(super) struct ExercisedRules {
-    /// Rules that a case was about.
+    /// Rules that a case exercised.
     pub(super) rules: HashSet<Arc<RuleId>>,
     spots: HashSet<BranchSpot>,
 }
@@ -27,13 +27,13 @@ pub(super) struct ExercisedRules {
 /// A file, a line and a column.
 type BranchSpot = (String, u32, u32);
 
-/// Which of the branches at one place is meant.
+/// One of the two branches at a position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BranchSide {
-    /// The only one, or where what stands there holds.
+    /// The only branch, or the one in which the condition holds.
     #[default]
     Is,
-    /// Where it does not hold.
+    /// The branch in which it does not hold.
     IsNot,
 }
 
@@ -45,13 +45,13 @@ struct CoveredBranch {
 }
 
 impl ExercisedRules {
-    /// Keeps the places that the rules of `outcomes` looked at.
-    pub(super) fn looked_at<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome>) {
+    /// Records the positions that the rules of `outcomes` evaluated.
+    pub(super) fn looked_at<'o>(&mut self, outcomes: impl Iterator<Item = &'o RuleOutcome>) {
         outcomes.filter_map(|outcome| outcome.trace.as_deref()).for_each(|trace| self.node(trace));
     }
 
     fn node(&mut self, node: &TraceNode) {
-        if let (Some(location), false) = (&node.location, node.verdict == Verdict::NotLooked) {
+        if let (Some(location), false) = (&node.location, node.verdict == TraceVerdict::NotLooked) {
             self.spots.insert(branch_spot(location));
         }
         node.children.iter().for_each(|child| self.node(child));
@@ -64,7 +64,7 @@ impl Coverage {
         for rule in rules {
             let known = self.rules.entry(branch_spot(&rule.location)).or_default();
             let name = rule.id.to_string();
-            // The one that somebody wrote has the shortest name.
+            // The source of autogen rules has the shortest name.
             if known.name.is_empty() || name.len() < known.name.len() {
                 known.name = name;
             }
@@ -107,7 +107,7 @@ impl Coverage {
         }
     }
 
-    /// Adds what another one knows.
+    /// Adds the coverage of another run.
     pub(super) fn merge(&mut self, other: Self) {
         for (spot, covered) in other.rules {
             let known = self.rules.entry(spot).or_default();

@@ -1,13 +1,13 @@
-//! Where an object is not the expected one.
+//! The difference between an expected and an actual object.
 
 use kubewright_value::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
 use crate::output::yaml_text;
 
-/// How many lines of a difference are shown.
+/// The maximum number of lines of a difference.
 const MAX_DIFFERENCE_LINES: usize = 20;
-/// How deep keys are brought into one order.
+/// The maximum depth to which keys are sorted alike.
 const MAX_COMPARED_DEPTH: usize = 100;
 
 /// Returns the lines in which two objects differ.
@@ -31,7 +31,7 @@ pub(super) fn object_difference_lines(title: &str, expected: &Value, actual: &Va
     lines.join("\n")
 }
 
-/// Returns `value` with its keys in the order that they have in `other`: their order is no difference.
+/// Returns `value` with its keys in the order of `other`, because their order does not matter.
 fn ordered_as(value: &Value, other: &Value, deeper: usize) -> Value {
     if deeper == 0 {
         return value.clone();

@@ -42,7 +42,7 @@ pub(super) const CASE_FIELDS: &[&str] = &[
 ];
 /// The fields of a user.
 pub(super) const USER_FIELDS: &[&str] = &["username", "groups"];
-/// What an outcome can be.
+/// Words for outcomes.
 pub(super) const OUTCOMES: &[&str] = &["pass", "fail", "warn", "error", "skip", "patch"];
 
 /// A test file.
@@ -56,12 +56,12 @@ pub(super) struct TestCaseFile {
     pub(super) namespace: Option<String>,
     pub(super) user: Option<String>,
     pub(super) groups: Vec<String>,
-    /// What expressions in traits see in all cases.
+    /// The context of traits in all cases.
     pub(super) context: Document,
     pub(super) cases: Vec<AnyCase>,
 }
 
-/// A case, whatever it is about.
+/// A case of any kind.
 #[derive(Debug)]
 pub(super) enum AnyCase {
     /// About rules that judge or change one object.
@@ -125,7 +125,7 @@ pub(super) struct RuleCase {
 /// Reads a test file.
 ///
 /// # Errors
-/// With everything that is wrong with it.
+/// With all diagnostics.
 pub(super) fn read_test_file(document: &Document) -> Result<TestCaseFile, Vec<Diagnostic>> {
     let is_test = document.value.get("apiVersion").and_then(Value::as_str) == Some(API_VERSION)
         && document.value.get("kind").and_then(Value::as_str) == Some("Test");
@@ -176,7 +176,7 @@ fn read_test_fields(
     file
 }
 
-/// Reads a case; nothing where it does not say what it is about.
+/// Reads a case; `None` if it has no subject.
 fn read_any_case(reader: &mut InputFieldReader<'_>, document: &Document) -> Option<AnyCase> {
     if trait_file::SUBJECTS.iter().any(|field| reader.value(field).is_some()) {
         return Some(AnyCase::Traits(Box::new(trait_file::read_trait_case(reader, document))));
@@ -232,6 +232,6 @@ fn check_case(reader: &mut InputFieldReader<'_>, case: &RuleCase) {
     }
     let compares = ["outcome", "message", "messageContains", "patched", "patch", "allowed", "rejection"];
     if !compares.iter().any(|field| reader.value(field).is_some()) {
-        reader.missing("resource", "this case compares nothing");
+        reader.missing("resource", "this case has no expectation");
     }
 }

@@ -1,8 +1,8 @@
-//! Compares what a case expects with what was decided.
+//! Compares the expectations of a case with the decision.
 
 use std::path::Path;
 
-use kubewright_engine::{Decision, Outcome, RuleId, Status};
+use kubewright_engine::{Decision, RuleId, RuleOutcome, RuleStatus};
 use kubewright_files::{self as files, Input};
 use kubewright_patch::{self as patch, Operation, Options};
 use kubewright_value::{Budget, Value, yaml};
@@ -10,7 +10,7 @@ use kubewright_value::{Budget, Value, yaml};
 use super::difference::object_difference_lines;
 use super::file::RuleCase;
 
-/// A case and what was decided about it.
+/// A case and its decision.
 pub(super) struct JudgedRuleCase<'a> {
     pub(super) case: &'a RuleCase,
     /// The rule that the case names.
@@ -28,12 +28,12 @@ pub(super) struct CaseVerdict {
     /// In one word where there is one.
     pub(super) expected: String,
     pub(super) actual: String,
-    /// What differs; empty when the case holds.
+    /// The differences; empty if the case holds.
     pub(super) problems: Vec<String>,
 }
 
 impl JudgedRuleCase<'_> {
-    /// Compares everything that the case names.
+    /// Compares every expectation of the case.
     pub(super) fn verdict(&self) -> CaseVerdict {
         let actual = self.actual();
         let mut problems = Vec::new();
@@ -57,8 +57,8 @@ impl JudgedRuleCase<'_> {
         }
     }
 
-    /// Returns the outcomes that the case is about. A rule whose scope leaves the object out has none.
-    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+    /// Returns the outcomes that the case is about. A rule whose scope excludes the object has none.
+    fn outcomes(&self) -> impl Iterator<Item = &RuleOutcome> {
         self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| *outcome.rule == *rule))
     }
 
@@ -66,15 +66,15 @@ impl JudgedRuleCase<'_> {
     fn actual(&self) -> String {
         let is = |status| self.outcomes().any(|outcome| outcome.status == status);
         let is_patched =
-            self.outcomes().any(|outcome| outcome.status == Status::Pass && !outcome.patch.is_empty());
+            self.outcomes().any(|outcome| outcome.status == RuleStatus::Pass && !outcome.patch.is_empty());
         if let Some(status) =
-            [Status::Error, Status::Fail, Status::Warn].into_iter().find(|status| is(*status))
+            [RuleStatus::Error, RuleStatus::Fail, RuleStatus::Warn].into_iter().find(|status| is(*status))
         {
             return status.to_string();
         }
         let word = if is_patched {
             "patch"
-        } else if is(Status::Pass) {
+        } else if is(RuleStatus::Pass) {
             "pass"
         } else {
             "skip"
@@ -82,14 +82,14 @@ impl JudgedRuleCase<'_> {
         word.to_owned()
     }
 
-    /// Returns what the rules said about it, to be put behind the outcome.
+    /// Returns the messages of the rules, to follow the outcome.
     fn said(&self) -> String {
         let messages: Vec<&str> = self.messages_said().collect();
         if messages.is_empty() { String::new() } else { format!(": {}", messages.join("; ")) }
     }
 
     fn messages_said(&self) -> impl Iterator<Item = &str> {
-        let is_told = |outcome: &&Outcome| self.rule.is_some() || outcome.status != Status::Skip;
+        let is_told = |outcome: &&RuleOutcome| self.rule.is_some() || outcome.status != RuleStatus::Skip;
         self.outcomes()
             .filter(is_told)
             .map(|outcome| outcome.message.as_str())
@@ -107,7 +107,7 @@ impl JudgedRuleCase<'_> {
         if let Some(part) = &self.case.message_contains
             && !self.messages_said().any(|message| message.contains(part.as_str()))
         {
-            problems.push(format!("expected a message with `{part}` in it, got{}", self.found_messages()));
+            problems.push(format!("expected a message that contains `{part}`, got{}", self.found_messages()));
         }
         problems
     }
@@ -124,7 +124,7 @@ impl JudgedRuleCase<'_> {
                 Ok(expected) if expected == *self.after => {}
                 Ok(expected) => {
                     problems.push(object_difference_lines(
-                        "the object is not as expected",
+                        "the object differs from the expected one",
                         &expected,
                         self.after,
                     ));
@@ -146,16 +146,16 @@ impl JudgedRuleCase<'_> {
         problems
     }
 
-    /// Returns the object that `patched` is or names.
+    /// Returns the expected object, which `patched` contains or refers to.
     fn expected_object(&self, patched: &Value) -> Result<Value, String> {
         let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
         let path = files::resolve_path(self.folder, file).map_err(|problem| problem.message)?;
         let source = files::read_source(&Input::File((&path).into())).map_err(|problem| problem.message)?;
         // Whatever the file is, no line of it is shown.
-        let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is no YAML"))?;
+        let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is not YAML"))?;
         // Whatever else the file is, it is not shown.
         if expected.as_object().is_none() {
-            return Err(format!("`{path}` holds no object"));
+            return Err(format!("`{path}` contains no object"));
         }
         Ok(expected)
     }
@@ -188,19 +188,19 @@ impl JudgedRuleCase<'_> {
             let is_met = told.contains(part.as_str())
                 || self
                     .decision
-                    .with_status(Status::Fail)
+                    .with_status(RuleStatus::Fail)
                     .any(|outcome| outcome.message.contains(part.as_str()));
             if !is_met {
                 let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
-                problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
+                problems.push(format!("expected a rejection that contains `{part}`, got {told}"));
             }
         }
         problems
     }
 
-    /// Returns what the requester is told: the words of all rules that refuse, joined as an admission answer joins them.
+    /// Returns the denial message: those of all denying rules, joined as in an AdmissionResponse.
     fn rejection(&self) -> String {
-        let words = self.decision.with_status(Status::Fail);
+        let words = self.decision.with_status(RuleStatus::Fail);
         let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
         words.join(",")
     }

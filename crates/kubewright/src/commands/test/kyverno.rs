@@ -9,7 +9,7 @@ mod world;
 
 use std::path::Path;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::relative_path;
 use kubewright_report::TestCaseResult;
@@ -22,33 +22,33 @@ pub(in crate::commands) use cases::{RowCases, with_cases};
 use objects::TestObjects;
 use rows::KyvernoTestRun;
 
-/// What came of a test file.
+/// The result of a Kyverno test file.
 pub(super) struct KyvernoTestOutcome {
     pub(super) name: Option<String>,
-    /// The words that run `trace` on its policies and resources.
+    /// The arguments of `trace` for its policies and resources.
     pub(super) trace: String,
     pub(super) results: Vec<TestCaseResult>,
     pub(super) coverage: Coverage,
 }
 
-/// What a test file is run with.
+/// Inputs of running a test file.
 pub(in crate::commands) struct CaseSetup<'a> {
-    /// Where the test file is; what it names is relative to it.
+    /// The folder of the test file; its paths are relative to it.
     pub(in crate::commands) folder: &'a Path,
     pub(in crate::commands) library: &'a FileCache,
-    pub(in crate::commands) options: &'a Options,
+    pub(in crate::commands) options: &'a DialectOptions,
     /// The dialects without exceptions.
     pub(in crate::commands) dialects: &'a [Box<dyn Dialect>],
-    /// Whether to find out which parts of rules are exercised.
+    /// Whether coverage is recorded.
     pub(in crate::commands) has_coverage: bool,
 }
 
-/// Returns whether this is a test file of Kyverno's, well written or not.
+/// Returns whether this is a Kyverno test file, valid or not.
 pub(in crate::commands) fn is_kyverno_test(document: &Document) -> bool {
     file::has_kyverno_test_kind(document)
 }
 
-/// Runs the test that `document` holds; nothing when it cannot be read.
+/// Runs the test in `document`; `None` if it is invalid.
 pub(super) fn run_kyverno_test(
     document: &Document,
     setup: &CaseSetup<'_>,
@@ -69,12 +69,15 @@ pub(super) fn run_kyverno_test(
     let exceptions =
         rules::take_exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
     let own = (!exceptions.is_empty()).then(|| {
-        kubewright_dialects::all(&Options { exceptions: exceptions.clone(), ..setup.options.clone() })
+        kubewright_dialects::all_dialects(&DialectOptions {
+            exceptions: exceptions.clone(),
+            ..setup.options.clone()
+        })
     });
     let dialects = own.as_deref().unwrap_or(setup.dialects);
     let policies = policies::load_policies(books.iter().filter_map(|loan| loan.get()), dialects, problems);
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
-    problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
+    problems.extend(kubewright_dialects::check_all_exceptions(&exceptions, ids));
     let resources = library.read_files(folder, &file.resources, problems);
     let others = library.read_files(folder, &file.others, problems);
     let payloads = std::mem::take(&mut file.payloads).into_iter().map(|payload| {

@@ -1,4 +1,4 @@
-//! Files that several tests name are read once, unless the tests stand far apart.
+//! A cache of files that several tests refer to.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -8,10 +8,10 @@ use kubewright_engine::Diagnostic;
 use kubewright_files::{self as files, Input};
 use kubewright_value::Document;
 
-/// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.
+/// The maximum number of cached files. Tests that share files are near each other, so older ones can be dropped.
 const MAX_UNUSED_FILES: usize = 128;
 
-/// The files that were read lately.
+/// The recently read files.
 #[derive(Default)]
 pub(in crate::commands) struct FileCache {
     shelf: Mutex<CachedFiles>,
@@ -23,13 +23,13 @@ struct CachedFiles {
     kept: VecDeque<SharedFile>,
 }
 
-/// A file that was read, shared by everybody who needs it.
+/// A file that is read once and shared between tests.
 pub(super) type SharedFile = Arc<OnceLock<CachedFile>>;
 
 /// A file that was read.
 #[derive(Default)]
 pub(super) struct CachedFile {
-    /// What is in it; a list of objects stands for its items.
+    /// Its documents; lists are replaced by their items.
     pub(super) documents: Vec<Document>,
     problems: Vec<Diagnostic>,
     objects: OnceLock<(Vec<Document>, Vec<Diagnostic>)>,

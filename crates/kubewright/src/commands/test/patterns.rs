@@ -1,6 +1,6 @@
-//! Cases about patterns: objects, a pattern, and what should be found in them.
+//! Cases about patterns: objects, a pattern, and the expected findings.
 //!
-//! What is wrong with a pattern belongs to the cases that are about it, so that a case can expect it.
+//! Errors in a pattern are attributed to the cases that use it, so that a case can expect them.
 
 mod fate;
 pub(super) mod file;
@@ -33,11 +33,11 @@ pub(super) struct PatternTestRun<'a> {
     known: Vec<LoadedPattern>,
     /// The objects of all cases.
     objects: Vec<Value>,
-    /// Which parts of patterns a case was about; nothing if nobody asks.
+    /// Exercised parts of patterns, if coverage is recorded.
     exercised: Option<ExercisedPatterns>,
 }
 
-/// A pattern, and what is wrong with it.
+/// A pattern, and its diagnostics.
 struct LoadedPattern {
     name: Text,
     document: Document,
@@ -118,7 +118,7 @@ impl<'a> PatternTestRun<'a> {
         }
     }
 
-    /// Adds the mistakes of patterns that no case is about.
+    /// Adds the errors of patterns that no case uses.
     pub(super) fn finish(self, problems: &mut Vec<Diagnostic>) -> Coverage {
         let unused = self.known.into_iter().filter(|known| !known.is_used);
         problems.extend(unused.flat_map(|known| known.wrong));
@@ -143,7 +143,7 @@ impl<'a> PatternTestRun<'a> {
         };
         let found =
             patterns::detect(pattern, &graph, &settings, &mut patterns::detection_budget(pattern, &graph));
-        let found = found.map_err(|error| format!("looking for the pattern was given up: {error}"))?;
+        let found = found.map_err(|error| format!("the search for the pattern was aborted: {error}"))?;
         Ok((graph, found))
     }
 
@@ -170,7 +170,7 @@ impl<'a> PatternTestRun<'a> {
         })
     }
 
-    /// Returns the command that shows what happens to each leader, where the objects stand in files.
+    /// Returns the `trace` command for the case, if its objects are in files.
     fn hint(&self, case: &PatternCase) -> Option<String> {
         let PatternSubject::Named(name) = &case.subject else { return None };
         if !case.objects.is_empty() || self.file.resources.is_empty() {
@@ -191,7 +191,7 @@ impl LoadedPattern {
     }
 }
 
-/// Returns a result that says nothing yet.
+/// Returns an empty result.
 fn empty_pattern_result(case: &PatternCase, name: &str) -> TestCaseResult {
     let rule_text = format!("pattern {name}");
     TestCaseResult {

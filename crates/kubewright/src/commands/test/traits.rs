@@ -1,7 +1,7 @@
-//! Cases about traits: manifests, traits with what they are given, and what should come of it; or a component with
-//! everything that it is rendered with.
+//! Cases about traits: manifests, traits with values, and the expected result; or a component with everything that it
+//! needs.
 //!
-//! What is wrong with a trait belongs to the cases that use it, so that a case can expect it.
+//! Errors in a trait are attributed to the cases that use it, so that a case can expect them.
 
 mod component;
 pub(super) mod file;
@@ -31,17 +31,17 @@ use judge::JudgedTraitCase;
 pub(super) struct TraitTestRun<'a> {
     file: &'a TestCaseFile,
     folder: &'a Path,
-    /// The names besides the usual ones that expressions see in some case.
+    /// Non-standard names of the context in any case.
     more: Vec<Text>,
-    /// The manifests of cases that name none.
+    /// The manifests of cases without a base.
     base: Vec<Document>,
     known: LoadedTraits,
     platform: CasePlatform,
-    /// Which of the traits a case was about; nothing if nobody asks.
+    /// Exercised traits, if coverage is recorded.
     coverage: Option<Coverage>,
 }
 
-/// Traits, and what is wrong with each.
+/// Traits, each with its diagnostics.
 #[derive(Default)]
 struct LoadedTraits {
     library: TraitLibrary,
@@ -49,21 +49,21 @@ struct LoadedTraits {
     is_used: Vec<bool>,
 }
 
-/// What a case renders.
+/// Inputs of the rendering of a case.
 struct RenderSetup {
     instances: Vec<Instance>,
     base: Vec<Document>,
     context: Context,
-    /// What is wrong with the traits.
+    /// Diagnostics of the traits.
     wrong: Vec<Diagnostic>,
 }
 
-/// What came of it.
+/// The result of the rendering.
 struct RenderedCase {
     rendering: Rendering,
-    /// What came of rendering the result once more, if that is asked.
+    /// The result of rendering once more, if `idempotent` is expected.
     again: Option<Rendering>,
-    /// What rules about manifests see.
+    /// The context of rules about manifests.
     context: Context,
 }
 
@@ -133,9 +133,9 @@ impl<'a> TraitTestRun<'a> {
         Ok(RenderedCase { rendering, again, context: set.context })
     }
 
-    /// Adds the mistakes of traits that no case is about.
+    /// Adds the errors of traits that no case uses.
     pub(super) fn finish(self, problems: &mut Vec<Diagnostic>) -> Coverage {
-        // A component is rendered with all there is.
+        // A component may use any of the traits.
         if !self.platform.is_used() {
             let unused = self.known.wrong.into_iter().zip(self.known.is_used).filter(|(_, is_used)| !is_used);
             problems.extend(unused.flat_map(|(wrong, _)| wrong));
@@ -179,7 +179,7 @@ impl<'a> TraitTestRun<'a> {
         stack.ok_or_else(|| format!("there is no stack in `{path}`"))
     }
 
-    /// Returns the manifests that `given` are or name.
+    /// Returns the manifests in `given`, inline or from files.
     fn objects(&self, given: &[CaseManifests], what: &str) -> Result<Vec<Document>, String> {
         CaseManifests::read(given, self.folder)
             .map_err(|problem| format!("`{what}`: {}", judge::trait_diagnostic_line(&problem)))
@@ -187,14 +187,14 @@ impl<'a> TraitTestRun<'a> {
 }
 
 impl LoadedTraits {
-    /// Compiles the traits among `documents`; two of one name are a mistake.
+    /// Compiles the traits among `documents`; duplicate names are an error.
     fn compile(documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) -> Self {
         let mut known = Self::default();
         known.add(documents, more, problems);
         known
     }
 
-    /// Adds the traits in the files that `paths` name, and those of `inline`, where they are not known yet.
+    /// Adds the traits in `paths` and `inline` that are not known yet.
     fn read(&mut self, paths: &[String], inline: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
         let found = files::find_files(paths);
         problems.extend(found.problems);
@@ -215,7 +215,7 @@ impl LoadedTraits {
         }
     }
 
-    /// Returns the file of the only trait that a case is about, if no other trait stands in it.
+    /// Returns the file of the only trait of a case, if it contains no other trait.
     fn file(&self, subject: &TraitSubject) -> Option<&str> {
         let TraitSubject::Instances(uses) = subject else { return None };
         let [used] = uses.as_slice() else { return None };
@@ -225,7 +225,7 @@ impl LoadedTraits {
         is_alone.then(|| of.document().source.name.as_str())
     }
 
-    /// Returns the instances that `uses` describe, and what is wrong with their traits.
+    /// Returns the instances of `uses`, and the diagnostics of their traits.
     fn instances(&mut self, uses: &[StackInstance]) -> Result<(Vec<Instance>, Vec<Diagnostic>), String> {
         let mut instances = Vec::new();
         let mut wrong = Vec::new();
@@ -251,7 +251,7 @@ impl LoadedTraits {
     }
 }
 
-/// Renders, unless something is wrong with the traits.
+/// Renders, unless the traits have errors.
 fn render_unless_broken(set: &RenderSetup, options: &RenderOptions) -> Rendering {
     let mut wrong = set.wrong.clone();
     if options.strict {
@@ -266,7 +266,7 @@ fn render_unless_broken(set: &RenderSetup, options: &RenderOptions) -> Rendering
     rendering
 }
 
-/// Returns what is said about the context, for all cases and for this one.
+/// Returns the context of all cases and of this one.
 fn context_layers(
     all: &Document,
     case: &TraitCase,
@@ -278,7 +278,7 @@ fn context_layers(
     ContextLayers::layered(stack, &[all.clone(), case.context.clone(), metadata], problems)
 }
 
-/// Returns the names besides the usual ones that expressions see in some case.
+/// Returns the non-standard names of the context in any case.
 fn extra_context_names(file: &TestCaseFile, folder: &Path) -> Vec<Text> {
     let mut more: Vec<Text> = Vec::new();
     for case in file.trait_cases() {
@@ -302,14 +302,14 @@ fn refuse_errors(problems: &[Diagnostic]) -> Result<(), String> {
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
 }
 
-/// Counts the parts of `of` that were at work; without a rendering, that they are there.
+/// Adds the parts of `of` to the coverage, exercised if the rendering used them.
 fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Rendering>) {
     let Some(coverage) = coverage else { return };
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("trait/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
-/// Returns a result that says nothing yet.
+/// Returns an empty result.
 fn empty_trait_result(case: &TraitCase) -> TestCaseResult {
     let expected = if case.expects_failure() { "fails" } else { "renders" };
     let (sort, names) = case_subject(case);
@@ -332,7 +332,7 @@ fn empty_trait_result(case: &TraitCase) -> TestCaseResult {
     }
 }
 
-/// Returns what sort of thing a case is about, and its name.
+/// Returns the kind and name of a case's subject.
 fn case_subject(case: &TraitCase) -> (&'static str, String) {
     match &case.subject {
         TraitSubject::Stack(path) => ("stack", path.clone()),

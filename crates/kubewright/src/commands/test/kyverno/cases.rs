@@ -1,4 +1,4 @@
-//! What a test asks its policies, for those who want to ask others the same.
+//! The requests of a test, so that converted policies can be evaluated on them too.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
@@ -9,7 +9,7 @@ use super::objects::TestObjects;
 use super::{CaseSetup, world};
 use crate::fixtures::FileWorld;
 
-/// What a test asks.
+/// The requests of a test.
 pub(in crate::commands) struct RowCases<'c> {
     /// The policies that it names.
     pub(in crate::commands) policies: Vec<&'c Document>,
@@ -19,8 +19,8 @@ pub(in crate::commands) struct RowCases<'c> {
     user: Option<&'c UserInfo>,
 }
 
-/// Hands what the test in `document` asks to `work`, unless it names no policy that `is_wanted`; nothing when it cannot
-/// be read. What is wrong with a test is for `test` to say.
+/// Calls `work` with the requests of the test in `document`; `None` if no policy in it `is_wanted` or it is invalid.
+/// Diagnostics of the test are left to the `test` command.
 pub(in crate::commands) fn with_cases<T>(
     document: &Document,
     setup: &CaseSetup<'_>,
@@ -45,8 +45,8 @@ pub(in crate::commands) fn with_cases<T>(
 }
 
 impl RowCases<'_> {
-    /// Returns what the test asks the policy called `name`: about every object, and about each operation that is named
-    /// for it.
+    /// Returns the requests for the policy called `name`: every object, with each operation that the test
+    /// names for it.
     pub(in crate::commands) fn requests(&self, name: &Text) -> Vec<AdmissionRequest> {
         let rows = self.file.rows.iter().filter(|row| row.policy.rsplit('/').next() == Some(name.as_str()));
         let mut operations: Vec<Operation> = rows.filter_map(|row| row.operation).collect();

@@ -1,6 +1,6 @@
 //! A `kyverno-test.yaml` as it was written, checked field by field.
 //!
-//! The form of today (`cli.kyverno.io/v1alpha1`) and the older one without `apiVersion` and `kind` are read alike.
+//! The current form (`cli.kyverno.io/v1alpha1`) and the older one without `apiVersion` and `kind` are both read.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::Operation;
@@ -59,7 +59,7 @@ const RESULT_FIELDS: &[&str] = &[
     "isDeletingPolicy",
     "isImageValidatingPolicy",
 ];
-/// Flags of a row, with the end of the kind of policy that they mean.
+/// Flags of a row, with the suffix of the policy kind they select.
 const FLAGS: [(&str, &str); 7] = [
     ("isValidatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
     ("isMutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
@@ -70,7 +70,7 @@ const FLAGS: [(&str, &str); 7] = [
     ("isDeletingPolicy", "DeletingPolicy"),
 ];
 const SPEC_FIELDS: &[&str] = &["group", "version", "kind", "namespace", "subresource", "name"];
-/// The fields of payloads, with the evaluation mode of the policies that judge them.
+/// The fields of payloads, with the evaluation mode of the policies that evaluate them.
 const PAYLOADS: [(&str, &str); 4] =
     [("jsonPayload", "JSON"), ("jsonPayloads", "JSON"), ("httpPayloads", "HTTP"), ("envoyPayloads", "Envoy")];
 const RESULTS: &[&str] = &["pass", "fail", "skip", "warn", "error"];
@@ -85,37 +85,37 @@ pub(super) struct KyvernoTestDocument {
     pub(super) others: Vec<String>,
     /// Files of objects that rules look up.
     pub(super) cluster_resources: Vec<String>,
-    /// What is judged and is no Kubernetes object.
+    /// Payloads: documents that are not Kubernetes objects.
     pub(super) payloads: Vec<PayloadFixture>,
     /// A file of values.
     pub(super) variables: Option<String>,
-    /// Values in the test file itself, which count instead of the file.
+    /// Inline values, which override the file.
     pub(super) values: Option<FixtureValues>,
     pub(super) user: Option<String>,
     pub(super) exceptions: Vec<String>,
     pub(super) context: Option<String>,
     pub(super) answers: FixtureAnswers,
-    /// Whether the file itself answers what policies ask.
+    /// Whether the test contains responses to API calls.
     pub(super) has_answers: bool,
     pub(super) shared: Vec<SharedEntryFixture>,
     pub(super) rows: Vec<ResultRow>,
 }
 
-/// A file that is judged as a whole.
+/// A file that is evaluated as a whole.
 #[derive(Debug)]
 pub(super) struct PayloadFixture {
-    /// The evaluation mode of the policies that judge it.
+    /// The evaluation mode of the policies that evaluate it.
     pub(super) mode: &'static str,
     /// As it is written, which is also its name.
     pub(super) path: String,
 }
 
-/// What is expected of a policy for some resources.
+/// The expected result of a policy for some resources.
 #[derive(Debug)]
 pub(super) struct ResultRow {
     /// `name` or `namespace/name`.
     pub(super) policy: String,
-    /// How the kind of the policy ends, where the row says so.
+    /// The suffix of the policy's kind, if the row has a flag for it.
     pub(super) policy_kind: Option<&'static str>,
     pub(super) rule: Option<String>,
     pub(super) result: String,
@@ -138,10 +138,10 @@ pub(super) struct WantedResource {
     pub(super) name: String,
 }
 
-/// Returns whether this is a test file of Kyverno's, well written or not.
+/// Returns whether this is a Kyverno test file, valid or not.
 pub(super) fn has_kyverno_test_kind(document: &Document) -> bool {
     let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    // Kyverno reads whatever the version says, and people have files with other ones.
+    // Kyverno ignores the version, and existing files have others.
     let has = |key: &str| document.value.get(key).is_some();
     version.starts_with(GROUP) || (has("policies") && (has("results") || has("resources")))
 }
@@ -149,7 +149,7 @@ pub(super) fn has_kyverno_test_kind(document: &Document) -> bool {
 /// Reads a test file.
 ///
 /// # Errors
-/// With everything that is wrong with it.
+/// With all diagnostics.
 pub(super) fn read_kyverno_test(document: &Document) -> Result<KyvernoTestDocument, Vec<Diagnostic>> {
     let mut reader = InputFieldReader::ignoring_case(document);
     let file = read_kyverno_fields(&mut reader, document);

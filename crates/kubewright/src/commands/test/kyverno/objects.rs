@@ -13,9 +13,9 @@ use crate::fixtures::FileWorld;
 
 /// The objects of a test.
 pub(super) struct TestObjects<'b> {
-    /// Those that are judged; of two with one name the first.
+    /// The evaluated objects; of two with the same name the first.
     pub(super) judged: Vec<TestObject<'b>>,
-    /// Those that rules may look up besides.
+    /// Further objects that rules may look up.
     pub(super) others: Vec<Value>,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct TestObjects<'b> {
 pub(super) struct TestObject<'b> {
     /// As it is written.
     pub(super) document: &'b Document,
-    /// The creation of it, as a cluster would see it.
+    /// The CREATE request of the object.
     pub(super) request: AdmissionRequest,
-    /// The evaluation mode of the only policies that judge it, where it is no Kubernetes object.
+    /// The evaluation mode of the policies that evaluate it, if it is a payload.
     pub(super) payload: Option<&'static str>,
 }
 
@@ -46,10 +46,10 @@ impl<'b> TestObjects<'b> {
         Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
     }
 
-    /// Returns the judged objects that `wanted` means.
+    /// Returns the evaluated objects that `wanted` selects.
     ///
     /// # Errors
-    /// When there is none, with what there is instead.
+    /// When there is none, with the existing ones.
     pub(super) fn find(
         &self,
         wanted: &WantedResource,
@@ -100,7 +100,7 @@ impl<'b> TestObject<'b> {
         }
     }
 
-    /// Returns the payload of a file, which is called as the test calls the file.
+    /// Returns the payload of a file, named as the test names the file.
     fn payload(
         payload: &PayloadFixture,
         loans: &'b [SharedFile],
@@ -118,7 +118,7 @@ impl<'b> TestObject<'b> {
         Some(Self { document, request, payload: Some(payload.mode) })
     }
 
-    /// Returns what `policy` is asked about the object: `operation`, or the one that is given for it.
+    /// Returns the request for `policy` about the object, with `operation` or the one given in values.
     pub(super) fn asked(
         &self,
         operation: Option<Operation>,

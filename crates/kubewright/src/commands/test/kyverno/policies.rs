@@ -1,4 +1,4 @@
-//! The policies of a test: what each document says it is, and its rules, compiled.
+//! The policies of a test: their documents and compiled rules.
 
 use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
 use kubewright_value::{Document, Text, Value};
@@ -6,12 +6,12 @@ use kubewright_value::{Document, Text, Value};
 use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
-/// Types of rules that nobody can run yet.
+/// Types of rules that are not supported yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
-/// Kinds of policies that are one rule and can run.
+/// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] =
     &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
-/// The evaluation mode of policies that name none.
+/// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
@@ -22,14 +22,14 @@ pub(super) struct TestPolicy {
     /// Empty for a policy about the whole cluster.
     pub(super) namespace: Text,
     kind: Text,
-    /// What it is evaluated on.
+    /// Its evaluation mode.
     mode: Text,
     parts: Vec<TestPolicyRule>,
     pub(super) engine: Engine,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A rule as the document has it.
+/// A rule as in the policy document.
 #[derive(Debug, Clone)]
 pub(super) struct TestPolicyRule {
     /// Empty for a policy that is one rule.
@@ -38,11 +38,11 @@ pub(super) struct TestPolicyRule {
     pub(super) sort: Text,
     /// The rule language.
     pub(super) dialect: &'static str,
-    /// How a validate rule judges.
+    /// The method of a validate rule.
     pub(super) method: Option<&'static str>,
-    /// What nobody can run yet.
+    /// The unsupported feature, if any.
     pub(super) unsupported: Option<String>,
-    /// The lines it stands on, from and up to.
+    /// Its first and last line.
     lines: (u32, u32),
 }
 
@@ -59,7 +59,7 @@ impl Default for TestPolicyRule {
     }
 }
 
-/// Returns the policies of `books`, in the order in which they stand.
+/// Returns the policies of `books`, in document order.
 pub(super) fn load_policies<'b>(
     books: impl Iterator<Item = &'b CachedFile>,
     dialects: &[Box<dyn Dialect>],
@@ -85,8 +85,8 @@ impl TestPolicy {
             if kind_has_rules(kind) { document_rules(document) } else { vec![policy_as_one_rule(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
-            true => kubewright_dialects::load(dialects, &with_auxiliaries(document, auxiliaries)),
-            false => kubewright_dialects::Loaded::default(),
+            true => kubewright_dialects::load_documents(dialects, &with_auxiliaries(document, auxiliaries)),
+            false => kubewright_dialects::LoadedRules::default(),
         };
         if let Some(rule) = loaded.rules.first() {
             parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
@@ -105,7 +105,7 @@ impl TestPolicy {
         }
     }
 
-    /// Returns whether a row calls the policy `name`, which may have a namespace before it.
+    /// Returns whether a row that names `name`, optionally with a namespace, selects the policy.
     pub(super) fn is_called(&self, name: &str) -> bool {
         match name.split_once('/') {
             None => self.name == name,
@@ -116,8 +116,8 @@ impl TestPolicy {
         }
     }
 
-    /// Returns whether a row may be about a policy of this kind: the kind ends as the row says, or it has the rule that
-    /// the row names.
+    /// Returns whether a row may select a policy of this kind: the kind has the suffix of the row, or the policy has the
+    /// rule that the row names.
     pub(super) fn fits(&self, end: Option<&str>, rule: Option<&str>) -> bool {
         match end {
             Some(end) => self.kind == end || self.kind.strip_prefix("Namespaced") == Some(end),
@@ -125,10 +125,10 @@ impl TestPolicy {
         }
     }
 
-    /// Returns the rules that a row means by `rule`.
+    /// Returns the rules that `rule` of a row selects.
     ///
     /// # Errors
-    /// When there is none, with what there is instead.
+    /// When there is none, with the existing ones.
     pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&TestPolicyRule>, String> {
         let Some(rule) = rule.filter(|_| kind_has_rules(&self.kind)) else {
             return Ok(self.parts.iter().collect());
@@ -147,7 +147,7 @@ impl TestPolicy {
         })
     }
 
-    /// Returns whether it judges an object, or the payload of policies of a mode. A policy about JSON judges both.
+    /// Returns whether it evaluates an object, or a payload of a mode. A policy about JSON evaluates both.
     pub(super) fn judges(&self, payload: Option<&str>) -> bool {
         match payload {
             None => self.mode == KUBERNETES || self.mode == "JSON",
@@ -155,7 +155,7 @@ impl TestPolicy {
         }
     }
 
-    /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.
+    /// Returns whether a row that names `wanted` selects `rule`. The rule of a single-rule policy has no name.
     pub(super) fn is_meant(&self, wanted: Option<&str>, rule: &RuleId) -> bool {
         wanted.is_none_or(|name| self.is_one_rule() || is_rule(&rule.rule, name))
     }
@@ -183,7 +183,7 @@ impl TestPolicy {
         })
     }
 
-    /// Returns the mistakes that are not about what is not supported yet, which the rows say.
+    /// Returns the errors except those about unsupported features, which the rows report.
     fn untold(&self) -> impl Iterator<Item = Diagnostic> {
         let unsupported = self.parts.iter().filter(|part| part.unsupported.is_some());
         let lines: Vec<(u32, u32)> = unsupported.map(|part| part.lines).collect();
@@ -194,7 +194,7 @@ impl TestPolicy {
     }
 }
 
-/// Returns whether the rule called `part` is the one called `rule`, or was made automatically from it.
+/// Returns whether `part` is the rule called `rule`, or an autogen rule of it.
 fn is_of(part: &str, rule: &str) -> bool {
     is_rule(rule, part)
 }

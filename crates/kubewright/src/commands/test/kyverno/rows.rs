@@ -1,12 +1,14 @@
-//! Compares what a row expects with what its policy says.
+//! Compares the expectation of a row with the outcomes of its policy.
 //!
-//! A row holds when every outcome that it is about is the expected one. Where a rule says nothing about an object,
-//! because it is not about it or has nothing to look at, that counts as `skip`; and what does not exist does not hold.
+//! A row holds if every selected outcome is the expected one. A rule without an outcome for an object, because it does not
+//! match or has nothing to check, counts as `skip`; a row about something that does not exist fails.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest};
+use kubewright_engine::{
+    Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest,
+};
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_report::{CaseRule, TestCaseResult, path_text};
 use kubewright_value::Location;
@@ -18,7 +20,7 @@ use super::policies::{TestPolicy, TestPolicyRule};
 use crate::fixtures::FileWorld;
 use crate::rules;
 
-/// A test, loaded.
+/// A loaded test.
 pub(super) struct KyvernoTestRun<'a> {
     pub(super) policies: &'a [TestPolicy],
     pub(super) objects: &'a TestObjects<'a>,
@@ -30,17 +32,17 @@ pub(super) struct KyvernoTestRun<'a> {
     pub(super) exercised: ExercisedRules,
 }
 
-/// What a rule said about an object, or why it said nothing.
+/// The outcome of a rule for an object, or why there is none.
 struct RuleVerdict {
-    status: Status,
+    status: RuleStatus,
     message: String,
     rule: Option<RuleId>,
-    /// `file:line`, and the path there.
+    /// `file:line` and the path.
     place: String,
     operation: Operation,
 }
 
-/// Why a row cannot be judged.
+/// Why a row cannot be evaluated.
 struct RowRefusal {
     /// What is known of the rule.
     part: TestPolicyRule,
@@ -65,7 +67,7 @@ impl<'a> KyvernoTestRun<'a> {
         Self { policies, objects, world, user, has_coverage, decisions, exercised }
     }
 
-    /// Runs one row; it has a result for each resource it names.
+    /// Runs one row; returns a result for each of its resources.
     pub(super) fn run(&mut self, row: &ResultRow) -> Vec<TestCaseResult> {
         let place = match self.meant(row) {
             Ok(place) => place,
@@ -85,7 +87,7 @@ impl<'a> KyvernoTestRun<'a> {
         results
     }
 
-    /// Returns the place of the policy that a row is about.
+    /// Returns the index of the policy that a row selects.
     ///
     /// # Errors
     /// When it or its rule does not exist or cannot run, with what is known of the rule.
@@ -137,7 +139,7 @@ impl<'a> KyvernoTestRun<'a> {
         }
     }
 
-    /// Returns the results of a row that cannot be judged.
+    /// Returns the results of a row that cannot be evaluated.
     fn refused(&self, row: &ResultRow, part: &TestPolicyRule, message: &str) -> Vec<TestCaseResult> {
         let nothing = [WantedResource::default()];
         let wanted = if row.resources.is_empty() { nothing.as_slice() } else { &row.resources };
@@ -153,7 +155,7 @@ impl<'a> KyvernoTestRun<'a> {
         wanted.iter().map(refuse).collect()
     }
 
-    /// Judges a row that names no resource: by all objects that its rules say something about.
+    /// Evaluates a row without resources: on all objects for which its rules have an outcome.
     fn all(&mut self, row: &ResultRow, place: usize, part: &TestPolicyRule) -> Vec<TestCaseResult> {
         let is_meant = |object: &&TestObject<'_>| {
             object.payload.is_some() || row.kind.as_deref().is_none_or(|kind| object.kind() == kind)
@@ -166,10 +168,10 @@ impl<'a> KyvernoTestRun<'a> {
             }
         }
         if results.is_empty() {
-            let message = "the policy says nothing about any resource of the test";
+            let message = "the policy matches no resource of the test";
             let result = failed_row(row, part, &WantedResource::default(), message);
-            let is_ok = row.result == Status::Skip.name();
-            results.push(TestCaseResult { actual: Status::Skip.to_string(), is_ok, ..result });
+            let is_ok = row.result == RuleStatus::Skip.name();
+            results.push(TestCaseResult { actual: RuleStatus::Skip.to_string(), is_ok, ..result });
         }
         results
     }
@@ -195,7 +197,7 @@ impl<'a> KyvernoTestRun<'a> {
         let wrong = wrong.max_by_key(|(said, _)| status_rank(said.status));
         let is_ok = wrong.is_none();
         let Some((said, object)) = wrong.or(said.first()) else {
-            return failed_row(row, part, &WantedResource::default(), "there is nothing to judge");
+            return failed_row(row, part, &WantedResource::default(), "there are no resources to evaluate");
         };
         let mut message = String::new();
         if !is_ok {
@@ -218,7 +220,7 @@ impl<'a> KyvernoTestRun<'a> {
         TestCaseResult { place: said.place.clone(), ..result_about_object(result, object) }
     }
 
-    /// Returns what the rules that a row is about said about `object`.
+    /// Returns the combined outcome of the selected rules for `object`.
     fn outcomes(&mut self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> Vec<RuleVerdict> {
         let Some(policy) = self.policies.get(place).filter(|policy| policy.judges(object.payload)) else {
             return Vec::new();
@@ -228,20 +230,21 @@ impl<'a> KyvernoTestRun<'a> {
         let decision = match self.decisions.get(&key) {
             Some(decision) => Rc::clone(decision),
             None => {
-                let decision = Rc::new(policy.engine.decide(&request, self.world, &Settings::default()));
+                let decision =
+                    Rc::new(policy.engine.decide(&request, self.world, &DecisionSettings::default()));
                 self.decisions.insert(key, Rc::clone(&decision));
                 decision
             }
         };
-        let of_row = |outcome: &&Outcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
-        let outcomes: Vec<&Outcome> = decision.outcomes.iter().filter(of_row).collect();
+        let of_row = |outcome: &&RuleOutcome| policy.is_meant(row.rule.as_deref(), &outcome.rule);
+        let outcomes: Vec<&RuleOutcome> = decision.outcomes.iter().filter(of_row).collect();
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
             self.exercised.rules.extend(outcomes.iter().map(|outcome| outcome.rule.clone()));
             self.exercised.looked_at(traced.outcomes.iter().filter(of_row));
         }
-        let said = |outcome: &&Outcome| {
+        let said = |outcome: &&RuleOutcome| {
             let location = object.document.locate(&outcome.path);
             RuleVerdict {
                 status: outcome.status,
@@ -252,7 +255,7 @@ impl<'a> KyvernoTestRun<'a> {
             }
         };
         match policy.is_one_rule() {
-            // Whatever it is split into, it is judged as a whole.
+            // A single-rule policy may be compiled to several rules, but has one result.
             true => {
                 outcomes.iter().map(said).max_by_key(|said| status_rank(said.status)).into_iter().collect()
             }
@@ -260,14 +263,14 @@ impl<'a> KyvernoTestRun<'a> {
         }
     }
 
-    /// Says why the rules that a row is about say nothing about `object`.
+    /// Returns why the selected rules have no outcome for `object`.
     fn silence(&self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> RuleVerdict {
         let mut reason = String::new();
         let mut operation = Operation::Create;
         if let Some(policy) = self.policies.get(place) {
             let request = self.request(row, policy, object);
             operation = request.operation;
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = DecisionSettings { is_traced: true, ..DecisionSettings::default() };
             let traced = policy.engine.decide(&request, self.world, &settings);
             let is_meant = |rule: &RuleId| policy.is_meant(row.rule.as_deref(), rule);
             let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
@@ -284,7 +287,7 @@ impl<'a> KyvernoTestRun<'a> {
             };
         }
         RuleVerdict {
-            status: Status::Skip,
+            status: RuleStatus::Skip,
             message: format!("the rule does not match: {reason}"),
             rule: None,
             place: location_text(&object.document.locate(&[]), ""),
@@ -297,10 +300,10 @@ impl<'a> KyvernoTestRun<'a> {
     }
 }
 
-/// Returns what was not as wanted, each with what it belongs to.
+/// Returns the failed checks of a trace, each with its parent.
 fn missed_checks(trace: &TraceNode) -> Vec<String> {
     let mut missed = Vec::new();
-    let wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+    let wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
     for group in trace.children.iter().filter(|node| wrong(node)).flat_map(|node| &node.children) {
         let leaf = group.children.iter().find(|node| wrong(node) && node.children.is_empty());
         if let Some(leaf) = leaf.filter(|_| wrong(group)) {
@@ -311,18 +314,18 @@ fn missed_checks(trace: &TraceNode) -> Vec<String> {
     missed
 }
 
-/// Returns which of two wrong outcomes is told.
-fn status_rank(status: Status) -> u8 {
+/// Ranks statuses; the highest is reported.
+fn status_rank(status: RuleStatus) -> u8 {
     match status {
-        Status::Error => 4,
-        Status::Fail => 3,
-        Status::Warn => 2,
-        Status::Pass => 1,
-        Status::Skip => 0,
+        RuleStatus::Error => 4,
+        RuleStatus::Fail => 3,
+        RuleStatus::Warn => 2,
+        RuleStatus::Pass => 1,
+        RuleStatus::Skip => 0,
     }
 }
 
-/// Returns a place as a person looks for it.
+/// Returns `file:line` and the path of a location.
 fn location_text(location: &Location, path: &str) -> String {
     let place = format!("{}:{}", location.source.name, location.position.line);
     if path.is_empty() { place } else { format!("{place}  {path}") }

@@ -1,4 +1,4 @@
-//! What the policies of a test may look up, and who asks.
+//! The world of a Kyverno test, and its requesting user.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::UserInfo;
@@ -10,7 +10,7 @@ use super::objects::TestObjects;
 use crate::codes::TEST_VALUE;
 use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues};
 
-/// Takes what `file` gives in place of a cluster out of it.
+/// Builds the world from the fixtures of `file`.
 pub(super) fn build_test_world(
     file: &mut KyvernoTestDocument,
     setup: &CaseSetup<'_>,
@@ -40,7 +40,7 @@ pub(super) fn build_test_world(
         }
     }
     let world = FileWorld::new(found, answers, values);
-    // Without a cluster, an empty list of what the test does not name would be taken for an answer.
+    // Without cluster resources, an empty list would be mistaken for an answer.
     let has_cluster = !file.cluster_resources.is_empty();
     if has_cluster {
         return (world, user);

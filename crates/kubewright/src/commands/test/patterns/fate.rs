@@ -1,4 +1,4 @@
-//! What became of a leader that a case expects something else of.
+//! Explains why a leader did not end as a case expects.
 
 use kubewright_graph::{Id, Sort};
 use kubewright_patterns::{
@@ -11,7 +11,7 @@ use super::judge::JudgedPatternCase;
 use super::words::case_object_name;
 
 impl JudgedPatternCase<'_> {
-    /// Says that a finding is not there, and what became of its leader.
+    /// Describes a missing finding, and what happened to its leader.
     pub(super) fn missing(&self, pattern: &Pattern, expected: &ExpectedFinding) -> String {
         let roles: Vec<String> = expected
             .roles
@@ -29,7 +29,7 @@ impl JudgedPatternCase<'_> {
         format!("expected a finding: {roles}\n{why}").trim_end().to_owned()
     }
 
-    /// Says that a leader did not end where it should, and where it did.
+    /// Describes a leader that ended in another phase than expected.
     pub(super) fn discarded(&self, leader: &str, phase: &str) -> Option<String> {
         let Some(id) = self.find(leader) else { return Some(self.unknown(leader)) };
         match self.trace(id) {
@@ -41,7 +41,7 @@ impl JudgedPatternCase<'_> {
         }
     }
 
-    /// Returns what became of a leader, one thing a line.
+    /// Returns what happened to a leader, in lines.
     fn fate(&self, leader: &str) -> String {
         let Some(id) = self.find(leader) else { return format!("  {}", self.unknown(leader)) };
         if let Some(trace) = self.trace(id) {
@@ -49,12 +49,12 @@ impl JudgedPatternCase<'_> {
         }
         let is_object = self.graph.node(id).is_some_and(|node| node.sort == Sort::Object);
         if !is_object {
-            return format!("  {leader} is only named by others and is not among the objects");
+            return format!("  {leader} is only referenced, and is not among the objects");
         }
         self.left_out(leader, id)
     }
 
-    /// Says which conditions keep an object from leading.
+    /// Describes the conditions that exclude an object as leader.
     fn left_out(&self, leader: &str, id: Id) -> String {
         let Some(pattern) = self.pattern else { return String::new() };
         let (settings, mut budget) = (DetectionSettings::default(), Budget::default());
@@ -65,7 +65,7 @@ impl JudgedPatternCase<'_> {
             None => vec![format!("  {leader} is not of the kind of `{of}`, which leads")],
             Some(one) if one.passes => {
                 vec![format!(
-                    "  {leader} was not looked at: it is in another namespace, or there were too many findings"
+                    "  {leader} was not checked: it is in another namespace, or there were too many findings"
                 )]
             }
             Some(one) => {
@@ -80,7 +80,7 @@ impl JudgedPatternCase<'_> {
                         checked.list, checked.condition, checked.location
                     )
                 };
-                let mut lines = vec![format!("  the filter of `{of}` leaves out {leader}:")];
+                let mut lines = vec![format!("  the filter of `{of}` excludes {leader}:")];
                 lines.extend(one.conditions.iter().filter(|checked| checked.discards).map(told));
                 lines
             }

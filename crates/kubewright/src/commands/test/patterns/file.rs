@@ -23,7 +23,7 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
 /// The fields of the settings.
 pub(in crate::commands::test) const SETTING_FIELDS: &[&str] =
     &["compat", "perLeader", "perPattern", "witnesses"];
-/// Whose habits a pattern may be read with.
+/// Values of `compat`.
 const COMPAT: &[&str] = &["registry"];
 /// The fields of an expected finding.
 pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &[
@@ -40,7 +40,7 @@ pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &[
 /// The fields of expected evidence.
 pub(in crate::commands::test) const EVIDENCE_FIELDS: &[&str] =
     &["entry", "held", "from", "to", "through", "via", "points"];
-/// Where a leader may end without a finding.
+/// Phases in which a leader may be discarded.
 pub(in crate::commands::test) const PHASES: &[&str] = &["veto", "threshold"];
 const CONFIDENCES: &[&str] = &["LOW", "MEDIUM", "HIGH"];
 const SEVERITIES: &[&str] = &["INFO", "LOW", "MEDIUM", "WARNING", "HIGH", "CRITICAL"];
@@ -50,7 +50,7 @@ const SEVERITIES: &[&str] = &["INFO", "LOW", "MEDIUM", "WARNING", "HIGH", "CRITI
 pub(in crate::commands::test) struct PatternCase {
     pub(super) name: Option<String>,
     pub(super) subject: PatternSubject,
-    /// Objects beside those of the file.
+    /// Objects in addition to those of the file.
     pub(super) objects: Vec<CaseManifests>,
     pub(super) namespace: Option<String>,
     pub(super) passes_unreachable: bool,
@@ -67,7 +67,7 @@ pub(in crate::commands::test) struct PatternCase {
 }
 
 impl PatternCase {
-    /// Returns whether its pattern stands in the case itself.
+    /// Returns whether the pattern is inline.
     pub(in crate::commands::test) fn is_inline(&self) -> bool {
         matches!(self.subject, PatternSubject::Inline(_))
     }
@@ -82,16 +82,16 @@ pub(super) enum PatternSubject {
     Inline(Document),
 }
 
-/// The findings that are expected.
+/// The expected findings.
 #[derive(Debug)]
 pub(super) enum ExpectedFindings {
-    /// So many, whatever they are.
+    /// The number of findings.
     Count(usize),
-    /// These and no others.
+    /// Exactly these findings.
     Each(Vec<ExpectedFinding>),
 }
 
-/// A finding that is expected.
+/// An expected finding.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedFinding {
     /// Resource ids with objects, as `Kind/[namespace/]name`.
@@ -106,7 +106,7 @@ pub(super) struct ExpectedFinding {
     pub(super) evidence: Vec<ExpectedEvidence>,
 }
 
-/// Evidence that is expected.
+/// Expected evidence.
 #[derive(Debug)]
 pub(super) struct ExpectedEvidence {
     pub(super) entry: String,
@@ -145,7 +145,7 @@ pub(in crate::commands::test) fn read_pattern_case(
         .any(|field| reader.value(field).is_some())
     {
         let needs = "it needs `findings`, `discarded`, `truncated` or `diagnostics`";
-        reader.missing("findings", &format!("this case compares nothing: {needs}"));
+        reader.missing("findings", &format!("this case has no expectation: {needs}"));
     }
     case
 }
@@ -188,10 +188,7 @@ fn read_expected_findings(
         )),
         other => {
             let kind = other.kind();
-            reader.wrong(
-                "findings",
-                format!("`findings` is a list or how many there are, this is of type {kind}"),
-            );
+            reader.wrong("findings", format!("`findings` is a list or a number, this is of type {kind}"));
             None
         }
     }
@@ -300,7 +297,7 @@ fn is_object(name: &str) -> bool {
 
 fn bad_object_name(name: &str) -> String {
     format!(
-        "`{name}` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace"
+        "`{name}` is not an object name: write `Kind/namespace/name`, or `Kind/name` for one without a namespace"
     )
 }
 
@@ -311,7 +308,7 @@ fn points(reader: &mut InputFieldReader<'_>, field: &str) -> Option<Points> {
         _ => None,
     };
     if points.is_none() {
-        reader.wrong(field, format!("`{field}` is a number from zero on, this is of type {}", value.kind()));
+        reader.wrong(field, format!("`{field}` is a non-negative number, this is of type {}", value.kind()));
     }
     points
 }
@@ -320,10 +317,7 @@ fn read_finding_count(reader: &mut InputFieldReader<'_>, field: &str) -> Option<
     let value = reader.value(field)?;
     let count = value.as_i64().and_then(|count| usize::try_from(count).ok());
     if count.is_none() {
-        reader.wrong(
-            field,
-            format!("`{field}` is a whole number from zero on, this is of type {}", value.kind()),
-        );
+        reader.wrong(field, format!("`{field}` is a non-negative integer, this is of type {}", value.kind()));
     }
     count
 }

@@ -1,4 +1,4 @@
-//! Compares what a case about a pattern expects with what was found.
+//! Compares the expectations of a case about a pattern with the findings.
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id};
@@ -9,24 +9,24 @@ use kubewright_value::Text;
 use super::file::{ExpectedEvidence, ExpectedFinding, ExpectedFindings, PatternCase};
 use super::words::{case_object_name, evidence_text, expected_evidence_text, kind_object_name};
 
-/// How many objects or findings are named in a message.
+/// The maximum number of objects or findings in a message.
 const MAX_LISTED_DIAGNOSTICS: usize = 6;
 
-/// How many findings may move to make room for another.
+/// The maximum number of reassignments when findings are matched with expectations.
 const MAX_MATCHING_MOVES: usize = 500;
 
-/// A case and what came of it.
+/// A case and its result.
 pub(super) struct JudgedPatternCase<'a> {
     pub(super) case: &'a PatternCase,
-    /// Nothing where it could not be compiled.
+    /// `None` if the pattern could not be compiled.
     pub(super) pattern: Option<&'a Pattern>,
-    /// What is wrong with the pattern.
+    /// Diagnostics of the pattern.
     pub(super) wrong: &'a [Diagnostic],
     pub(super) graph: &'a Graph,
     pub(super) found: &'a patterns::PatternFindings,
 }
 
-/// Returns what a case expects, in a word or two.
+/// Returns the expectation of a case in a few words.
 pub(super) fn expected_findings_text(case: &PatternCase) -> String {
     match &case.findings {
         Some(ExpectedFindings::Count(count)) => finding_count_text(*count),
@@ -36,7 +36,7 @@ pub(super) fn expected_findings_text(case: &PatternCase) -> String {
     }
 }
 
-/// Returns the words for so many findings.
+/// Returns a number of findings as text.
 pub(super) fn finding_count_text(count: usize) -> String {
     if count == 0 { "no findings".to_owned() } else { plural(count, "finding") }
 }
@@ -47,7 +47,7 @@ pub(super) fn pattern_diagnostic_line(problem: &Diagnostic) -> String {
 }
 
 impl JudgedPatternCase<'_> {
-    /// Returns everything that is not as expected.
+    /// Returns all differences from the expectations.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.diagnostics();
         let Some(pattern) = self.pattern else {
@@ -57,7 +57,7 @@ impl JudgedPatternCase<'_> {
                 None => !self.case.discarded.is_empty(),
             };
             if problems.is_empty() && expects_some {
-                problems.push("the pattern is refused, so nothing is found".to_owned());
+                problems.push("the pattern is invalid, so nothing is found".to_owned());
             }
             return problems;
         };
@@ -73,8 +73,8 @@ impl JudgedPatternCase<'_> {
         }
         if let Some(truncated) = self.case.truncated.filter(|truncated| *truncated != self.found.truncated) {
             problems.push(match truncated {
-                true => "expected the findings to be truncated, and all are there".to_owned(),
-                false => "expected all findings, and some were left out: they are truncated".to_owned(),
+                true => "expected truncated findings, got all of them".to_owned(),
+                false => "expected all findings, got truncated ones".to_owned(),
             });
         }
         problems
@@ -82,7 +82,7 @@ impl JudgedPatternCase<'_> {
         problems
     }
 
-    /// Compares what was said with what should be; a mistake that nobody expects is one of the case.
+    /// Compares the diagnostics with the expected ones; an unexpected error fails the case.
     fn diagnostics(&self) -> Vec<String> {
         let all = || self.wrong.iter().chain(&self.found.diagnostics);
         let mut problems = Vec::new();
@@ -99,8 +99,8 @@ impl JudgedPatternCase<'_> {
         for problem in all().filter(|problem| problem.is_error() || expects_none) {
             if !expected.iter().any(|code| code == problem.code.id) {
                 problems.push(match problem.is_error() {
-                    true => format!("the pattern is refused: {}", pattern_diagnostic_line(problem)),
-                    false => format!("expected nothing doubtful, got {}", pattern_diagnostic_line(problem)),
+                    true => format!("the pattern is invalid: {}", pattern_diagnostic_line(problem)),
+                    false => format!("expected no diagnostic, got {}", pattern_diagnostic_line(problem)),
                 });
             }
         }
@@ -163,7 +163,7 @@ impl JudgedPatternCase<'_> {
         }) && expected.roles.is_empty() == finding.roles.is_empty()
     }
 
-    /// Returns in what a finding with the right roles is not as expected.
+    /// Returns how a finding with the right roles differs from the expected one.
     fn differences(&self, expected: &ExpectedFinding, finding: &PatternFinding) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, wanted: Option<String>, got: String| {
@@ -224,7 +224,11 @@ impl JudgedPatternCase<'_> {
                         format!("there is no relationship `{}`; did you mean `{near}`?", expected.entry)
                     }
                     None => {
-                        format!("there is no relationship `{}`; there is {}", expected.entry, ids.join(", "))
+                        format!(
+                            "there is no relationship `{}`; the relationships are {}",
+                            expected.entry,
+                            ids.join(", ")
+                        )
                     }
                 }
             }
@@ -253,7 +257,7 @@ impl JudgedPatternCase<'_> {
     }
 
     fn unexpected(&self, finding: &PatternFinding) -> String {
-        let mut lines = vec![format!("a finding that is not expected: {}", self.roles(finding))];
+        let mut lines = vec![format!("unexpected finding: {}", self.roles(finding))];
         lines.push(format!("  {} of {} points: {}", finding.points, finding.maximum, finding.message));
         lines.extend(
             finding.evidence.iter().map(|evidence| format!("    {}", evidence_text(evidence, self.graph))),
@@ -273,7 +277,7 @@ impl JudgedPatternCase<'_> {
         })
     }
 
-    /// Says that there is no such object, and which may be meant.
+    /// Describes an unknown object, with a suggestion.
     pub(super) fn unknown(&self, object: &str) -> String {
         let names: Vec<String> = self.graph.ids().map(|id| case_object_name(self.graph, id)).collect();
         match nearest(object, names.iter().map(String::as_str)) {
@@ -306,12 +310,12 @@ fn unknown_roles(pattern: &Pattern, expected: &ExpectedFinding) -> Vec<String> {
         .collect();
     let has_leader = expected.roles.iter().any(|(role, _)| role.is_empty() || role == pattern.leader());
     if !has_leader && !expected.roles.is_empty() && problems.is_empty() {
-        problems.push(format!("`roles` do not say who is the leader, `{}`", pattern.leader()));
+        problems.push(format!("`roles` lacks the leader, `{}`", pattern.leader()));
     }
     problems
 }
 
-/// Returns for each finding the expectation that it is, so that as many as possible are met.
+/// Assigns an expectation to each finding, so that as many as possible are met.
 fn match_expectations(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
     /// Finds a place for `at`; others may move to make room, but not for ever.
     fn place(

@@ -1,5 +1,5 @@
-//! Which parts of patterns the cases were about: that it is found and that it is not, and each relationship there and
-//! not there.
+//! Coverage of patterns: found and not found, and each relationship present and
+//! absent.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) struct ExercisedPatterns {
 struct ExercisedParts {
     document: Document,
     is_exercised: bool,
-    /// What they are, where they stand, and whether a case was about it.
+    /// The parts, their positions, and whether a case exercised them.
     parts: BTreeMap<(String, BranchSide), (Location, bool)>,
 }
 

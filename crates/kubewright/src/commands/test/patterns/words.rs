@@ -1,4 +1,4 @@
-//! Objects and evidence in the words of cases.
+//! Objects and evidence in the notation of cases.
 
 use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_patterns::Evidence;
@@ -10,7 +10,7 @@ pub(super) fn case_object_name(graph: &Graph, id: Id) -> String {
     graph.node(id).map_or_else(String::new, |node| kind_object_name(&node.kind, node))
 }
 
-/// The same with another word for the kind.
+/// The same with another form of the kind.
 pub(super) fn kind_object_name(kind: &str, node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{kind}/{}", node.name),
@@ -18,7 +18,7 @@ pub(super) fn kind_object_name(kind: &str, node: &GraphNode) -> String {
     }
 }
 
-/// Returns what a case expects of a relationship.
+/// Returns the expected evidence as text.
 pub(super) fn expected_evidence_text(expected: &ExpectedEvidence) -> String {
     let mut text = format!("`{}`", expected.entry);
     match expected.held {
@@ -41,7 +41,7 @@ pub(super) fn expected_evidence_text(expected: &ExpectedEvidence) -> String {
     text
 }
 
-/// Returns what was found out about a relationship.
+/// Returns the evidence of a relationship as text.
 pub(super) fn evidence_text(evidence: &Evidence, graph: &Graph) -> String {
     let held = if evidence.held { "held" } else { "not held" };
     let mut text = format!("`{}` ({}) {held}", evidence.entry, evidence.rule);

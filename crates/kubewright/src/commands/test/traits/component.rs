@@ -11,16 +11,16 @@ use super::file::TraitCase;
 use super::{RenderedCase, TraitTestRun, context_layers, cover, judge, refuse_errors};
 use crate::commands::render::library::is_trait;
 
-/// Everything that components are rendered with, besides the resources of a case.
+/// Documents that components are rendered with, except the resources of a case.
 pub(super) struct CasePlatform {
     documents: Vec<Document>,
-    /// With the resources of the file; read when the first case asks.
+    /// With the resources of the file; read when a case first needs it.
     shared: Option<(Library, Vec<Diagnostic>)>,
     is_used: bool,
 }
 
 impl CasePlatform {
-    /// Takes those of `documents` that the renderer knows.
+    /// Selects the documents that the renderer reads.
     pub(super) fn new(documents: &[Document]) -> Self {
         Self { documents: documents.to_vec(), shared: None, is_used: false }
     }
@@ -30,13 +30,13 @@ impl CasePlatform {
         self.is_used
     }
 
-    /// Counts the component types, of which none was at work yet.
+    /// Adds the component types to the coverage, not exercised yet.
     pub(super) fn count(&self, more: &[Text], coverage: &mut Coverage) {
         let types = self.documents.iter().filter_map(|document| ComponentType::compile(document, more).0);
         types.for_each(|of| cover_component_type(&of, None, coverage));
     }
 
-    /// Returns what is wrong with each of the documents that is no trait.
+    /// Returns the diagnostics of the documents that are not traits.
     pub(super) fn mistakes(&self) -> impl Iterator<Item = Diagnostic> {
         self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check)
     }
@@ -97,13 +97,13 @@ impl TraitTestRun<'_> {
     }
 }
 
-/// Counts the parts of `of` that were at work; without a rendering, that they are there.
+/// Adds the parts of `of` to the coverage, exercised if the rendering used them.
 fn cover_component_type(of: &ComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("type/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
-/// Returns the only release of the component called `name`, in `environment` if that is said.
+/// Returns the only release of the component called `name`, in `environment` if given.
 fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<Release, String> {
     let (releases, wrong) = match environment {
         Some(environment) => library.releases_in(environment),
@@ -119,7 +119,7 @@ fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<R
         several => {
             let places: Vec<&str> = several.iter().map(|release| release.environment()).collect();
             let places = places.join(", ");
-            return Err(format!("component `{name}` is released in {places}; say which with `environment`"));
+            return Err(format!("component `{name}` is released in {places}; select one with `environment`"));
         }
     }
     if let Some(problem) = wrong.first() {

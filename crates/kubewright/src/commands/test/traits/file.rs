@@ -8,7 +8,7 @@ use kubewright_value::{Document, Location, Step, Value};
 use crate::commands::render::stack::{self, StackInstance};
 use crate::fields::InputFieldReader;
 
-/// The fields of which one says what is rendered.
+/// The fields that can be the subject of a case.
 pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack", "component"];
 /// The fields of a case about traits.
 pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
@@ -33,12 +33,12 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
     "warns",
     "idempotent",
 ];
-/// Those of them that belong to one trait.
+/// The fields of a single trait.
 const OF_ONE: [&str; 4] = ["kind", "instanceName", "parameters", "environmentConfigs"];
-/// The fields of what is expected of a manifest.
+/// The fields of an expected manifest.
 pub(in crate::commands::test) const EXPECT_FIELDS: &[&str] =
     &["kind", "name", "namespace", "apiVersion", "targetPlane", "present", "fields", "absent", "rule"];
-/// Where a manifest can go.
+/// The planes of manifests.
 pub(in crate::commands::test) const PLANES: &[&str] = &["dataplane", "observabilityplane"];
 /// The fields of an expected error or warning.
 pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message"];
@@ -48,11 +48,11 @@ pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message
 pub(in crate::commands::test) struct TraitCase {
     pub(super) name: Option<String>,
     pub(in crate::commands::test) subject: TraitSubject,
-    /// The manifests that the traits are applied to; those of the file where nothing is said.
+    /// The manifests that the traits are applied to; by default those of the file.
     pub(in crate::commands::test) base: Option<Vec<CaseManifests>>,
-    /// What expressions see as `metadata`.
+    /// The `metadata` of the context.
     pub(super) metadata: Document,
-    /// What else expressions see.
+    /// The rest of the context.
     pub(super) context: Document,
     pub(super) is_strict: bool,
     pub(super) manifests: Option<Vec<CaseManifests>>,
@@ -65,34 +65,34 @@ pub(in crate::commands::test) struct TraitCase {
 }
 
 impl TraitCase {
-    /// Returns whether it is about the resources of the file. What a component needs may stand among the rules.
+    /// Returns whether it needs the resources of the file. The documents of a component may be among the rules.
     pub(in crate::commands::test) fn needs_resources(&self) -> bool {
         self.base.is_none() && !matches!(self.subject, TraitSubject::Component(..))
     }
 }
 
-/// What is rendered.
+/// The subject of a case.
 #[derive(Debug)]
 pub(in crate::commands::test) enum TraitSubject {
     /// Traits in their order.
     Instances(Vec<StackInstance>),
-    /// Those of a stack file.
+    /// The instances of a stack file.
     Stack(String),
     /// A component with its type and traits, in the only environment or in this one.
     Component(String, Option<String>),
 }
 
-/// Manifests that are given or expected.
+/// Given or expected manifests.
 #[derive(Debug)]
 pub(in crate::commands::test) enum CaseManifests {
     /// A file, folder or pattern.
     Files(String),
-    /// Written in the test file.
+    /// An inline object.
     Inline(Document),
 }
 
 impl CaseManifests {
-    /// Returns the manifests that `all` are or name, or what is wrong with the first that is none.
+    /// Returns the manifests in `all`, inline or from files, or the diagnostic of the first invalid one.
     pub(in crate::commands::test) fn read(
         all: &[Self],
         folder: &std::path::Path,
@@ -117,7 +117,7 @@ impl CaseManifests {
     }
 }
 
-/// What is expected of one manifest.
+/// The expectations for one manifest.
 #[derive(Debug)]
 pub(super) struct ExpectedManifest {
     pub(super) kind: String,
@@ -131,18 +131,18 @@ pub(super) struct ExpectedManifest {
     pub(super) rules: Vec<String>,
 }
 
-/// Errors or warnings that are expected.
+/// Expected errors or warnings.
 #[derive(Debug)]
 pub(super) enum ExpectedDiagnostics {
     /// There is none.
     Nothing,
-    /// There is one, whatever it is.
+    /// At least one.
     Something,
-    /// There is one for each of these.
+    /// One for each of these.
     Each(Vec<ExpectedDiagnostic>),
 }
 
-/// An error or warning that is expected.
+/// An expected error or warning.
 #[derive(Debug)]
 pub(super) struct ExpectedDiagnostic {
     pub(super) code: Option<String>,
@@ -180,20 +180,22 @@ fn check_trait_case(reader: &mut InputFieldReader<'_>, case: &TraitCase) {
     let compares = case.manifests.is_some() || case.fails.is_some() || case.warns.is_some();
     if !compares && case.expect.is_empty() && !case.is_idempotent {
         let needs = "it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`";
-        reader.missing("expect", &format!("this case compares nothing: {needs}"));
+        reader.missing("expect", &format!("this case has no expectation: {needs}"));
     }
     if case.is_ordered && !has(reader, "manifests") {
-        reader.wrong("ordered", "`ordered` is about `manifests`, which this case does not have".to_owned());
+        reader.wrong("ordered", "`ordered` needs `manifests`".to_owned());
     }
     if case.is_idempotent && matches!(case.subject, TraitSubject::Component(..)) {
-        let message = "`idempotent` is about traits, and a component is rendered from nothing";
+        let message = "`idempotent` applies to traits; a component has no base manifests";
         reader.wrong("idempotent", message.to_owned());
     }
     let fails = matches!(case.fails, Some(ExpectedDiagnostics::Something | ExpectedDiagnostics::Each(_)));
     for field in ["manifests", "expect", "idempotent"].into_iter().filter(|_| fails) {
         if has(reader, field) {
-            reader
-                .wrong(field, format!("`{field}` stands beside `fails`, and what fails makes no manifests"));
+            reader.wrong(
+                field,
+                format!("`{field}` cannot be combined with `fails`: a failed rendering has no manifests"),
+            );
         }
     }
 }
@@ -202,20 +204,20 @@ fn read_trait_subject(reader: &mut InputFieldReader<'_>, document: &Document) ->
     let mut named = SUBJECTS.iter().copied().filter(|field| reader.value(field).is_some());
     let (first, second) = (named.next().unwrap_or_default(), named.next());
     if let Some(second) = second {
-        let message = format!("`{second}` stands beside `{first}`, and both say what is rendered");
+        let message = format!("`{second}` and `{first}` are both the subject of the case; use one of them");
         reader.wrong(second, message);
     }
     if first != "trait" {
         for field in OF_ONE.into_iter().filter(|field| reader.value(field).is_some()).collect::<Vec<_>>() {
             let message = match first {
-                "traits" => format!("`{field}` is of one trait; write it into the item of `traits`"),
-                _ => format!("`{field}` is of one `trait`, and this case is about a {first}"),
+                "traits" => format!("`{field}` belongs to one trait; put it into the item of `traits`"),
+                _ => format!("`{field}` belongs to one `trait`, and this case is about a {first}"),
             };
             reader.wrong(field, message);
         }
     }
     if first != "component" && reader.value("environment").is_some() {
-        reader.wrong("environment", "`environment` is of a `component`".to_owned());
+        reader.wrong("environment", "`environment` needs `component`".to_owned());
     }
     match first {
         "stack" => TraitSubject::Stack(reader.text("stack").unwrap_or_default()),
@@ -237,7 +239,7 @@ fn read_trait_subject(reader: &mut InputFieldReader<'_>, document: &Document) ->
     }
 }
 
-/// Reads the trait that `of` names, with what stands beside it.
+/// Reads the trait called `of`, with the fields next to it.
 fn used(reader: &mut InputFieldReader<'_>, document: &Document, of: String) -> StackInstance {
     StackInstance {
         name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
@@ -299,7 +301,7 @@ fn read_expected_manifest(reader: &mut InputFieldReader<'_>) -> ExpectedManifest
     };
     for field in ["fields", "absent", "rule"].into_iter().filter(|_| !expected.is_present) {
         if reader.value(field).is_some() {
-            reader.wrong(field, format!("`{field}` is about a manifest that is not `present`"));
+            reader.wrong(field, format!("`{field}` cannot be combined with `present: false`"));
         }
     }
     expected
@@ -333,7 +335,7 @@ fn read_absent_paths(reader: &mut InputFieldReader<'_>) -> Vec<Path> {
 }
 
 fn no_path(text: &str, why: &str) -> String {
-    format!("`{text}` is no path: {why}")
+    format!("`{text}` is not a path: {why}")
 }
 
 /// Reads expected errors or warnings: whether there are any, or a part of each.
@@ -391,7 +393,7 @@ fn is_code(text: &str) -> bool {
     text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("KW-")) && text.get(3..).is_some_and(is_code)
 }
 
-/// Returns what stands where the reader is.
+/// Returns the value at the reader's position.
 pub(in crate::commands::test) fn here<'d>(
     reader: &InputFieldReader<'_>,
     document: &'d Document,

@@ -1,6 +1,6 @@
-//! The words that render what a case renders, for whoever wants to see why it fails.
+//! The `render` command that reproduces a case.
 //!
-//! Only where the command line can say all of it: what is written in the test file itself stays there.
+//! There is none if the command line cannot express the case, for example with inline objects.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use kubewright_value::{Document, Map, Text, Value, json};
 use super::super::file::TestCaseFile;
 use super::file::{CaseManifests, TraitCase, TraitSubject};
 
-/// What can be set with `--set`, besides what a trait is given.
+/// The roots that `--set` accepts, except those of a trait.
 const SETTABLE: [&str; 7] =
     ["metadata", "workload", "configurations", "dependencies", "dataplane", "environment", "gateway"];
 
-/// Returns the command that does what `case` does; `trait_file` is the file that holds its only trait and no other.
+/// Returns the command that reproduces `case`; `trait_file` is the file that contains its only trait and no other.
 pub(super) fn render_command(
     case: &TraitCase,
     file: &TestCaseFile,
@@ -60,7 +60,7 @@ pub(super) fn render_command(
     Some(words.join(" "))
 }
 
-/// Returns the files of the base; nothing where a manifest stands in the test file.
+/// Returns the files of the base; `None` if a manifest is inline.
 fn base_files<'c>(case: &'c TraitCase, file: &'c TestCaseFile) -> Option<impl Iterator<Item = &'c String>> {
     let own: Option<Vec<&String>> = match &case.base {
         None => Some(file.resources.iter().collect()),
@@ -75,7 +75,7 @@ fn base_files<'c>(case: &'c TraitCase, file: &'c TestCaseFile) -> Option<impl It
     own.filter(|paths| !paths.is_empty()).map(Vec::into_iter)
 }
 
-/// Returns a word for each entry of `values`.
+/// Returns a `--set` argument for each entry of `values`.
 fn setting_words(root: &str, values: &Value) -> Option<Vec<String>> {
     let setting = |(key, value): (&Text, &Value)| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
@@ -83,7 +83,7 @@ fn setting_words(root: &str, values: &Value) -> Option<Vec<String>> {
         let text = json::to_shown_string(value);
         let is_simple = key.chars().all(is_plain) && text.chars().all(is_plain);
         let setting = format!("{root}.{key}={text}");
-        // A key or text that the shell or `--set` would read otherwise is not said.
+        // No argument for keys or texts that the shell or `--set` would read differently.
         let is_sayable = key.chars().all(|c| is_plain(c) || c == '\\') && !text.contains(['\'', '\n']);
         is_sayable.then(|| if is_simple { format!("--set {setting}") } else { format!("--set '{setting}'") })
     };

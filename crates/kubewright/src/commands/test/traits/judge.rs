@@ -1,4 +1,4 @@
-//! Compares what a case about traits expects with what was rendered.
+//! Compares the expectations of a case about traits with the rendering.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,18 +15,18 @@ use super::super::difference::object_difference_lines;
 use super::file::{ExpectedDiagnostic, ExpectedDiagnostics, ExpectedManifest, TraitCase};
 use crate::commands::render::idempotent;
 
-/// How many places are named in a message.
+/// The maximum number of names in a message.
 const MAX_TOLD_DIAGNOSTICS: usize = 6;
 
-/// How many differences between manifests are told.
+/// The maximum number of reported manifests.
 const MAX_MISMATCHES: usize = 30;
 
-/// A case and what came of it.
+/// A case and its result.
 pub(super) struct JudgedTraitCase<'a> {
     pub(super) case: &'a TraitCase,
     pub(super) context: &'a Context,
     pub(super) rendering: &'a Rendering,
-    /// What came of rendering the result once more, if that is asked.
+    /// The result of rendering once more, if `idempotent` is expected.
     pub(super) again: Option<&'a Rendering>,
     /// The manifests that are expected.
     pub(super) expected: Option<Result<Vec<Document>, String>>,
@@ -40,7 +40,7 @@ impl TraitCase {
 }
 
 impl JudgedTraitCase<'_> {
-    /// Returns everything that is not as expected.
+    /// Returns all differences from the expectations.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.failure();
         problems.extend(self.warnings());
@@ -73,7 +73,7 @@ impl JudgedTraitCase<'_> {
                 .map(|problem| format!("the rendering fails: {}", trait_diagnostic_line(problem)))
                 .collect(),
             Some(_) if errors.is_empty() => {
-                vec!["expected the rendering to fail, and it does not".to_owned()]
+                vec!["expected the rendering to fail, but it succeeded".to_owned()]
             }
             Some(ExpectedDiagnostics::Something) => Vec::new(),
             Some(ExpectedDiagnostics::Each(findings)) => unmet_expectations(findings, &errors, "an error"),
@@ -107,20 +107,20 @@ impl JudgedTraitCase<'_> {
         for expected in expected {
             let name = ManifestName::of(&expected.value);
             let Some(manifest) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
-                // The first ones tell what is wrong; looking for what is near takes its time.
+                // The first ones suffice, and searching for similar names is slow.
                 let near = (problems.len() < MAX_TOLD_DIAGNOSTICS).then(|| self.nearest(&name.to_string()));
-                problems.push(format!("{name} is expected, and is not there{}", near.unwrap_or_default()));
+                problems.push(format!("{name} is expected and missing{}", near.unwrap_or_default()));
                 continue;
             };
             if manifest.object != expected.value {
-                let title = format!("{name} is not as expected");
+                let title = format!("{name} differs from the expected manifest");
                 problems.push(object_difference_lines(&title, &expected.value, &manifest.object));
             }
         }
         for manifest in &self.rendering.manifests {
             let name = ManifestName::of(&manifest.object);
             if left.get_mut(&name).and_then(VecDeque::pop_front).is_some() {
-                problems.push(format!("{name} is there, and is not expected"));
+                problems.push(format!("{name} is not expected"));
             }
         }
         if self.case.is_ordered && problems.is_empty() {
@@ -139,11 +139,7 @@ impl JudgedTraitCase<'_> {
             expected.iter().map(|document| ManifestName::of(&document.value).to_string()).collect();
         let actual = self.names();
         (expected != actual).then(|| {
-            format!(
-                "the order is not as expected: expected {}; got {}",
-                expected.join(", "),
-                actual.join(", ")
-            )
+            format!("the order differs: expected {}; got {}", expected.join(", "), actual.join(", "))
         })
     }
 
@@ -169,18 +165,18 @@ impl JudgedTraitCase<'_> {
                     .collect();
                 let more = if several.len() > MAX_TOLD_DIAGNOSTICS { ", …" } else { "" };
                 let count = several.len();
-                vec![format!("`{expected}` is said of {count} manifests: {}{more}", names.join(", "))]
+                vec![format!("`{expected}` selects {count} manifests: {}{more}", names.join(", "))]
             }
         }
     }
 
-    /// Compares one manifest with what is expected of it.
+    /// Compares one manifest with its expectations.
     fn of_one(&self, expected: &ExpectedManifest, manifest: &Manifest) -> Vec<String> {
         let name = ManifestName::of(&manifest.object);
         let mut problems = Vec::new();
         let plane = plane_name(manifest);
         if let Some(wanted) = expected.plane.as_deref().filter(|wanted| *wanted != plane) {
-            problems.push(format!("{name}: expected it on the {wanted}, it goes to the {plane}"));
+            problems.push(format!("{name}: expected on the {wanted}, got the {plane}"));
         }
         for (path, value) in &expected.fields {
             problems
@@ -200,7 +196,7 @@ impl JudgedTraitCase<'_> {
                     let read = held.read.join(", ");
                     problems.push(format!("{name}: the rule `{text}` does not hold: {read}"));
                 }
-                Err(why) => problems.push(format!("{name}: the rule `{text}` cannot be decided: {why}")),
+                Err(why) => problems.push(format!("{name}: the rule `{text}` cannot be evaluated: {why}")),
             }
         }
         problems
@@ -214,11 +210,11 @@ impl JudgedTraitCase<'_> {
             .collect()
     }
 
-    /// Returns which manifest may have been meant.
+    /// Returns a suggestion for an unknown manifest.
     fn nearest(&self, wanted: &str) -> String {
         let manifests = self.rendering.manifests.iter().map(|manifest| ManifestName::of(&manifest.object));
         let all: Vec<ManifestName<'_>> = manifests.collect();
-        // Where no namespace is said, none is compared.
+        // Without an expected namespace, none is compared.
         let has_namespace = wanted.contains('/');
         let spelt = |name: &ManifestName<'_>| match has_namespace {
             true => name.to_string(),
@@ -243,7 +239,7 @@ impl JudgedTraitCase<'_> {
     }
 }
 
-/// What makes a manifest the one that it is.
+/// The identity of a manifest.
 #[derive(PartialEq, Eq, Hash)]
 struct ManifestName<'m> {
     api_version: &'m str,
@@ -308,7 +304,7 @@ pub(super) fn trait_diagnostic_line(problem: &Diagnostic) -> String {
     format!("{}: {}   {}", problem.code.id, diagnostic_with_help(problem), problem.location)
 }
 
-/// Returns the message of a diagnostic, with what may have been meant.
+/// Returns the message of a diagnostic, with its suggestion.
 pub(super) fn diagnostic_with_help(problem: &Diagnostic) -> String {
     match problem.help.starts_with("did you mean") {
         true => format!("{}; {}", problem.message, problem.help),
@@ -316,7 +312,7 @@ pub(super) fn diagnostic_with_help(problem: &Diagnostic) -> String {
     }
 }
 
-/// Returns the findings that none of `problems` is.
+/// Returns the expected diagnostics that none of `problems` matches.
 fn unmet_expectations(findings: &[ExpectedDiagnostic], problems: &[&Diagnostic], what: &str) -> Vec<String> {
     let is_met = |finding: &&ExpectedDiagnostic| problems.iter().any(|problem| finding.is_met(problem));
     let unmet = findings.iter().filter(|finding| !is_met(finding));
@@ -346,7 +342,7 @@ impl std::fmt::Display for ExpectedDiagnostic {
     }
 }
 
-/// Returns why what `path` means in `object` is not `expected`.
+/// Returns how the fields at `path` of `object` differ from `expected`.
 fn field_mismatch(path: &Path, expected: &Value, object: &Value) -> Option<String> {
     let places = match matched_places(path, object) {
         Ok(places) => places,
@@ -363,7 +359,7 @@ fn field_mismatch(path: &Path, expected: &Value, object: &Value) -> Option<Strin
     let at = if path.selects() { format!("`{path}`, which is `{place}`") } else { format!("`{path}`") };
     if found.as_object().is_some() || found.as_array().is_some() {
         return Some(object_difference_lines(
-            &format!("what stands at {at} is not as expected"),
+            &format!("the value at {at} differs from the expected one"),
             expected,
             found,
         ));
@@ -371,7 +367,7 @@ fn field_mismatch(path: &Path, expected: &Value, object: &Value) -> Option<Strin
     Some(format!("expected {} at {at}, got {}", shown_json(expected), shown_json(found)))
 }
 
-/// Returns the places that `path` means in `object`, at least one.
+/// Returns the fields that `path` matches in `object`, at least one.
 fn matched_places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchError> {
     let places = path.expand(object, Op::Replace, &mut Budget::default())?;
     if places.is_empty() {
@@ -381,7 +377,7 @@ fn matched_places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchEr
     Ok(places)
 }
 
-/// Returns why there should be nothing where `path` leads.
+/// Returns a message if there is a field at `path`.
 fn unwanted_field(path: &Path, object: &Value) -> Option<String> {
     // What cannot be reached is not there.
     let places = path.expand(object, Op::Remove, &mut Budget::default()).ok()?;
