@@ -5,7 +5,7 @@ use kubewright_value::yaml::Chunk;
 
 use super::objects::ListOfObjects;
 
-/// How large a list is that is worth cutting.
+/// The minimum size of a list that is split.
 const MIN_SPLIT_BYTES: usize = 1 << 20;
 
 /// Returns the list that `chunk` of `text` is and its items, each with its `- `; nothing if it is small, or anything
@@ -32,7 +32,7 @@ pub(super) fn split_list_items(text: &str, chunk: &Chunk) -> Option<(ListOfObjec
     (frame.is_list() && !items.is_empty()).then_some((list, items))
 }
 
-/// Where a line of the document is.
+/// The position of a line in the list.
 enum DumpLine {
     /// Where an item starts.
     Start,
@@ -42,7 +42,7 @@ enum DumpLine {
     Outside,
 }
 
-/// What is around the items, as far as it was seen.
+/// The fields around the items, as far as they were read.
 #[derive(Default)]
 struct DumpFrame {
     kind: String,

@@ -1,4 +1,4 @@
-//! Which files a user means: a file, a folder, a pattern or standard input.
+//! Finds input files: a file, a folder, a pattern or standard input.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{glob, manifest, project, registry};
 /// The names of test files, which are neither rules nor manifests.
 pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
 
-/// How deep folders are searched.
+/// The maximum depth of folders.
 const MAX_FOLDERS: usize = 64;
 
 /// Something to read.
@@ -38,7 +38,7 @@ impl Input {
     }
 }
 
-/// What was found, and what was not.
+/// The files of a search, and its diagnostics.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
     /// In the order of the arguments, sorted by name within a folder; no file twice.

@@ -1,10 +1,10 @@
-//! Whether a file that was not asked for looks as if kubectl would create something from it.
+//! Whether a skipped file looks like a manifest that kubectl would create objects from.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// How much of a file is looked at.
+/// The number of bytes of a file that are inspected.
 const MAX_SNIFFED_BYTES: u64 = 64 << 10;
 
 /// The groups of files that only tools such as this one read.

@@ -7,10 +7,10 @@ use kubewright_value::{Document, Kind, Value};
 
 use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNUSUAL_LIST};
 
-/// How deep lists of lists are opened.
+/// The maximum nesting of lists.
 const MAX_LISTS: usize = 64;
 
-/// What is taken out of documents.
+/// Which documents count as objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFilter {
     /// Kubernetes objects.
@@ -108,7 +108,7 @@ fn report_list_oddities(list: &ListOfObjects, document: &Document, problems: &mu
             "call the kind `List`, or take `items` out",
         ),
         (false, _) => (
-            format!("`items` of this {} is no list of objects, so kubectl refuses it", list.kind),
+            format!("`items` of this {} is not a list of objects, so kubectl refuses it", list.kind),
             "write a list of objects",
         ),
     };

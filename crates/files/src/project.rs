@@ -1,4 +1,4 @@
-//! Which files a file may name: test files, stacks and worlds stay in their project.
+//! The project boundary: test files, stacks and worlds may only refer to files in their project.
 //!
 //! The project is the folder of the file that names another one, the folders that `test` was given, the working directory,
 //! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the

@@ -1,4 +1,4 @@
-//! Files to documents.
+//! Reads files into documents.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -16,10 +16,10 @@ use super::objects::ListOfObjects;
 use super::registry;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
 
-/// How large a file may be.
+/// The maximum size of a file.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// How much is read from what does not say how large it is: a pipe or a device.
+/// The maximum number of bytes read from a pipe or a device, which have no size.
 const MAX_STANDARD_INPUT_BYTES: u64 = 1 << 28;
 
 /// Reads the documents of all `inputs`, and tells what is wrong with them.

@@ -1,4 +1,4 @@
-//! Which files this run reads, so that none of them is written.
+//! The registry of input files, so that none of them is overwritten.
 //!
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.

@@ -15,14 +15,14 @@ use kubewright_value::{Document, Source};
 use crate::read::{SourcePart, read_part, split_parts};
 use crate::{Input, ObjectFilter, each_object, read_source, workers};
 
-/// How many parts of a text a worker takes at a time.
+/// The number of parts in a batch.
 const OBJECTS_PER_BATCH: usize = 32;
-/// How many results are handed over at most at a time.
+/// The maximum number of results that are handed over at once.
 const MAX_QUEUED_RESULTS: usize = 256;
-/// How many finished batches may wait.
+/// The maximum number of finished batches that wait.
 const MAX_QUEUED_BATCHES: usize = 64;
 
-/// How far the work has come.
+/// The progress of the work.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// Objects that are done.
@@ -57,7 +57,7 @@ pub fn stream_objects<T: Send>(
     })
 }
 
-/// What came of one batch, or of a part of it.
+/// The results of one batch, or of a part of it.
 struct BatchResult<T> {
     number: usize,
     results: Vec<T>,
@@ -138,7 +138,7 @@ struct ObjectBatch {
     share: f64,
 }
 
-/// What is still to be done.
+/// The remaining input.
 struct BatchQueue<'a> {
     inputs: &'a [Input],
     opened: usize,

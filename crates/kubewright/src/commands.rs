@@ -30,10 +30,10 @@ use crate::failure::{CommandFailure, ExitStatus};
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
-/// When it cannot be done at all.
+/// When the command cannot run at all.
 pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     let color = arguments.color;
     match arguments.command {

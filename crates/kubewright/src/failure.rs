@@ -1,4 +1,4 @@
-//! What stops a command, and the exit code of one that was not stopped.
+//! Failures and exit codes of commands.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use thiserror::Error;
 
 use crate::output::{Paint, line_window, print_stderr, visible};
 
-/// How a command ended.
+/// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExitStatus {
-    /// Nothing is wrong.
+    /// No problems.
     Clean,
     /// There are warnings, and the user has chosen a code for them.
     Warned(u8),
-    /// A rule refuses an object or cannot answer, or a test fails.
+    /// A rule denies an object or ends in an error, or a test fails.
     Violations,
-    /// Something could not be read; everything else was done.
+    /// Some input could not be read; everything else was processed.
     BadInput,
 }
 
@@ -34,10 +34,10 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// Why a command could not do its work at all.
+/// Why a command could not run at all.
 #[derive(Debug, Error)]
 pub(crate) enum CommandFailure {
-    /// What was asked for makes no sense.
+    /// Invalid arguments.
     #[error("{message}")]
     Usage {
         /// What is wrong.
@@ -90,7 +90,7 @@ impl CommandFailure {
         move |error| Self::Write { path, error }
     }
 
-    /// Tells the user, unless nobody reads our output any more, and returns the exit code.
+    /// Prints the failure, unless standard output was closed, and returns the exit code.
     pub(crate) fn report(&self, paint: Paint) -> ExitCode {
         if let Self::Output(error) = self
             && error.kind() == io::ErrorKind::BrokenPipe

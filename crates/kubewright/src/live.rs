@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::arguments::ClusterArguments;
 use crate::failure::CommandFailure;
 
-/// How long one call may take.
+/// The timeout of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A cluster.

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use kubewright_files::Progress;
 use kubewright_report::text::grouped_digits;
 
-/// How long work may take before the bar is shown.
+/// The delay before the bar is shown.
 const FIRST_DRAW_DELAY: Duration = Duration::from_secs(1);
-/// How often it is drawn.
+/// The interval between updates.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
-/// How wide it is.
+/// The width of the bar.
 const BAR_CHARACTERS: usize = 30;
 
 /// A bar on standard error; nothing where that is not a terminal.
@@ -47,7 +47,7 @@ impl ProgressBar {
     }
 }
 
-/// Replaces what stands on the last line.
+/// Replaces the last line.
 fn redraw_line(line: &str) {
     let mut out = std::io::stderr();
     let _ = write!(out, "\r{line}\u{1b}[K");

@@ -99,7 +99,7 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     }
 }
 
-/// Returns the exceptions among `documents`; a list of objects stands for its items.
+/// Returns the exceptions among `documents`; lists are replaced by their items.
 pub(crate) fn take_exceptions(documents: Vec<Document>) -> Vec<Document> {
     let objects = files::objects_of(documents, &mut Vec::new());
     objects.into_iter().filter(kubewright_dialects::is_exception_document).collect()

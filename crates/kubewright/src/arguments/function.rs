@@ -7,7 +7,7 @@ use super::RenderPlane;
 /// Applies traits as a KRM function: reads a ResourceList from standard input and writes it to standard output.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What to do stands in the functionConfig of the list: a TraitStack, a Trait or ClusterTrait, or a ConfigMap with settings.
+The functionConfig of the list configures it: a TraitStack, a Trait or ClusterTrait, or a ConfigMap with settings.
 When a trait cannot be applied, the items come out as they were given, and the results say why.
 
 Examples:
@@ -28,7 +28,7 @@ A transformer of kustomize, to be named under `transformers:` in a kustomization
     traits: [traits/logging.yaml]
     instances: [{trait: logging, parameters: {level: debug}}]
 
-Exit codes: 0 everything is applied, 1 something is wrong and stands in the results, 2 the input is no ResourceList with a
+Exit codes: 0 everything is applied, 1 there are errors in the results, 2 the input is not a ResourceList with a
 functionConfig")]
 pub(crate) struct FunctionArguments {
     /// Treat warnings as errors: a patch that matches nothing, an unused parameter, a target without its group, …

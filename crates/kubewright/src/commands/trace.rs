@@ -200,8 +200,8 @@ impl RuleTraceWriter {
 /// Returns whether a failed node is at `place`, so that the tree has shown it.
 fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
     nodes.iter().any(|node| {
-        let stands_there = node.location.as_ref().is_some_and(|location| location.position == place.position);
+        let is_at_place = node.location.as_ref().is_some_and(|location| location.position == place.position);
         let is_wrong = matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
-        (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
+        (is_at_place && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
     })
 }

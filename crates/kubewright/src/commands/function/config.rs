@@ -129,7 +129,7 @@ fn read_config_data(config: &Document, wish: &mut FunctionConfig, problems: &mut
     }
 }
 
-/// Takes the setting called `name`, which means the same wherever it stands.
+/// Reads the setting called `name`, from data or annotations.
 fn take_setting(
     name: &str,
     setting: &TextSetting,

@@ -95,7 +95,7 @@ impl ItemFiles {
         let is_used =
             |key: &str| list.items.iter().any(|item| marks::has_annotation(&item.document.value, key));
         let forms = match marks::PATHS.map(is_used) {
-            // Where nobody says where items are kept, the newer form will do.
+            // Without any path annotation, the newer form is used.
             [false, false] => [true, false],
             forms => forms,
         };

@@ -26,7 +26,7 @@ const OWN_GROUP: &str = "kubewright.dev";
 /// A ResourceList, read.
 pub(super) struct ResourceList {
     whole: Map,
-    /// What it is told to do.
+    /// The `functionConfig`.
     pub(super) config: Document,
     /// In order.
     pub(super) items: Vec<ListItem>,
@@ -108,14 +108,14 @@ fn parse_resource_list(
     let document = match documents {
         [one] => one,
         [] => return Err(wrong("standard input is empty, expected a ResourceList", &empty_document())),
-        [_, second, ..] => return Err(wrong("a second document stands behind the ResourceList", second)),
+        [_, second, ..] => return Err(wrong("there is a second document after the ResourceList", second)),
     };
     let text = |field: &str| document.value.get(field).and_then(Value::as_str).unwrap_or_default();
     let Some(whole) = document.value.as_object().filter(|_| text("kind") == KIND) else {
         return Err(wrong("this is not a ResourceList", document));
     };
     if !VERSIONS.contains(&text("apiVersion")) {
-        let message = format!("`{}` is no known version of ResourceList", text("apiVersion"));
+        let message = format!("`{}` is not a known version of ResourceList", text("apiVersion"));
         let problem = Diagnostic::new(&NO_RESOURCE_LIST, message, document.locate(&["apiVersion".into()]));
         return Err(Box::new(problem.help(format!("use one of {}", VERSIONS.join(", ")))));
     }

@@ -1,7 +1,7 @@
 //! The annotations with which kustomize and kpt mark items on their way through functions.
 //!
-//! Traits do not see them, so that a trait does the same whoever calls it, and they come back however a trait has changed
-//! the item.
+//! They are removed before traits run, so that the result does not depend on the caller, and restored afterwards, whatever
+//! a trait has changed.
 
 use std::path::{Component, Path};
 

@@ -1,4 +1,4 @@
-//! Places in a list as people look for them: the object and the field, not the line of a text that nobody has seen.
+//! Positions in a list as object and field, because users never see the text of the list.
 
 use std::sync::Arc;
 

@@ -66,8 +66,8 @@ struct RenderAttempt {
 }
 
 impl FunctionWork<'_> {
-    /// Renders `base` without what the traits create: what an earlier run has created, and somebody has kept, is not
-    /// patched once more and does not stand in the way. Where it is not created without itself, it stays.
+    /// Renders `base` without the manifests that the traits create: those that an earlier run created and that were kept
+    /// are not patched again and cause no conflict. A manifest that the traits do not create again stays.
     fn alone(&self, base: &[Document], problems: &[Diagnostic]) -> Result<RenderAttempt, CommandFailure> {
         let mut kept: Vec<usize> = (0..base.len()).collect();
         let mut last = self.on(base, &kept, problems)?;
@@ -178,8 +178,7 @@ fn hint_missing_trait(wish: &FunctionConfig, list: &ResourceList, problems: &mut
             is_trait(item) && used.is_some_and(|used| name == used.of.as_str())
         };
         if list.base.iter().any(|item| is_meant(&item)) {
-            problem.help =
-                format!("one stands among the items; mark it with the annotation `{LOCAL}: \"true\"`");
+            problem.help = format!("one is among the items; mark it with the annotation `{LOCAL}: \"true\"`");
         }
     }
 }

@@ -209,7 +209,7 @@ fn draw_missing(
     }
     let mut end = |role: &Text| match actor(role) {
         Some(id) => sheet.object(id),
-        None => sheet.nobody(pattern, role, *leader),
+        None => sheet.missing_box(pattern, role, *leader),
     };
     let (from, to) = (end(one), end(other));
     sheet.missing(from, to, &tie);
@@ -329,8 +329,8 @@ fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTr
                 match sheet.nearly(pattern, &asked.id, leader, &tie) {
                     Some(why) => sheet.picture.legend.push(why),
                     None => {
-                        let nobody = sheet.nobody(pattern, role, leader);
-                        sheet.missing(place, nobody, &tie);
+                        let absent = sheet.missing_box(pattern, role, leader);
+                        sheet.missing(place, absent, &tie);
                     }
                 }
             }

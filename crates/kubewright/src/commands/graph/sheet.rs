@@ -30,7 +30,7 @@ pub(super) struct Sheet<'s> {
 enum BoxSubject {
     Object(Id),
     /// A resource of the pattern that no object fills.
-    Nobody(Text),
+    Missing(Text),
 }
 
 /// One line to draw.
@@ -82,8 +82,8 @@ impl<'s> Sheet<'s> {
     }
 
     /// Returns the box of the missing object of `role`.
-    pub(super) fn nobody(&mut self, pattern: &Pattern, role: &Text, beside: Id) -> usize {
-        if let Some(place) = self.places.get(&BoxSubject::Nobody(role.clone())) {
+    pub(super) fn missing_box(&mut self, pattern: &Pattern, role: &Text, beside: Id) -> usize {
+        if let Some(place) = self.places.get(&BoxSubject::Missing(role.clone())) {
             return *place;
         }
         let resource = pattern.resource(role);
@@ -108,7 +108,7 @@ impl<'s> Sheet<'s> {
             notes,
             ..PictureNode::default()
         };
-        self.add(BoxSubject::Nobody(role.clone()), node)
+        self.add(BoxSubject::Missing(role.clone()), node)
     }
 
     /// Puts a badge on a box, once.

@@ -127,7 +127,7 @@ fn webhook_configurations_are_never_among_the_manifests() {
 }
 
 #[test]
-fn the_server_understands_what_the_deployment_tells_it() {
+fn server_parses_the_arguments_of_the_deployment() {
     let flags = "--exceptions-from a,b --targets +widgets.example.com,-pods --allow-host api.example.com --cert-manager";
     for flags in ["", flags] {
         let objects = objects(flags);

@@ -14,7 +14,7 @@ fn a_path_of_an_operation_is_written_with_dots() {
     check("/metadata/annotations/shop.example~1a~0b", "metadata.annotations[shop.example/a~b]");
 }
 
-/// Checks the path of what stands at `position` and covers `length` letters.
+/// Checks the path of the value at `position` with `length` characters.
 #[track_caller]
 fn check(position: (u32, u32), length: u32, want: &str) {
     let text = "kind: Trait\nspec:\n  patches:\n  - target: {kind: Pod}\n    path: /a\n  - path: '${x}'\n";
