@@ -66,10 +66,7 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
         "findings: [{roles: {a: web}}]",
         "KW-T003 6:39 `web` is not an object name: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
     );
-    check(
-        "findings: yes please",
-        "KW-T003 6:26 `findings` is a list or a number, this is of type string ",
-    );
+    check("findings: yes please", "KW-T003 6:26 `findings` is a list or a number, this is of type string ");
     check("findings: -1", "KW-T003 6:26 `findings` is a non-negative integer, this is of type number ");
     check("findings: [{points: 1}]", "KW-T002 6:27 an expected finding needs `roles` ");
     check("discarded: {Pod/a/b: vetoed}", "KW-T003 6:37 unknown phase `vetoed` did you mean `veto`?");

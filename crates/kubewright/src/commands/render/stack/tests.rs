@@ -86,7 +86,9 @@ fn a_value_of_another_type_is_an_error() {
 fn two_instances_have_two_names() {
     assert_eq!(
         problems("  instances:\n  - trait: a\n  - trait: a\n"),
-        ["KW-R065 6:12 duplicate instance name `a`; the first is on line 5 give one of them another `instanceName`"]
+        [
+            "KW-R065 6:12 duplicate instance name `a`; the first is on line 5 give one of them another `instanceName`"
+        ]
     );
 }
 
