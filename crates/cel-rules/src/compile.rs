@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
 use kubewright_engine::fields::{self, Unknown};
-use kubewright_engine::{Code, Diagnostic, Severity, nearest};
+use kubewright_engine::{Code, Diagnostic, Severity, nearest_word};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
@@ -276,7 +276,7 @@ impl<'k> Compiler<'k> {
         let field = read.path.get(at)?;
         let help = match (at, field.as_str()) {
             (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
-            _ => match nearest(field, known.iter().copied()) {
+            _ => match nearest_word(field, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),
             },
@@ -328,7 +328,7 @@ fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) 
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
         problem.message = format!("there is no variable `{name}` further up");
-        problem.help = match nearest(name, known) {
+        problem.help = match nearest_word(name, known) {
             Some(near) => format!("did you mean `variables.{near}`?"),
             None => "give it in `variables`".to_owned(),
         };

@@ -308,7 +308,7 @@ impl Patterns {
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = match regex::compile_within(pattern, PATTERN_SIZE) {
+        let regex = match regex::compile_regex_within(pattern, PATTERN_SIZE) {
             Ok(regex) => regex,
             Err(error) => {
                 // One that is too large was compiled up to the limit, and nothing remembers it.

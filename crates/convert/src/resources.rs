@@ -2,7 +2,7 @@
 //! cluster has are listed here, and the plural of any other is guessed.
 
 use kubewright_engine::{GroupVersionKind, is_cluster_scoped, resource_name};
-use kubewright_golib::glob::{Glob, has_wildcard};
+use kubewright_golib::glob::{WildcardPattern, has_wildcard};
 use kubewright_value::{Budget, Text};
 
 use kubewright_kyverno::matching::kind::kind_parts;
@@ -216,5 +216,5 @@ fn resources(group: &str, version: &str, kind: &str, part: &str) -> Vec<Resource
 
 fn fits(pattern: &str, text: &str) -> bool {
     // Both are short: names of kinds and groups.
-    Glob::parse(pattern).matches(text, &mut Budget::default()).unwrap_or(false)
+    WildcardPattern::parse(pattern).matches(text, &mut Budget::default()).unwrap_or(false)
 }

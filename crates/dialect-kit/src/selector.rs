@@ -2,7 +2,7 @@
 //!
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use crate::fields::{Fields, Reader};
@@ -79,7 +79,7 @@ fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Require
 #[derive(Debug, Clone)]
 pub struct LabelSelector {
     exact: Vec<(Text, Text)>,
-    wild: Vec<(Glob, Glob)>,
+    wild: Vec<(WildcardPattern, WildcardPattern)>,
     expressions: Vec<Requirement>,
     /// Whether Kubernetes refuses the selector, so that nothing fits it.
     is_invalid: bool,
@@ -91,7 +91,7 @@ impl LabelSelector {
     pub fn compile(selector: &Selector) -> Self {
         let (mut exact, mut wild) = (Vec::new(), Vec::new());
         for (key, value) in &selector.labels {
-            let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
+            let (key_glob, value_glob) = (WildcardPattern::parse(key), WildcardPattern::parse(value));
             match (key_glob.as_exact(), value_glob.as_exact()) {
                 (Some(_), Some(_)) => exact.push((key.clone(), value.clone())),
                 _ => wild.push((key_glob, value_glob)),
@@ -122,7 +122,12 @@ impl LabelSelector {
 }
 
 /// Returns whether one entry of `map` fits `key` and `value`.
-pub fn has_pair(map: Option<&Map>, key: &Glob, value: &Glob, budget: &mut Budget) -> Result<bool, Exhausted> {
+pub fn has_pair(
+    map: Option<&Map>,
+    key: &WildcardPattern,
+    value: &WildcardPattern,
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
     for (name, text) in map.into_iter().flat_map(Map::iter) {
         let Some(text) = text.as_str() else { continue };
         if key.matches(name, budget)? && value.matches(text, budget)? {

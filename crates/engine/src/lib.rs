@@ -33,7 +33,7 @@ pub use in_cluster::{
 };
 pub use index::RuleIndex;
 pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
-pub use kubewright_value::suggest::nearest;
+pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
 pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{

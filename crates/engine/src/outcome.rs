@@ -25,7 +25,7 @@ pub struct Outcome {
     /// The place in the rule file that decided.
     pub location: Option<Location>,
     /// What the rule changed.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// What the requester is told, where the dialect has words of its own for it.
     pub denial: Option<String>,
     /// Whether the rule was about the object and got as far as judging it. A skip without that says no more than
@@ -173,8 +173,8 @@ pub struct Decision {
 impl Decision {
     /// Returns the JSON Patch from `original` to the decided object.
     #[must_use]
-    pub fn patch(&self, original: &Value) -> Vec<patch::Operation> {
-        patch::diff(original, &self.object)
+    pub fn patch(&self, original: &Value) -> Vec<patch::JsonPatchOperation> {
+        patch::diff_values(original, &self.object)
     }
 
     /// Returns the outcomes with `status`.

@@ -268,7 +268,7 @@ pub enum Applies {
 #[derive(Debug, Clone)]
 pub enum Effect {
     /// The object was changed by these operations; without any, it was fine as it is.
-    Patch(Vec<patch::Operation>),
+    Patch(Vec<patch::JsonPatchOperation>),
     /// The object is fine; the dialect may have words for it.
     Pass(Text),
     /// The rule turns out not to be about the object.

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use kubewright_value::{Map, Text, Value};
 
-use self::der::{Reader, tag};
+use self::der::{DerReader, tag};
 use crate::base64::BASE64;
 
 mod certificate;
@@ -17,7 +17,7 @@ mod pem;
 mod request;
 mod subtrees;
 
-/// What the text, its values and the lists they are in may take, for each byte of text.
+/// The memory that the text, its values and their lists may take for each byte of text.
 pub const MAX_BYTES_PER_BYTE: usize = 64;
 
 /// Returns what the first PEM block of `text` says.
@@ -26,20 +26,20 @@ pub const MAX_BYTES_PER_BYTE: usize = 64;
 ///
 /// # Errors
 /// When there is no certificate and no request in it, or one that cannot be read.
-pub fn decode(text: &str) -> Result<Value, String> {
-    let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
+pub fn decode_pem(text: &str) -> Result<Value, String> {
+    let block = pem::first_pem_block(text).ok_or("failed to decode PEM block")?;
     match block.kind {
-        "CERTIFICATE" => certificate::decode(&block.bytes),
-        "CERTIFICATE REQUEST" => request::decode(&block.bytes),
+        "CERTIFICATE" => certificate::decode_certificate(&block.bytes),
+        "CERTIFICATE REQUEST" => request::decode_request(&block.bytes),
         _ => Err("PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST".to_owned()),
     }
 }
 
 /// Fields of an object; what is not set is null.
 #[derive(Default)]
-struct Fields(Vec<(&'static str, Value)>);
+struct ObjectFields(Vec<(&'static str, Value)>);
 
-impl Fields {
+impl ObjectFields {
     fn set(&mut self, name: &'static str, value: impl Into<Value>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| *known == name) {
@@ -65,42 +65,42 @@ impl Fields {
     }
 }
 
-fn bytes(bytes: &[u8]) -> Value {
+fn bytes_to_base64(bytes: &[u8]) -> Value {
     Value::from(BASE64.encode(bytes))
 }
 
 /// Returns the list; null when it is empty, as a list that Go never made.
-fn list(items: Vec<Value>) -> Value {
+fn list_or_null(items: Vec<Value>) -> Value {
     if items.is_empty() { Value::Null } else { Value::array(items) }
 }
 
 /// Reads an extension: its number, whether it is critical, what it says.
-fn extension<'a>(reader: &mut Reader<'a>) -> Result<Extension<'a>, String> {
+fn read_extension<'a>(reader: &mut DerReader<'a>) -> Result<CertificateExtension<'a>, String> {
     let mut parts = reader.inner(tag::SEQUENCE, "extension")?;
     let id = parts.object_identifier("extension OID field")?;
     let is_critical =
         if parts.is_next(tag::BOOLEAN) { parts.boolean("extension critical field")? } else { false };
     let value = parts.take(tag::OCTET_STRING, "extension value field")?;
-    Ok(Extension { id, is_critical, value })
+    Ok(CertificateExtension { id, is_critical, value })
 }
 
-struct Extension<'a> {
+struct CertificateExtension<'a> {
     id: Vec<u64>,
     is_critical: bool,
     value: &'a [u8],
 }
 
-impl Extension<'_> {
+impl CertificateExtension<'_> {
     fn object(&self) -> Value {
-        let mut fields = Fields::default();
-        fields.set("Id", numbers(&self.id));
+        let mut fields = ObjectFields::default();
+        fields.set("Id", number_values(&self.id));
         fields.set("Critical", self.is_critical);
-        fields.set("Value", bytes(self.value));
+        fields.set("Value", bytes_to_base64(self.value));
         fields.object()
     }
 }
 
-fn numbers(id: &[u64]) -> Value {
+fn number_values(id: &[u64]) -> Value {
     Value::array(id.iter().map(|part| Value::from(*part)).collect())
 }
 

@@ -69,7 +69,7 @@ fn text<'a>(arguments: &'a [Argument<'_>], index: usize) -> Cow<'a, str> {
 
 /// Returns a number without an exponent, as Go writes it.
 fn shown(number: f32) -> String {
-    if number.is_finite() { number.to_string() } else { float::format(number.into(), 'f', None) }
+    if number.is_finite() { number.to_string() } else { float::format_float(number.into(), 'f', None) }
 }
 
 /// Returns the argument as an integer.

@@ -59,7 +59,7 @@ pub(crate) struct ObjectReport {
     /// All outcomes, counted.
     pub(crate) counts: Counts,
     /// What all rules together changed, when an output wants it.
-    pub(crate) patch: Vec<patch::Operation>,
+    pub(crate) patch: Vec<patch::JsonPatchOperation>,
     /// All of this as JSON, when an output wants it.
     pub(crate) json: String,
     /// Before and after, when an output wants it.
@@ -88,7 +88,7 @@ pub(crate) struct OutcomeRow {
     /// How many operations changed something.
     pub(crate) changes: usize,
     /// These operations, while the worker that made the row still has it.
-    pub(crate) patch: Vec<patch::Operation>,
+    pub(crate) patch: Vec<patch::JsonPatchOperation>,
     /// What the requester is told.
     pub(crate) denial: Option<String>,
     /// Whether the rule was about the object and judged it.
@@ -190,8 +190,11 @@ impl Question<'_> {
         } else {
             before.clone()
         };
-        let patch =
-            if self.needs.patch && counts.patched > 0 { patch::diff(before, &after) } else { Vec::new() };
+        let patch = if self.needs.patch && counts.patched > 0 {
+            patch::diff_values(before, &after)
+        } else {
+            Vec::new()
+        };
         let objects = self.needs.objects.then(|| (before.clone(), after));
         let outcomes = decision.outcomes.into_iter().zip(unscored);
         let mut report = ObjectReport {

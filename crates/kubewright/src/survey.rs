@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{self as patterns, Pattern};
@@ -164,7 +164,8 @@ impl Survey {
             |name: &&String| !self.patterns.iter().any(|pattern| fits(name.as_str(), &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
         let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
-        let near = nearest(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
+        let near =
+            nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
         Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`kubewright detect --list` shows all".to_owned(),
@@ -191,7 +192,7 @@ fn shipped() -> Vec<Document> {
 
 /// Returns whether `text`, in which `*` and `?` are wildcards, fits `name`.
 pub(crate) fn fits(text: &str, name: &str) -> bool {
-    glob::matches(text, name, &mut Budget::default()).unwrap_or(false)
+    glob::matches_wildcard(text, name, &mut Budget::default()).unwrap_or(false)
 }
 
 fn is_called(pattern: &Pattern, names: &[String]) -> bool {

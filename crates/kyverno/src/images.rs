@@ -1,7 +1,7 @@
 //! The images of an object, by the containers that run them: `images.containers.NAME.registry` and so on.
 
 use kubewright_engine::EvalError;
-use kubewright_golib::image::{DEFAULT_REGISTRY, Reference, ReferenceError, with_registry};
+use kubewright_golib::image::{DEFAULT_REGISTRY, ImageReference, ImageReferenceError, with_registry};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::context::Unresolved;
@@ -84,7 +84,7 @@ fn collect_images(
         };
         if !image.trim().is_empty() {
             budget.produce(image.len().saturating_mul(4))?;
-            let reference = Reference::parse(image).map_err(|bad| bad_image(image, bad))?;
+            let reference = ImageReference::parse(image).map_err(|bad| bad_image(image, bad))?;
             // Of two containers with one name neither hides the other.
             let key = if found.contains_key(name) { pointer.as_str().into() } else { name.clone() };
             if found.insert(key, image_as_value(&reference, &pointer)).is_some() {
@@ -95,7 +95,7 @@ fn collect_images(
     Ok(())
 }
 
-fn image_as_value(reference: &Reference, pointer: &str) -> Value {
+fn image_as_value(reference: &ImageReference, pointer: &str) -> Value {
     let repository = reference.repository();
     let (mut registry, mut path) = (reference.registry.as_str(), reference.path.as_str());
     // A host name cannot have an underscore; it is shown as the registry all the same.
@@ -125,7 +125,7 @@ fn image_as_value(reference: &Reference, pointer: &str) -> Value {
     map.into()
 }
 
-fn bad_image(image: &str, bad: ReferenceError) -> Unresolved {
+fn bad_image(image: &str, bad: ImageReferenceError) -> Unresolved {
     let full = with_registry(image);
     image_error(format!(
         "invalid image '{image}' (bad image: {full}, defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true: {bad})"

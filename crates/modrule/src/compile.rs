@@ -212,7 +212,7 @@ impl Compiler<'_> {
     }
 
     fn regex(&mut self, text: &Placed<Text>) -> Option<Regex> {
-        match regex::compile(&text.value) {
+        match regex::compile_regex(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.report(

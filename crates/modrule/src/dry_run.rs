@@ -31,7 +31,7 @@ const TOO_LONG: &str = "the rules took too long";
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// The JSON Patch to the object.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The object before.
     pub before: Value,
     /// The object after.
@@ -52,7 +52,7 @@ pub struct RuleRun {
     /// Why; may be empty.
     pub message: String,
     /// What it changed.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// What it looked at.
     pub trace: Option<Box<TraceNode>>,
 }
@@ -258,8 +258,8 @@ fn name_of(object: &Value) -> Option<&str> {
     object.at(&["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
-fn operations(patch: &[patch::Operation]) -> Value {
-    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+fn operations(patch: &[patch::JsonPatchOperation]) -> Value {
+    Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect())
 }
 
 fn looked_at(node: &TraceNode) -> Value {

@@ -2,9 +2,9 @@
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
 use kubewright_golib::regex::Regex;
-use kubewright_gotemplate::{Inputs, Template};
-use kubewright_jsonpath::{Select, Selected};
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_gotemplate::{GoTemplate, Inputs};
+use kubewright_jsonpath::{JsonPathSelector, SelectedValue};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
@@ -54,13 +54,13 @@ pub(super) enum ClusterTargets {
 /// What the rule does.
 pub(super) enum Action {
     Patch(Vec<PatchOperation>),
-    Reject { message: Option<Box<Template>> },
+    Reject { message: Option<Box<GoTemplate>> },
 }
 
 /// One item of `patch`.
 pub(super) struct PatchOperation {
     pub(super) op: Op,
-    pub(super) select: Option<Select>,
+    pub(super) select: Option<JsonPathSelector>,
     pub(super) path: PathTemplate,
     /// The path as it is written in the rule.
     pub(super) written_path: Text,
@@ -69,7 +69,7 @@ pub(super) struct PatchOperation {
 }
 
 /// KubeMod's JSON Patch, which departs from the standard wherever it can.
-pub const PATCH_OPTIONS: Options = Options::lenient();
+pub const PATCH_OPTIONS: PatchOptions = PatchOptions::lenient();
 
 /// What a message may cost. The object is refused with or without it, so it is not worth much.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
@@ -152,7 +152,7 @@ impl Program for Rule {
 /// What a patch did to a view.
 struct Patched {
     /// Everything that was done.
-    rendered: Vec<Operation>,
+    rendered: Vec<JsonPatchOperation>,
     /// Which of it changed something.
     changes: Vec<usize>,
     /// The last-applied annotation before it.
@@ -209,13 +209,13 @@ impl Rule {
         }
         let annotation = annotation::text(view);
         let mut changes = Vec::with_capacity(rendered.len());
-        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number))
-            .map_err(|error| {
-                let failed = EvalError::new(error.to_string());
-                origins
-                    .get(error.operation)
-                    .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
-            })?;
+        patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {
+            changes.push(number)
+        })
+        .map_err(|error| {
+            let failed = EvalError::new(error.to_string());
+            origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
+        })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
             evaluation.tracer.say(|| done(operation, origin, changes.binary_search(&number).is_ok()));
         }
@@ -250,7 +250,7 @@ impl Rule {
         format!("{}: \"{message}\"", self.key(request))
     }
 
-    fn reject(&self, template: Option<&Template>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
+    fn reject(&self, template: Option<&GoTemplate>, view: &View, evaluation: &mut Evaluation<'_>) -> Effect {
         let namespace = &evaluation.request.namespace;
         let inputs = self.inputs(evaluation.request);
         let around = Surroundings { target: &view.value, namespace, inputs: &inputs };
@@ -273,7 +273,7 @@ impl Rule {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        let template = template.map_or(REJECTED, Template::text).into();
+        let template = template.map_or(REJECTED, GoTemplate::text).into();
         Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }
@@ -304,7 +304,7 @@ impl PatchOperation {
         view: &Value,
         around: &Surroundings<'_>,
         budget: &mut Budget,
-        into: &mut Vec<Operation>,
+        into: &mut Vec<JsonPatchOperation>,
     ) -> Result<(), EvalError> {
         let Some(select) = &self.select else {
             into.push(self.one(around, None, budget)?);
@@ -324,9 +324,9 @@ impl PatchOperation {
     fn one(
         &self,
         around: &Surroundings<'_>,
-        item: Option<&Selected>,
+        item: Option<&SelectedValue>,
         budget: &mut Budget,
-    ) -> Result<Operation, EvalError> {
+    ) -> Result<JsonPatchOperation, EvalError> {
         let keys = item.map(|item| item.keys.as_slice()).unwrap_or_default();
         let path = self.path.fill(keys).map_err(|number| {
             EvalError::new(format!(
@@ -335,9 +335,11 @@ impl PatchOperation {
             ))
         })?;
         Ok(match self.op {
-            Op::Remove => Operation::Remove { path },
-            Op::Add => Operation::Add { path, value: self.value.make(around, item, budget)? },
-            Op::Replace => Operation::Replace { path, value: self.value.make(around, item, budget)? },
+            Op::Remove => JsonPatchOperation::Remove { path },
+            Op::Add => JsonPatchOperation::Add { path, value: self.value.make(around, item, budget)? },
+            Op::Replace => {
+                JsonPatchOperation::Replace { path, value: self.value.make(around, item, budget)? }
+            }
         })
     }
 }
@@ -398,9 +400,11 @@ fn not_looked_at(count: usize) -> TraceNode {
     }
 }
 
-fn done(operation: &Operation, origin: &PatchOperation, is_change: bool) -> TraceNode {
+fn done(operation: &JsonPatchOperation, origin: &PatchOperation, is_change: bool) -> TraceNode {
     let value = match operation {
-        Operation::Add { value, .. } | Operation::Replace { value, .. } => TraceNode::show(value),
+        JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. } => {
+            TraceNode::show(value)
+        }
         _ => String::new(),
     };
     TraceNode {

@@ -8,7 +8,7 @@ use kubewright_engine::{
     Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
     Request, Tracer, WorldView,
 };
-use kubewright_patch::{self as patch, Options, Pointer};
+use kubewright_patch::{self as patch, PatchOptions, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
 use super::compile::Header;
@@ -46,7 +46,7 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     let once = applied(rule, &request, &mut budget)?;
     let again = Request { object: once.clone(), ..request };
     let twice = applied(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
-    let change = patch::diff(&once, &twice);
+    let change = patch::diff_values(&once, &twice);
     let first = change.first()?;
     let message =
         format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
@@ -118,8 +118,8 @@ fn wishes(criterion: &Criterion) -> Vec<(Vec<Step>, Value)> {
 }
 
 fn set(object: &mut Value, path: &[Step], value: Value) {
-    let operation = patch::Operation::Add { path: Pointer::from_steps(path), value };
-    let options = Options { create_parents: true, ..Options::rfc6902() };
+    let operation = patch::JsonPatchOperation::Add { path: Pointer::from_steps(path), value };
+    let options = PatchOptions { create_parents: true, ..PatchOptions::rfc6902() };
     // A wish that cannot be granted leaves the sample as it is; then the rule just does not apply to it.
-    let _ = patch::apply(object, &[operation], &options, &mut Budget::default());
+    let _ = patch::apply_patch(object, &[operation], &options, &mut Budget::default());
 }

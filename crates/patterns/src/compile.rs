@@ -165,7 +165,7 @@ impl Compiler<'_> {
             let mut operand = Operand::new(&self.written(value));
             let location = self.document.locate(&value.path);
             if condition.operator.is_regex() {
-                match regex::compile(&operand.text) {
+                match regex::compile_regex(&operand.text) {
                     Ok(regex) => operand.regex = Some(regex),
                     Err(error) => {
                         let message = format!("`{}` is no regular expression: {error}", operand.text);

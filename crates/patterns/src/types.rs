@@ -1,6 +1,6 @@
 //! The types of relationships by name, and which kinds each can link.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::Text;
 
 /// The types of the contract.
@@ -147,7 +147,7 @@ pub(crate) fn find(name: &str, own: &[Text]) -> Option<Text> {
 
 /// Returns what to write instead of `name`.
 pub(crate) fn help(name: &str) -> String {
-    match nearest(name, CONTRACT.iter().chain(&MORE).copied()) {
+    match nearest_word(name, CONTRACT.iter().chain(&MORE).copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("use one of {}", CONTRACT.join(", ")),
     }

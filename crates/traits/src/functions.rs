@@ -8,7 +8,7 @@ use kubewright_cel::{
     Call, Entries, Environment, EvalErrorKind, Failure, Functions, Kind, Library, Macros, MapVal, Overload,
     Shorthand, Takes, Val, library,
 };
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_interpolate::omitted;
 use kubewright_value::Text;
 
@@ -144,22 +144,22 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
 }
 
 fn subdomain<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    named(&texts(arguments, call)?, SUBDOMAIN)
+    named(&texts(arguments, call)?, MAX_SUBDOMAIN_CHARS)
 }
 
 fn label<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    named(&texts(arguments, call)?, LABEL)
+    named(&texts(arguments, call)?, MAX_LABEL_CHARS)
 }
 
 /// As `oc_dns_label`, with a hash of what the parts are without dots.
 fn sanitized<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let parts = texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
-    named(&parts, LABEL)
+    named(&parts, MAX_LABEL_CHARS)
 }
 
 fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, Failure> {
-    let name = naming::hashed(parts, "", most);
+    let name = naming::hashed_name(parts, "", most);
     name.map(Val::text).ok_or_else(|| Failure::value("a name needs at least one part"))
 }
 
@@ -190,7 +190,7 @@ fn hash<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, F
 }
 
 fn sha256<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    hashed(arguments, call, naming::sha256)
+    hashed(arguments, call, naming::sha256_hex)
 }
 
 fn hashed<'a>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::{Environments, Given, ParamWords, Params, Wording};
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_engine::{Compiled, Diagnostic, Rule, nearest};
+use kubewright_engine::{Compiled, Diagnostic, Rule, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::NAME;
@@ -64,7 +64,8 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
             let policies = rules.iter().filter(|rule| rule.id.dialect == NAME);
-            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+            let help = match nearest_word(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str()))
+            {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
             };

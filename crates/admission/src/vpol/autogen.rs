@@ -1,6 +1,6 @@
 //! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
 
-use kubewright_engine::{Operations, nearest};
+use kubewright_engine::{Operations, nearest_word};
 use kubewright_value::{Step, Text};
 
 use super::source::Settings;
@@ -72,7 +72,7 @@ fn unknown_name(name: &Placed<Text>) -> Option<Unknown> {
         return None;
     }
     let known = || CONTROLLERS.iter().map(|(name, ..)| *name);
-    let help = match nearest(&name.value, known()) {
+    let help = match nearest_word(&name.value, known()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "known: {}; write others as `resource.version.group`, such as `jobsets.v1alpha2.jobset.x-k8s.io`",

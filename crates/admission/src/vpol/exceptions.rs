@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kubewright_cel::{Inputs, Timestamp};
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, Verdict, nearest_word};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
@@ -103,7 +103,7 @@ fn fits_nothing(
     }
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();
-    Some(match nearest(&name.value, names) {
+    Some(match nearest_word(&name.value, names) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })

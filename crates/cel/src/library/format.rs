@@ -60,7 +60,9 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
             (Style::Literal, 'f', Val::Double(value)) => {
                 out.push_str(&grouped(&float(*value, 'f', Some(precision))));
             }
-            (Style::Literal, 's', Val::Double(value)) => out.push_str(&float::format(*value, 'g', None)),
+            (Style::Literal, 's', Val::Double(value)) => {
+                out.push_str(&float::format_float(*value, 'g', None))
+            }
             (Style::Literal, 'd', Val::Double(_))
             | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
                 return Err(unfit(verb, &value));
@@ -153,7 +155,7 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
-    float::format(value, verb, precision)
+    float::format_float(value, verb, precision)
 }
 
 /// Puts commas between the thousands.
@@ -186,7 +188,7 @@ fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result
         Val::String(text) => write!(out, "{:?}", text.as_str()),
         Val::Bytes(bytes) => write!(out, "b{:?}", String::from_utf8_lossy(bytes)),
         Val::Double(value) if value.is_finite() => write!(out, "{value:.6}"),
-        Val::Double(value) => write!(out, "\"{}\"", float::format(*value, 'g', None)),
+        Val::Double(value) => write!(out, "\"{}\"", float::format_float(*value, 'g', None)),
         Val::Timestamp(time) => write!(out, "timestamp(\"{time}\")"),
         Val::Duration(duration) => write!(out, "duration(\"{}\")", seconds_text(*duration)),
         Val::List(list) => {

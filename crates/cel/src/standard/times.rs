@@ -1,6 +1,6 @@
 //! What calendar and clock show.
 
-use kubewright_golib::time::Civil;
+use kubewright_golib::time::CivilDate;
 
 use crate::error::Failure;
 use crate::function::{Functions, Overload};
@@ -52,7 +52,7 @@ pub(super) fn add(functions: &mut Functions) {
     );
 }
 
-fn civil<'a>(arguments: &[Val<'a>], read: fn(&Civil) -> i64) -> Result<Val<'a>, Failure> {
+fn civil<'a>(arguments: &[Val<'a>], read: fn(&CivilDate) -> i64) -> Result<Val<'a>, Failure> {
     let (time, zone) = match arguments {
         [Val::Timestamp(time)] => (time, "UTC"),
         [Val::Timestamp(time), Val::String(zone)] => (time, zone.as_str()),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use kubewright_value::suggest::nearest;
+use kubewright_value::suggest::nearest_word;
 
 /// The step of a path that stands for any item of a list or any value of a map.
 pub const ANY: &str = "*";
@@ -79,7 +79,10 @@ pub fn unknown_field(kind: &str, path: &[&str]) -> Option<Unknown> {
         } else {
             let known = fields.filter(|_| around.is_empty() && *step != ANY)?;
             let Some(field) = known.iter().find(|field| field.name == *step) else {
-                return Some(Unknown { at, nearest: nearest(step, known.iter().map(|field| field.name)) });
+                return Some(Unknown {
+                    at,
+                    nearest: nearest_word(step, known.iter().map(|field| field.name)),
+                });
             };
             around = field.around;
             fields = field.kind.and_then(fields_of);

@@ -2,14 +2,14 @@
 
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, tag};
-use super::{Fields, bytes, extension, extensions, key, list, name};
-use crate::time::Time;
+use super::der::{DerReader, malformed_der, tag};
+use super::{ObjectFields, bytes_to_base64, extensions, key, list_or_null, name, read_extension};
+use crate::time::GoTime;
 
 /// Go writes no zeros at the end of a second.
 const LAYOUT: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
-/// What is null in a certificate that has no extensions.
+/// The fields that are null in a certificate without extensions.
 const NULLS: &[&str] = &[
     "Extensions",
     "ExtraExtensions",
@@ -50,40 +50,40 @@ const FALSES: &[&str] = &[
 ];
 
 /// Reads a certificate.
-pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
-    let mut input = Reader(der);
+pub(super) fn decode_certificate(der: &[u8]) -> Result<Value, String> {
+    let mut input = DerReader(der);
     let raw = input.whole(tag::SEQUENCE, "certificate")?;
     if !input.is_empty() {
         return Err("x509: trailing data".to_owned());
     }
-    let mut outer = Reader(raw).inner(tag::SEQUENCE, "certificate")?;
+    let mut outer = DerReader(raw).inner(tag::SEQUENCE, "certificate")?;
     let raw_signed = outer.whole(tag::SEQUENCE, "tbs certificate")?;
-    let mut signed = Reader(raw_signed).inner(tag::SEQUENCE, "tbs certificate")?;
-    let mut fields = Fields::default();
+    let mut signed = DerReader(raw_signed).inner(tag::SEQUENCE, "tbs certificate")?;
+    let mut fields = ObjectFields::default();
     fields.names(NULLS);
     ZEROS.iter().for_each(|name| fields.set(name, 0_i64));
     FALSES.iter().for_each(|name| fields.set(name, false));
-    fields.set("Raw", bytes(raw));
-    fields.set("RawTBSCertificate", bytes(raw_signed));
-    let version = version(&mut signed)?;
+    fields.set("Raw", bytes_to_base64(raw));
+    fields.set("RawTBSCertificate", bytes_to_base64(raw_signed));
+    let version = read_version(&mut signed)?;
     fields.set("Version", version);
-    fields.set("SerialNumber", key::number(signed.natural("serial number")?)?);
+    fields.set("SerialNumber", key::number_of_bytes(signed.natural("serial number")?)?);
     let algorithm = signed.inner(tag::SEQUENCE, "signature algorithm identifier")?;
     if outer.take(tag::SEQUENCE, "algorithm identifier")? != algorithm.0 {
         return Err("x509: inner and outer signature algorithm identifiers don't match".to_owned());
     }
     fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
     let issuer = signed.whole(tag::SEQUENCE, "issuer")?;
-    fields.set("RawIssuer", bytes(issuer));
-    fields.set("Issuer", name::object(issuer)?);
+    fields.set("RawIssuer", bytes_to_base64(issuer));
+    fields.set("Issuer", name::read_name(issuer)?);
     let mut validity = signed.inner(tag::SEQUENCE, "validity")?;
-    fields.set("NotBefore", shown(&validity.time()?));
-    fields.set("NotAfter", shown(&validity.time()?));
+    fields.set("NotBefore", format_certificate_time(&validity.time()?));
+    fields.set("NotAfter", format_certificate_time(&validity.time()?));
     let subject = signed.whole(tag::SEQUENCE, "subject")?;
-    fields.set("RawSubject", bytes(subject));
-    fields.set("Subject", name::object(subject)?);
+    fields.set("RawSubject", bytes_to_base64(subject));
+    fields.set("Subject", name::read_name(subject)?);
     let public_key = signed.whole(tag::SEQUENCE, "spki")?;
-    fields.set("RawSubjectPublicKeyInfo", bytes(public_key));
+    fields.set("RawSubjectPublicKeyInfo", bytes_to_base64(public_key));
     fields.set("PublicKeyAlgorithm", key::RSA);
     fields.set("PublicKey", key::public_key(public_key)?);
     if version > 1 {
@@ -93,26 +93,26 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
     if version == 3 {
         read_extensions(&mut signed, &mut fields)?;
     }
-    fields.set("Signature", bytes(&key::signature(&mut outer)?));
+    fields.set("Signature", bytes_to_base64(&key::read_signature(&mut outer)?));
     Ok(fields.object())
 }
 
-fn version(signed: &mut Reader<'_>) -> Result<i64, String> {
+fn read_version(signed: &mut DerReader<'_>) -> Result<i64, String> {
     let version = match signed.optional(tag::parts(0), "version")? {
-        Some(version) => Reader(version).small("version")?,
+        Some(version) => DerReader(version).small("version")?,
         None => 0,
     };
     if version > 2 { Err("x509: invalid version".to_owned()) } else { Ok(version + 1) }
 }
 
-fn read_extensions(signed: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn read_extensions(signed: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let Some(all) = signed.optional(tag::parts(3), "extensions")? else { return Ok(()) };
-    let mut all = Reader(all).inner(tag::SEQUENCE, "extensions")?;
+    let mut all = DerReader(all).inner(tag::SEQUENCE, "extensions")?;
     let mut found = Vec::new();
     while !all.is_empty() {
-        let extension = extension(&mut all)?;
+        let extension = read_extension(&mut all)?;
         if found.len() == extensions::MOST {
-            return Err(malformed("extensions: there are too many"));
+            return Err(malformed_der("extensions: there are too many"));
         }
         found.push(extension);
     }
@@ -122,10 +122,10 @@ fn read_extensions(signed: &mut Reader<'_>, fields: &mut Fields) -> Result<(), S
             return Err(format!("x509: certificate contains duplicate extension with OID \"{id}\""));
         }
     }
-    fields.set("Extensions", list(found.iter().map(super::Extension::object).collect()));
-    extensions::read(&found, fields)
+    fields.set("Extensions", list_or_null(found.iter().map(super::CertificateExtension::object).collect()));
+    extensions::set_extension_fields(&found, fields)
 }
 
-fn shown(time: &Time) -> String {
+fn format_certificate_time(time: &GoTime) -> String {
     time.format(LAYOUT)
 }

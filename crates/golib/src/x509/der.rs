@@ -1,6 +1,6 @@
 //! DER: values that say their type and length. Only what certificates need.
 
-use crate::time::{self, Time};
+use crate::time::{self, GoTime};
 
 /// The types, as the first byte says them.
 pub(super) mod tag {
@@ -34,9 +34,9 @@ pub(super) mod tag {
 
 /// Values one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct DerReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> DerReader<'a> {
     pub(super) fn is_empty(self) -> bool {
         self.0.is_empty()
     }
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
 
     /// Takes the next value if it is of type `tag`; `what` it should be is said otherwise.
     pub(super) fn take(&mut self, tag: u8, what: &str) -> Result<&'a [u8], String> {
-        self.optional(tag, what)?.ok_or_else(|| malformed(what))
+        self.optional(tag, what)?.ok_or_else(|| malformed_der(what))
     }
 
     /// Takes the next value with its type and length.
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
                 *self = ahead;
                 Ok(whole)
             }
-            _ => Err(malformed(what)),
+            _ => Err(malformed_der(what)),
         }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         if !self.is_next(tag) {
             return Ok(None);
         }
-        let (_, value, _) = self.any().ok_or_else(|| malformed(what))?;
+        let (_, value, _) = self.any().ok_or_else(|| malformed_der(what))?;
         Ok(Some(value))
     }
 
@@ -103,43 +103,43 @@ impl<'a> Reader<'a> {
         match self.take(tag::BOOLEAN, what)? {
             [0] => Ok(false),
             [0xff] => Ok(true),
-            _ => Err(malformed(what)),
+            _ => Err(malformed_der(what)),
         }
     }
 
     /// Takes an integer that is not negative, as bytes without leading zeros.
     pub(super) fn natural(&mut self, what: &str) -> Result<&'a [u8], String> {
-        natural(self.take(tag::INTEGER, what)?).ok_or_else(|| malformed(what))
+        read_natural(self.take(tag::INTEGER, what)?).ok_or_else(|| malformed_der(what))
     }
 
     /// Takes an integer that is not negative and not large.
     pub(super) fn small(&mut self, what: &str) -> Result<i64, String> {
-        small(self.take(tag::INTEGER, what)?).ok_or_else(|| malformed(what))
+        read_small_integer(self.take(tag::INTEGER, what)?).ok_or_else(|| malformed_der(what))
     }
 
     /// Takes a string of bits: the bytes, and how many bits of the last one do not count.
     pub(super) fn bits(&mut self, what: &str) -> Result<(&'a [u8], u8), String> {
         let (unused, bytes) =
-            self.take(tag::BIT_STRING, what)?.split_first().ok_or_else(|| malformed(what))?;
+            self.take(tag::BIT_STRING, what)?.split_first().ok_or_else(|| malformed_der(what))?;
         let is_clean = match bytes.last() {
             None => *unused == 0,
             Some(last) => *unused < 8 && last.trailing_zeros() >= u32::from(*unused),
         };
-        if is_clean { Ok((bytes, *unused)) } else { Err(malformed(what)) }
+        if is_clean { Ok((bytes, *unused)) } else { Err(malformed_der(what)) }
     }
 
     pub(super) fn object_identifier(&mut self, what: &str) -> Result<Vec<u64>, String> {
         let id = self.take(tag::OBJECT_IDENTIFIER, what)?;
-        object_identifier(id).ok_or_else(|| malformed(what))
+        read_object_identifier(id).ok_or_else(|| malformed_der(what))
     }
 
-    pub(super) fn time(&mut self) -> Result<Time, String> {
+    pub(super) fn time(&mut self) -> Result<GoTime, String> {
         let (tag, value, _) = self.any().ok_or("x509: unsupported time format")?;
         let text = std::str::from_utf8(value).unwrap_or_default();
         match tag {
-            tag::UTC_TIME => utc_time(text).ok_or_else(|| malformed("UTCTime")),
+            tag::UTC_TIME => parse_utc_time(text).ok_or_else(|| malformed_der("UTCTime")),
             tag::GENERALIZED_TIME => {
-                time::parse("20060102150405Z0700", text).map_err(|_| malformed("GeneralizedTime"))
+                time::parse_time("20060102150405Z0700", text).map_err(|_| malformed_der("GeneralizedTime"))
             }
             _ => Err("x509: unsupported time format".to_owned()),
         }
@@ -147,10 +147,10 @@ impl<'a> Reader<'a> {
 }
 
 /// Reads an integer that is not negative.
-pub(super) fn natural(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn read_natural(bytes: &[u8]) -> Option<&[u8]> {
     match bytes {
         [] => None,
-        // A zero stands first only where a sign would be seen otherwise.
+        // A leading zero is only allowed where the first bit would read as a sign.
         [0, second, ..] if *second < 0x80 => None,
         [0, rest @ ..] => Some(rest),
         [first, ..] if *first >= 0x80 => None,
@@ -159,13 +159,13 @@ pub(super) fn natural(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads an integer that is not negative and not large.
-pub(super) fn small(bytes: &[u8]) -> Option<i64> {
-    let digits = natural(bytes).filter(|digits| digits.len() < 8)?;
+pub(super) fn read_small_integer(bytes: &[u8]) -> Option<i64> {
+    let digits = read_natural(bytes).filter(|digits| digits.len() < 8)?;
     Some(digits.iter().fold(0, |number, digit| number << 8 | i64::from(*digit)))
 }
 
 /// Reads the numbers of an object identifier.
-pub(super) fn object_identifier(bytes: &[u8]) -> Option<Vec<u64>> {
+pub(super) fn read_object_identifier(bytes: &[u8]) -> Option<Vec<u64>> {
     let mut parts = Vec::new();
     let mut part = 0_u64;
     let mut is_open = false;
@@ -190,13 +190,15 @@ pub(super) fn object_identifier(bytes: &[u8]) -> Option<Vec<u64>> {
 }
 
 /// Two digits are all that is left of the year: from 50 on they are those of the last century.
-fn utc_time(text: &str) -> Option<Time> {
+fn parse_utc_time(text: &str) -> Option<GoTime> {
     let year: u32 = text.get(..2)?.parse().ok()?;
     let century = if year >= 50 { "19" } else { "20" };
     let full = format!("{century}{text}");
-    ["20060102150405Z0700", "200601021504Z0700"].iter().find_map(|layout| time::parse(layout, &full).ok())
+    ["20060102150405Z0700", "200601021504Z0700"]
+        .iter()
+        .find_map(|layout| time::parse_time(layout, &full).ok())
 }
 
-pub(super) fn malformed(what: &str) -> String {
+pub(super) fn malformed_der(what: &str) -> String {
     format!("x509: malformed {what}")
 }

@@ -1,18 +1,18 @@
-//! What the extensions of a certificate say.
+//! The extensions of a certificate.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, object_identifier, tag};
-use super::{Extension, Fields, bytes, list, numbers, subtrees};
+use super::der::{DerReader, malformed_der, read_object_identifier, tag};
+use super::{CertificateExtension, ObjectFields, bytes_to_base64, list_or_null, number_values, subtrees};
 use crate::url;
-use crate::utf8::lossy;
+use crate::utf8::decode_utf8_lossy;
 
-/// How many extensions a certificate may have.
+/// The maximum number of extensions of a certificate.
 pub(super) const MOST: usize = 256;
 
-/// What Go's numbers of usages stand for, in their order.
+/// The key usages in the order of Go's numbers.
 const USAGES: [&[u64]; 14] = [
     &[2, 5, 29, 37, 0],
     &[1, 3, 6, 1, 5, 5, 7, 3, 1],
@@ -31,21 +31,27 @@ const USAGES: [&[u64]; 14] = [
 ];
 
 /// Sets the fields that `extensions` are about.
-pub(super) fn read(extensions: &[Extension<'_>], fields: &mut Fields) -> Result<(), String> {
+pub(super) fn set_extension_fields(
+    extensions: &[CertificateExtension<'_>],
+    fields: &mut ObjectFields,
+) -> Result<(), String> {
     let mut unhandled = Vec::new();
     for extension in extensions {
-        let is_known = read_one(extension, fields)?;
+        let is_known = set_extension_field(extension, fields)?;
         if extension.is_critical && !is_known {
-            unhandled.push(numbers(&extension.id));
+            unhandled.push(number_values(&extension.id));
         }
     }
-    fields.set("UnhandledCriticalExtensions", list(unhandled));
+    fields.set("UnhandledCriticalExtensions", list_or_null(unhandled));
     Ok(())
 }
 
 /// Returns whether all of the extension was understood.
-fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, String> {
-    let mut value = Reader(extension.value);
+fn set_extension_field(
+    extension: &CertificateExtension<'_>,
+    fields: &mut ObjectFields,
+) -> Result<bool, String> {
+    let mut value = DerReader(extension.value);
     let not_critical = |what: &str| match extension.is_critical {
         true => Err(format!("x509: {what} incorrectly marked critical")),
         false => Ok(()),
@@ -53,20 +59,23 @@ fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, Stri
     match extension.id.as_slice() {
         [2, 5, 29, 14] => {
             not_critical("subject key identifier")?;
-            fields.set("SubjectKeyId", bytes(value.take(tag::OCTET_STRING, "subject key identifier")?));
+            fields.set(
+                "SubjectKeyId",
+                bytes_to_base64(value.take(tag::OCTET_STRING, "subject key identifier")?),
+            );
         }
         [2, 5, 29, 15] => fields.set("KeyUsage", key_usage(&mut value)?),
         [2, 5, 29, 17] => return alternative_names(extension.value, fields),
         [2, 5, 29, 19] => basic_constraints(&mut value, fields)?,
-        [2, 5, 29, 30] => return subtrees::read(extension, fields),
-        [2, 5, 29, 31] => fields.set("CRLDistributionPoints", list(distribution_points(&mut value)?)),
-        [2, 5, 29, 32] => policies(&mut value, fields)?,
-        [2, 5, 29, 33] => fields.set("PolicyMappings", list(policy_mappings(&mut value)?)),
+        [2, 5, 29, 30] => return subtrees::set_name_constraints(extension, fields),
+        [2, 5, 29, 31] => fields.set("CRLDistributionPoints", list_or_null(distribution_points(&mut value)?)),
+        [2, 5, 29, 32] => read_policies(&mut value, fields)?,
+        [2, 5, 29, 33] => fields.set("PolicyMappings", list_or_null(policy_mappings(&mut value)?)),
         [2, 5, 29, 35] => {
             not_critical("authority key identifier")?;
             let mut parts = value.inner(tag::SEQUENCE, "authority key identifier")?;
             if let Some(id) = parts.optional(tag::part(0), "authority key identifier")? {
-                fields.set("AuthorityKeyId", bytes(id));
+                fields.set("AuthorityKeyId", bytes_to_base64(id));
             }
         }
         [2, 5, 29, 36] => policy_constraints(&mut value, fields)?,
@@ -86,13 +95,13 @@ fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, Stri
 }
 
 /// The first bit of the string is the lowest one of the number.
-fn key_usage(value: &mut Reader<'_>) -> Result<i64, String> {
+fn key_usage(value: &mut DerReader<'_>) -> Result<i64, String> {
     let (bits, _) = value.bits("key usage")?;
     let bit = |place: usize| bits.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0);
     Ok((0..9).filter(|place| bit(*place)).map(|place| 1 << place).sum())
 }
 
-fn basic_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn basic_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "basic constraints";
     let mut parts = value.inner(tag::SEQUENCE, what)?;
     let is_authority = if parts.is_next(tag::BOOLEAN) { parts.boolean(what)? } else { false };
@@ -104,7 +113,7 @@ fn basic_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), 
     Ok(())
 }
 
-fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn policy_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "policy constraints extension";
     let mut parts = value.inner(tag::SEQUENCE, what)?;
     let names = [
@@ -113,7 +122,7 @@ fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(),
     ];
     for (part, (name, name_of_zero)) in (0..).zip(names) {
         if let Some(number) = parts.optional(tag::part(part), what)? {
-            let number = super::der::small(number).ok_or_else(|| malformed(what))?;
+            let number = super::der::read_small_integer(number).ok_or_else(|| malformed_der(what))?;
             fields.set(name, number);
             fields.set(name_of_zero, number == 0);
         }
@@ -121,37 +130,37 @@ fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(),
     Ok(())
 }
 
-fn extended_usage(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn extended_usage(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let mut parts = value.inner(tag::SEQUENCE, "extended key usages")?;
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     while !parts.is_empty() {
         let usage = parts.object_identifier("extended key usages")?;
         match USAGES.iter().position(|known| **known == usage) {
             Some(number) => known.push(Value::from(number)),
-            None => unknown.push(numbers(&usage)),
+            None => unknown.push(number_values(&usage)),
         }
     }
-    fields.set("ExtKeyUsage", list(known));
-    fields.set("UnknownExtKeyUsage", list(unknown));
+    fields.set("ExtKeyUsage", list_or_null(known));
+    fields.set("UnknownExtKeyUsage", list_or_null(unknown));
     Ok(())
 }
 
-fn policies(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn read_policies(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "certificate policies";
     let mut all = value.inner(tag::SEQUENCE, what)?;
     let (mut texts, mut ids) = (Vec::new(), Vec::new());
     while !all.is_empty() {
         let id = all.inner(tag::SEQUENCE, what)?.object_identifier(what)?;
-        texts.push(Value::from(dotted(&id)));
-        ids.push(numbers(&id));
+        texts.push(Value::from(format_object_identifier(&id)));
+        ids.push(number_values(&id));
     }
-    fields.set("Policies", list(texts));
+    fields.set("Policies", list_or_null(texts));
     // This list is made even if there is nothing in it.
     fields.set("PolicyIdentifiers", Value::array(ids));
     Ok(())
 }
 
-fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+fn policy_mappings(value: &mut DerReader<'_>) -> Result<Vec<Value>, String> {
     let what = "policy mappings extension";
     let mut all = value.inner(tag::SEQUENCE, what)?;
     let mut mappings = Vec::new();
@@ -159,9 +168,11 @@ fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
         let mut pair = all.inner(tag::SEQUENCE, what)?;
         let mut id = || {
             let id = pair.take(tag::OBJECT_IDENTIFIER, what)?;
-            object_identifier(id).map(|id| dotted(&id)).ok_or_else(|| malformed(what))
+            read_object_identifier(id)
+                .map(|id| format_object_identifier(&id))
+                .ok_or_else(|| malformed_der(what))
         };
-        let mut fields = Fields::default();
+        let mut fields = ObjectFields::default();
         fields.set("IssuerDomainPolicy", id()?);
         fields.set("SubjectDomainPolicy", id()?);
         mappings.push(fields.object());
@@ -169,25 +180,25 @@ fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
     Ok(mappings)
 }
 
-fn distribution_points(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+fn distribution_points(value: &mut DerReader<'_>) -> Result<Vec<Value>, String> {
     let what = "CRL distribution points";
     let mut all = value.inner(tag::SEQUENCE, what)?;
     let mut points = Vec::new();
     while !all.is_empty() {
         let mut point = all.inner(tag::SEQUENCE, what)?;
         let Some(name) = point.optional(tag::parts(0), what)? else { continue };
-        let Some(names) = Reader(name).optional(tag::parts(0), what)? else { continue };
-        let mut names = Reader(names);
+        let Some(names) = DerReader(name).optional(tag::parts(0), what)? else { continue };
+        let mut names = DerReader(names);
         while !names.is_empty() {
-            // What is no URI ends the list.
+            // The first entry that is not a URI ends the list.
             let Some(uri) = names.optional(tag::part(6), what)? else { break };
-            points.push(Value::from(lossy(uri)));
+            points.push(Value::from(decode_utf8_lossy(uri)));
         }
     }
     Ok(points)
 }
 
-fn authority_access(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn authority_access(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "authority info access";
     let mut all = value.inner(tag::SEQUENCE, what)?;
     let (mut servers, mut issuers) = (Vec::new(), Vec::new());
@@ -195,48 +206,49 @@ fn authority_access(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), S
         let mut access = all.inner(tag::SEQUENCE, what)?;
         let method = access.object_identifier(what)?;
         let Some(uri) = access.optional(tag::part(6), what)? else { continue };
-        let uri = Value::from(lossy(uri));
+        let uri = Value::from(decode_utf8_lossy(uri));
         match method.as_slice() {
             [1, 3, 6, 1, 5, 5, 7, 48, 1] => servers.push(uri),
             [1, 3, 6, 1, 5, 5, 7, 48, 2] => issuers.push(uri),
             _ => {}
         }
     }
-    fields.set("OCSPServer", list(servers));
-    fields.set("IssuingCertificateURL", list(issuers));
+    fields.set("OCSPServer", list_or_null(servers));
+    fields.set("IssuingCertificateURL", list_or_null(issuers));
     Ok(())
 }
 
 /// Returns whether there was a name of a kind that is known.
-pub(super) fn alternative_names(value: &[u8], fields: &mut Fields) -> Result<bool, String> {
-    let mut all = Reader(value).inner(tag::SEQUENCE, "subject alternative names")?;
+pub(super) fn alternative_names(value: &[u8], fields: &mut ObjectFields) -> Result<bool, String> {
+    let mut all = DerReader(value).inner(tag::SEQUENCE, "subject alternative names")?;
     let (mut domains, mut emails, mut addresses, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     while !all.is_empty() {
-        let (found, value, _) = all.any().ok_or_else(|| malformed("subject alternative name"))?;
+        let (found, value, _) = all.any().ok_or_else(|| malformed_der("subject alternative name"))?;
         match found ^ 0x80 {
-            1 => emails.push(Value::from(ascii(value, "SAN rfc822Name")?)),
-            2 => domains.push(Value::from(ascii(value, "SAN dNSName")?)),
-            6 => uris.push(uri(ascii(value, "SAN uniformResourceIdentifier")?)?),
+            1 => emails.push(Value::from(read_ascii(value, "SAN rfc822Name")?)),
+            2 => domains.push(Value::from(read_ascii(value, "SAN dNSName")?)),
+            6 => uris.push(parse_uri(read_ascii(value, "SAN uniformResourceIdentifier")?)?),
             7 => addresses.push(Value::from(
-                address(value)
+                format_ip_address(value)
                     .ok_or_else(|| format!("x509: cannot parse IP address of length {}", value.len()))?,
             )),
             _ => {}
         }
     }
     let is_known = !(domains.is_empty() && emails.is_empty() && addresses.is_empty() && uris.is_empty());
-    fields.set("DNSNames", list(domains));
-    fields.set("EmailAddresses", list(emails));
-    fields.set("IPAddresses", list(addresses));
-    fields.set("URIs", list(uris));
+    fields.set("DNSNames", list_or_null(domains));
+    fields.set("EmailAddresses", list_or_null(emails));
+    fields.set("IPAddresses", list_or_null(addresses));
+    fields.set("URIs", list_or_null(uris));
     Ok(is_known)
 }
 
-fn uri(text: &str) -> Result<Value, String> {
-    let url = url::parse(text).map_err(|reason| format!("x509: cannot parse URI \"{text}\": {reason}"))?;
-    let mut fields = Fields::default();
+fn parse_uri(text: &str) -> Result<Value, String> {
+    let url =
+        url::parse_url(text).map_err(|reason| format!("x509: cannot parse URI \"{text}\": {reason}"))?;
+    let mut fields = ObjectFields::default();
     // Go keeps the user to itself.
-    fields.set("User", if url.user.is_some() { Fields::default().object() } else { Value::Null });
+    fields.set("User", if url.user.is_some() { ObjectFields::default().object() } else { Value::Null });
     fields.set("ForceQuery", text.ends_with('?') && url.query.is_empty());
     fields.set("OmitHost", false);
     fields.set("Scheme", url.scheme);
@@ -250,12 +262,12 @@ fn uri(text: &str) -> Result<Value, String> {
     Ok(fields.object())
 }
 
-pub(super) fn ascii<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str, String> {
+pub(super) fn read_ascii<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str, String> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.is_ascii());
     text.ok_or_else(|| format!("x509: {what} is malformed"))
 }
 
-pub(super) fn address(bytes: &[u8]) -> Option<String> {
+pub(super) fn format_ip_address(bytes: &[u8]) -> Option<String> {
     let address = match bytes.len() {
         4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
         _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
@@ -263,6 +275,6 @@ pub(super) fn address(bytes: &[u8]) -> Option<String> {
     Some(address.to_canonical().to_string())
 }
 
-fn dotted(id: &[u64]) -> String {
+fn format_object_identifier(id: &[u64]) -> String {
     id.iter().map(ToString::to_string).collect::<Vec<_>>().join(".")
 }

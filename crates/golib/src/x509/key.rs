@@ -2,10 +2,10 @@
 
 use kubewright_value::{Number, Value};
 
-use super::Fields;
-use super::der::{Reader, malformed, tag};
+use super::ObjectFields;
+use super::der::{DerReader, malformed_der, tag};
 
-/// How many bits a key may have: turning it into a decimal takes the square of that.
+/// The maximum number of bits of a key: turning it into a decimal takes the square of that.
 const LARGEST: usize = 16_384;
 
 /// The number that Go has for RSA.
@@ -13,14 +13,14 @@ pub(super) const RSA: i64 = 1;
 
 /// Reads the whole of a subject's public key.
 pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
-    let mut info = Reader(whole).inner(tag::SEQUENCE, "spki")?;
+    let mut info = DerReader(whole).inner(tag::SEQUENCE, "spki")?;
     let mut algorithm = info.inner(tag::SEQUENCE, "public key algorithm identifier")?;
     if algorithm.object_identifier("OID")? != [1, 2, 840, 113_549, 1, 1, 1] {
         return Err("certificate should use rsa algorithm".to_owned());
     }
     algorithm.take(tag::NULL, "RSA parameters").map_err(|_| "x509: RSA key missing NULL parameters")?;
     let (key, _) = info.bits("subjectPublicKey")?;
-    let mut parts = Reader(key).inner(tag::SEQUENCE, "RSA public key")?;
+    let mut parts = DerReader(key).inner(tag::SEQUENCE, "RSA public key")?;
     let modulus = parts.natural("RSA modulus")?;
     let exponent = parts.small("RSA public exponent")?;
     if modulus.is_empty() || exponent == 0 {
@@ -29,14 +29,14 @@ pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
     if modulus.len() * 8 > LARGEST {
         return Err(format!("an RSA key of more than {LARGEST} bits is not read"));
     }
-    let mut fields = Fields::default();
-    fields.set("N", decimal(modulus));
+    let mut fields = ObjectFields::default();
+    fields.set("N", decimal_of_bytes(modulus));
     fields.set("E", exponent);
     Ok(fields.object())
 }
 
 /// Returns the number that Go has for the algorithm of a signature, 0 for one it does not know.
-pub(super) fn signature_algorithm(mut identifier: Reader<'_>) -> Result<i64, String> {
+pub(super) fn signature_algorithm(mut identifier: DerReader<'_>) -> Result<i64, String> {
     let id = identifier.object_identifier("OID")?;
     Ok(match id.as_slice() {
         [1, 2, 840, 113_549, 1, 1, rsa] => match rsa {
@@ -59,7 +59,7 @@ pub(super) fn signature_algorithm(mut identifier: Reader<'_>) -> Result<i64, Str
 }
 
 /// RSA-PSS: the hash is a parameter, and the salt must be as long as it makes them.
-fn probabilistic(mut identifier: Reader<'_>) -> Option<i64> {
+fn probabilistic(mut identifier: DerReader<'_>) -> Option<i64> {
     let what = "PSS parameters";
     let mut parameters = identifier.inner(tag::SEQUENCE, what).ok()?;
     let mut hash = parameters.inner(tag::parts(0), what).ok()?.inner(tag::SEQUENCE, what).ok()?;
@@ -75,7 +75,7 @@ fn probabilistic(mut identifier: Reader<'_>) -> Option<i64> {
 }
 
 /// Reads a signature, aligned to whole bytes.
-pub(super) fn signature(reader: &mut Reader<'_>) -> Result<Vec<u8>, String> {
+pub(super) fn read_signature(reader: &mut DerReader<'_>) -> Result<Vec<u8>, String> {
     let (bytes, unused) = reader.bits("signature")?;
     if unused == 0 {
         return Ok(bytes.to_vec());
@@ -92,19 +92,19 @@ pub(super) fn signature(reader: &mut Reader<'_>) -> Result<Vec<u8>, String> {
 }
 
 /// Returns a number of any size; a double when it is a large one.
-pub(super) fn number(bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn number_of_bytes(bytes: &[u8]) -> Result<Value, String> {
     if bytes.len() * 8 > LARGEST {
-        return Err(malformed("serial number"));
+        return Err(malformed_der("serial number"));
     }
-    let text = decimal(bytes);
+    let text = decimal_of_bytes(bytes);
     let number = text.parse().map(|int: u64| Number::from(int)).ok();
     let number =
         number.or_else(|| text.parse().ok().filter(|double: &f64| double.is_finite()).map(Number::Float));
-    number.map(Value::from).ok_or_else(|| malformed("serial number"))
+    number.map(Value::from).ok_or_else(|| malformed_der("serial number"))
 }
 
 /// Returns the decimal digits of a number that is given by its bytes.
-fn decimal(bytes: &[u8]) -> String {
+fn decimal_of_bytes(bytes: &[u8]) -> String {
     const GROUP: u64 = 1_000_000_000;
     let mut groups = vec![0_u64];
     for byte in bytes {

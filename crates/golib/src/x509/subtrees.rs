@@ -2,9 +2,9 @@
 
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, tag};
-use super::extensions::{address, ascii};
-use super::{Extension, Fields, bytes, list};
+use super::der::{DerReader, malformed_der, tag};
+use super::extensions::{format_ip_address, read_ascii};
+use super::{CertificateExtension, ObjectFields, bytes_to_base64, list_or_null};
 
 const PERMITTED: [&str; 4] =
     ["PermittedDNSDomains", "PermittedIPRanges", "PermittedEmailAddresses", "PermittedURIDomains"];
@@ -13,50 +13,58 @@ const EXCLUDED: [&str; 4] =
 const WHAT: &str = "NameConstraints extension";
 
 /// Returns whether all kinds of names are known.
-pub(super) fn read(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, String> {
-    let mut parts = Reader(extension.value).inner(tag::SEQUENCE, WHAT)?;
+pub(super) fn set_name_constraints(
+    extension: &CertificateExtension<'_>,
+    fields: &mut ObjectFields,
+) -> Result<bool, String> {
+    let mut parts = DerReader(extension.value).inner(tag::SEQUENCE, WHAT)?;
     let permitted = parts.optional(tag::parts(0), WHAT)?.unwrap_or_default();
     let excluded = parts.optional(tag::parts(1), WHAT)?.unwrap_or_default();
     if !parts.is_empty() {
-        return Err(malformed(WHAT));
+        return Err(malformed_der(WHAT));
     }
     if permitted.is_empty() && excluded.is_empty() {
         return Err("x509: empty name constraints extension".to_owned());
     }
-    let knows_permitted = names(permitted, PERMITTED, fields)?;
-    let knows_excluded = names(excluded, EXCLUDED, fields)?;
+    let knows_permitted = set_subtrees(permitted, PERMITTED, fields)?;
+    let knows_excluded = set_subtrees(excluded, EXCLUDED, fields)?;
     fields.set("PermittedDNSDomainsCritical", extension.is_critical);
     Ok(knows_permitted && knows_excluded)
 }
 
-fn names(value: &[u8], fields_of: [&'static str; 4], fields: &mut Fields) -> Result<bool, String> {
+fn set_subtrees(
+    value: &[u8],
+    fields_of: [&'static str; 4],
+    fields: &mut ObjectFields,
+) -> Result<bool, String> {
     let (mut domains, mut ranges, mut emails, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut is_known = true;
-    let mut all = Reader(value);
+    let mut all = DerReader(value);
     while !all.is_empty() {
         let mut name = all.inner(tag::SEQUENCE, WHAT)?;
-        let (kind, value, _) = name.any().ok_or_else(|| malformed(WHAT))?;
-        let text = || ascii(value, "constraint value").map(Value::from);
+        let (kind, value, _) = name.any().ok_or_else(|| malformed_der(WHAT))?;
+        let text = || read_ascii(value, "constraint value").map(Value::from);
         match kind ^ 0x80 {
             1 => emails.push(text()?),
             2 => domains.push(text()?),
             6 => uris.push(text()?),
-            7 => ranges.push(range(value)?),
+            7 => ranges.push(address_range(value)?),
             _ => is_known = false,
         }
     }
     for (name, found) in fields_of.into_iter().zip([domains, ranges, emails, uris]) {
-        fields.set(name, list(found));
+        fields.set(name, list_or_null(found));
     }
     Ok(is_known)
 }
 
 /// An address and a mask.
-fn range(value: &[u8]) -> Result<Value, String> {
+fn address_range(value: &[u8]) -> Result<Value, String> {
     let bad = || format!("x509: IP constraint contained value of length {}", value.len());
     let (ip, mask) = value.split_at_checked(value.len() / 2).ok_or_else(bad)?;
-    let mut fields = Fields::default();
-    fields.set("IP", Some(ip).filter(|_| mask.len() == ip.len()).and_then(address).ok_or_else(bad)?);
-    fields.set("Mask", bytes(mask));
+    let mut fields = ObjectFields::default();
+    fields
+        .set("IP", Some(ip).filter(|_| mask.len() == ip.len()).and_then(format_ip_address).ok_or_else(bad)?);
+    fields.set("Mask", bytes_to_base64(mask));
     Ok(fields.object())
 }

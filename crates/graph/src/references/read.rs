@@ -1,6 +1,6 @@
 //! Reading a file of declared references, and saying what is wrong with it and where.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::{KindName, Path, Reference, References, Whereabouts};
@@ -210,7 +210,7 @@ impl Reader<'_> {
         if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) {
             return Some(text.into());
         }
-        let known = nearest(text, BUILT_IN.iter().copied());
+        let known = nearest_word(text, BUILT_IN.iter().copied());
         let help = known
             .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
         self.wrong(
@@ -269,7 +269,7 @@ impl Reader<'_> {
     fn unknown_fields(&mut self, map: Option<&Map>, known: &[&str], place: &[Step]) {
         for key in map.into_iter().flat_map(Map::keys).filter(|key| !known.contains(&key.as_str())) {
             let location = self.document.locate_key(&field(place, key));
-            let nearest = nearest(key, known.iter().copied());
+            let nearest = nearest_word(key, known.iter().copied());
             let help = match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
                 None => format!("the fields are {}", known.join(", ")),

@@ -4,7 +4,7 @@ use kubewright_value::{Budget, Exhausted, Value, bounded};
 
 /// Returns whether both are equal; the order of keys does not matter.
 pub(in super::super) fn equal(budget: &mut Budget, left: &Value, right: &Value) -> Result<bool, Exhausted> {
-    bounded::equal(left, right, budget)
+    bounded::bounded_equal(left, right, budget)
 }
 
 /// Charges what it would cost to write `value` out: a step for each node, and its text.

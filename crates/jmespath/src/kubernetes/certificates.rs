@@ -1,6 +1,6 @@
 //! Certificates.
 
-use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode};
+use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode_pem};
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
@@ -17,5 +17,5 @@ fn x509_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value,
     let text = arguments.first().map_or("", Argument::text);
     budget.step(text.len() as u64 * 4 + 100)?;
     budget.produce(text.len().saturating_mul(MAX_BYTES_PER_BYTE))?;
-    decode(text).map_err(|message| Failure::wrong_value(message).about(0))
+    decode_pem(text).map_err(|message| Failure::wrong_value(message).about(0))
 }

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use kubewright_golib::base64::BASE64;
-use kubewright_golib::hash::{hex, md5};
-use kubewright_golib::utf8::lossy;
+use kubewright_golib::hash::{md5, to_hex};
+use kubewright_golib::utf8::decode_utf8_lossy;
 use kubewright_value::{Budget, Value, bounded};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -18,13 +18,13 @@ pub(super) const TABLE: &[Builtin] = &[
     }),
     builtin("base64_decode", TEXT, "string", "what the base64 says", base64_decode),
     builtin("sha256", TEXT, "string", "the SHA-256 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&Sha256::digest(charged(arguments, budget, 1)?))))
+        Ok(Value::from(to_hex(&Sha256::digest(charged(arguments, budget, 1)?))))
     }),
     builtin("sha1", TEXT, "string", "the SHA-1 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
+        Ok(Value::from(to_hex(&Sha1::digest(charged(arguments, budget, 1)?))))
     }),
     builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&md5(charged(arguments, budget, 1)?.as_bytes()))))
+        Ok(Value::from(to_hex(&md5(charged(arguments, budget, 1)?.as_bytes()))))
     }),
     builtin("parse_json", TEXT, "any", "the value that the JSON text says", parse_json),
     builtin("parse_yaml", TEXT, "any", "the value that the YAML text says", parse_yaml),
@@ -36,16 +36,16 @@ fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Valu
     let bytes = BASE64
         .decode(text)
         .map_err(|error| Failure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
-    Ok(Value::from(lossy(&bytes)))
+    Ok(Value::from(decode_utf8_lossy(&bytes)))
 }
 
 fn parse_json(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    bounded::parse_json(charged(arguments, budget, 0)?, budget)?
+    bounded::parse_bounded_json(charged(arguments, budget, 0)?, budget)?
         .map_err(|error| Failure::wrong_value(format!("the text is not JSON: {error}")).about(0))
 }
 
 fn parse_yaml(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    bounded::parse_yaml(charged(arguments, budget, 0)?, budget)?
+    bounded::parse_bounded_yaml(charged(arguments, budget, 0)?, budget)?
         .map_err(|error| Failure::wrong_value(format!("the text is not YAML: {error}")).about(0))
 }
 

@@ -1,6 +1,6 @@
 //! References to container images.
 
-use kubewright_golib::image::Reference;
+use kubewright_golib::image::ImageReference;
 use kubewright_value::{Budget, Value};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
@@ -19,5 +19,5 @@ fn image_normalize(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Va
     budget.step(image.len() as u64 / 8)?;
     budget.produce(image.len().saturating_mul(4))?;
     let bad = |_| Failure::wrong_value(format!("`{image}` is no reference to an image")).about(0);
-    Reference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
+    ImageReference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
 }

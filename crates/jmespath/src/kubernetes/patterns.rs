@@ -1,6 +1,6 @@
 //! Regular expressions, wildcards, labels and version ranges.
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_golib::regex::{self, Regex};
 use kubewright_value::semver::{Version, VersionRange};
 use kubewright_value::{Budget, Value};
@@ -50,11 +50,11 @@ pub(super) const TABLE: &[Builtin] = &[
         |arguments, budget| {
             let pattern = arguments.first().map_or("", Argument::text);
             budget.step(pattern.len() as u64)?;
-            pattern_match(&Glob::parse(pattern), arguments, budget)
+            pattern_match(&WildcardPattern::parse(pattern), arguments, budget)
         },
     )
     .preparing(|literals| {
-        let glob = Glob::parse(literals.first().copied().flatten()?.as_str()?);
+        let glob = WildcardPattern::parse(literals.first().copied().flatten()?.as_str()?);
         Some(Box::new(move |arguments, budget| pattern_match(&glob, arguments, budget)))
     }),
     builtin(
@@ -82,7 +82,7 @@ type WithRegex = fn(&Regex, &[Argument<'_>], &mut Budget) -> Result<Value, Failu
 /// A bad expression is left for the call to complain about.
 fn prepare_regex(literals: &[Option<&Value>], call: WithRegex) -> Option<Box<Body>> {
     let pattern = literals.first().copied().flatten()?.as_str()?;
-    let regex = regex::compile(pattern).ok()?;
+    let regex = regex::compile_regex(pattern).ok()?;
     Some(Box::new(move |arguments, budget| call(&regex, arguments, budget)))
 }
 
@@ -112,14 +112,18 @@ fn regex_replace_all_literal(
 fn compiled(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Regex, Failure> {
     let pattern = arguments.first().map_or("", Argument::text);
     budget.step(REGEX_STEPS.saturating_add(pattern.len() as u64 * 64))?;
-    let regex = regex::compile_within(pattern, REGEX_SIZE).map_err(|error| {
+    let regex = regex::compile_regex_within(pattern, REGEX_SIZE).map_err(|error| {
         Failure::wrong_value(format!("bad regular expression `{pattern}`: {error}")).about(0)
     })?;
     budget.step(regex.compiling_cost())?;
     Ok(regex)
 }
 
-fn pattern_match(glob: &Glob, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn pattern_match(
+    glob: &WildcardPattern,
+    arguments: &[Argument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, Failure> {
     Ok(Value::Bool(glob.matches(&text(arguments, 1), budget)?))
 }
 

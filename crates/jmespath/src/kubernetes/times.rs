@@ -1,7 +1,7 @@
 //! Points in time as texts, as in `2024-05-01T10:00:00Z`. There is no clock here: what needs the
 //! present moment has to be told.
 
-use kubewright_golib::time::{self, Time};
+use kubewright_golib::time::{self, GoTime};
 use kubewright_value::duration::Duration;
 use kubewright_value::{Budget, Value};
 
@@ -61,13 +61,13 @@ pub(super) const TABLE: &[Builtin] = &[
         time_truncate,
     ),
     builtin("time_utc", ONE, "string", "the time in UTC", |arguments, budget| {
-        Ok(Value::from(Time::utc(moment(arguments, 0, budget)?).format(RFC3339)))
+        Ok(Value::from(GoTime::utc(moment(arguments, 0, budget)?).format(RFC3339)))
     }),
 ];
 
 /// Returns `functions` where the present moment is `now`, in nanoseconds since 1970.
 pub(super) fn with_now(functions: Functions, now: i128) -> Functions {
-    let present = move |_: &[Argument<'_>], _: &mut Budget| Ok(Value::from(Time::utc(now).format(RFC3339)));
+    let present = move |_: &[Argument<'_>], _: &mut Budget| Ok(Value::from(GoTime::utc(now).format(RFC3339)));
     functions
         .instead("time_now", present)
         .instead("time_now_utc", present)
@@ -104,7 +104,7 @@ fn time_parse(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, 
         .text()
         .parse()
         .map_err(|_| Failure::wrong_value(format!("`{}` is no number of seconds", text.text())).about(1))?;
-    Ok(Value::from(Time::from_unix(seconds).format(RFC3339)))
+    Ok(Value::from(GoTime::from_unix(seconds).format(RFC3339)))
 }
 
 /// Returns the time from the second argument to the third, both by the layout that is the first.
@@ -144,11 +144,11 @@ fn time_at(
     index: usize,
     layout: &str,
     budget: &mut Budget,
-) -> Result<Time, Failure> {
+) -> Result<GoTime, Failure> {
     let text = arguments.get(index).map_or("", Argument::text);
     budget.step((text.len() + layout.len()) as u64)?;
     budget.produce(layout.len().saturating_mul(2))?;
-    time::parse(layout, text).map_err(|message| Failure::wrong_value(message).about(index))
+    time::parse_time(layout, text).map_err(|message| Failure::wrong_value(message).about(index))
 }
 
 fn duration(arguments: &[Argument<'_>], index: usize) -> Result<Duration, Failure> {

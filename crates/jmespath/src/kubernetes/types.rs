@@ -53,6 +53,6 @@ fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, F
         return Ok(value.clone());
     }
     let mut out = BoundedText::new(budget);
-    gojson::write(&mut out, value)?;
+    gojson::write_go_json(&mut out, value)?;
     Ok(Value::from(out.into_string()))
 }

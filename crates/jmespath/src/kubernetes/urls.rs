@@ -23,7 +23,7 @@ fn is_external_url(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Va
     budget.step(text.len() as u64 / 8 + 1)?;
     budget.produce(text.len().saturating_mul(2))?;
     let bad = |message: String| Failure::wrong_value(message).about(0);
-    let url = url::parse(text).map_err(|reason| bad(format!("`{text}` is no URL: {reason}")))?;
+    let url = url::parse_url(text).map_err(|reason| bad(format!("`{text}` is no URL: {reason}")))?;
     let host = url.hostname();
     if let Ok(address) = host.parse() {
         return Ok(Value::Bool(!is_internal(address)));

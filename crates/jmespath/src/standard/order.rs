@@ -1,6 +1,6 @@
 //! The greatest, the least, and all in order. Only strings and numbers have an order, not mixed.
 
-use kubewright_value::{Budget, Kind, Value};
+use kubewright_value::{Budget, Value, ValueKind};
 
 use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
 
@@ -90,7 +90,7 @@ fn keyed<'a>(arguments: &'a [Argument<'_>], budget: &mut Budget) -> Result<Vec<(
         budget.step(1)?;
         let key = key_of.apply(item, budget)?;
         let kind = key.kind();
-        if !matches!(kind, Kind::String | Kind::Number) {
+        if !matches!(kind, ValueKind::String | ValueKind::Number) {
             return Err(
                 Failure::wrong_type(format!("cannot order by {kind}, only by string or number")).about(1)
             );

@@ -15,7 +15,7 @@ mod table;
 
 use std::time::Instant;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 
 use crate::arguments::Detect;
 use crate::failure::{Exit, Failure};
@@ -93,7 +93,7 @@ fn choose(survey: &mut Survey, arguments: &Detect) -> Result<(), Failure> {
     for wanted in &arguments.categories {
         if !known.iter().any(|category| category.eq_ignore_ascii_case(wanted)) {
             let failure = Failure::usage(format!("no pattern is of the category `{wanted}`"));
-            return Err(failure.help(match nearest(wanted, known.iter().copied()) {
+            return Err(failure.help(match nearest_word(wanted, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`kubewright detect --list` shows all".to_owned(),
             }));

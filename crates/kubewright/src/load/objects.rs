@@ -3,7 +3,7 @@
 //! What is a list is decided as kubectl decides it, so that whatever it would create is looked at or told.
 
 use kubewright_engine::{Diagnostic, Engine};
-use kubewright_value::{Document, Kind, Value};
+use kubewright_value::{Document, Value, ValueKind};
 
 use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNUSUAL_LIST};
 
@@ -87,7 +87,7 @@ fn open(
         return;
     }
     let message = match document.value.kind() {
-        Kind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
+        ValueKind::Object => "this document has no apiVersion and kind, so it is left out".to_owned(),
         kind => format!("this document is of type {kind}, not a Kubernetes object, so it is left out"),
     };
     problems.push(Diagnostic::new(&NOT_AN_OBJECT, message, document.locate(&[])));

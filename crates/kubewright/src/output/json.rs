@@ -109,8 +109,8 @@ pub(crate) fn place(location: Option<&Location>) -> (Value, Value, Value) {
 }
 
 /// Returns a patch as JSON.
-pub(super) fn operations(patch: &[patch::Operation]) -> Value {
-    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+pub(super) fn operations(patch: &[patch::JsonPatchOperation]) -> Value {
+    Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect())
 }
 
 /// Returns a diagnostic as JSON.

@@ -67,8 +67,9 @@ fn verdict(row: &Value, before: &Value) -> Result<Verdict, String> {
 pub(crate) fn patched(object: &Value, operations: &Value) -> Result<Value, String> {
     let wrong = |error: patch::PatchError| error.to_string();
     let mut object = object.clone();
-    let operations = patch::Operation::list(operations).map_err(wrong)?;
+    let operations = patch::JsonPatchOperation::list(operations).map_err(wrong)?;
     let mut budget = Budget::new(Limits::default());
-    patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut budget).map_err(wrong)?;
+    patch::apply_patch(&mut object, &operations, &patch::PatchOptions::rfc6902(), &mut budget)
+        .map_err(wrong)?;
     Ok(object)
 }

@@ -69,7 +69,7 @@ impl Summary {
         match without {
             Ok(without) if without == with => self.stored += 1,
             Ok(without) => {
-                let changes = kubewright_patch::diff(with, without);
+                let changes = kubewright_patch::diff_values(with, without);
                 self.differ(Door::ApiServer, case, object, &format!("stored otherwise: {changes:?}"));
             }
             Err(reason) => self.differ(Door::ApiServer, case, object, reason),

@@ -1,6 +1,6 @@
 //! What looks wrong with a condition before anything is compared.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Budget, Step};
 
 use super::{CompiledCondition, ConditionSet};
@@ -50,7 +50,7 @@ impl CompiledCondition {
     fn lint(&self) -> Vec<ConditionLint> {
         let at = |key: &str| child(&self.at, key);
         let Some(operator) = self.operator else {
-            let near = nearest(&self.written.operator, ConditionOperator::names());
+            let near = nearest_word(&self.written.operator, ConditionOperator::names());
             return vec![ConditionLint {
                 at: at("operator"),
                 kind: ConditionLintKind::UnknownOperator { near },

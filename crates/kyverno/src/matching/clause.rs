@@ -1,7 +1,7 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
 use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
@@ -24,9 +24,9 @@ pub(super) enum ClauseTest {
     Operations(Operations),
     Kinds(Vec<KindSelector>),
     /// `name` and `names`.
-    Names(Vec<Glob>),
-    Namespaces(Vec<Glob>),
-    Annotations(Vec<(Glob, Glob)>),
+    Names(Vec<WildcardPattern>),
+    Namespaces(Vec<WildcardPattern>),
+    Annotations(Vec<(WildcardPattern, WildcardPattern)>),
     Labels(LabelSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
@@ -37,8 +37,8 @@ pub(super) enum ClauseTest {
 /// Who asks.
 #[derive(Debug, Clone)]
 pub(super) enum Who {
-    User(Glob),
-    Group(Glob),
+    User(WildcardPattern),
+    Group(WildcardPattern),
 }
 
 /// What the clauses of one entry look at.
@@ -68,7 +68,7 @@ impl Clause {
             push(test, format!("kinds {}", list_of_texts(&filter.kinds)), resources("kinds"));
         }
         if let Some(name) = &filter.name {
-            let test = ClauseTest::Names(vec![Glob::parse(&name.value)]);
+            let test = ClauseTest::Names(vec![WildcardPattern::parse(&name.value)]);
             push(test, format!("name {}", name.value), resources("name"));
         }
         if !filter.names.is_empty() {
@@ -83,7 +83,8 @@ impl Clause {
             push(test, format!("namespaces {}", list_of_texts(&filter.namespaces)), resources("namespaces"));
         }
         if !filter.annotations.is_empty() {
-            let pair = |(key, value): &(Text, Text)| (Glob::parse(key), Glob::parse(value));
+            let pair =
+                |(key, value): &(Text, Text)| (WildcardPattern::parse(key), WildcardPattern::parse(value));
             let test = ClauseTest::Annotations(filter.annotations.iter().map(pair).collect());
             push(
                 test,
@@ -220,9 +221,9 @@ impl Clause {
 impl Who {
     fn compile(subject: &crate::source::SubjectFilter) -> Self {
         match subject.kind {
-            SubjectKind::User => Self::User(Glob::parse(&subject.name)),
-            SubjectKind::Group => Self::Group(Glob::parse(&subject.name)),
-            SubjectKind::ServiceAccount => Self::User(Glob::parse(&format!(
+            SubjectKind::User => Self::User(WildcardPattern::parse(&subject.name)),
+            SubjectKind::Group => Self::Group(WildcardPattern::parse(&subject.name)),
+            SubjectKind::ServiceAccount => Self::User(WildcardPattern::parse(&format!(
                 "system:serviceaccount:{}:{}",
                 subject.namespace, subject.name
             ))),
@@ -274,7 +275,7 @@ fn matched_name(object: &Value) -> &str {
     text("name").filter(|name| !name.is_empty()).or_else(|| text("generateName")).unwrap_or_default()
 }
 
-fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_fits(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);
@@ -283,8 +284,8 @@ fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exh
     Ok(false)
 }
 
-fn globs(texts: &[Placed<Text>]) -> Vec<Glob> {
-    texts.iter().map(|text| Glob::parse(&text.value)).collect()
+fn globs(texts: &[Placed<Text>]) -> Vec<WildcardPattern> {
+    texts.iter().map(|text| WildcardPattern::parse(&text.value)).collect()
 }
 
 fn list_of_texts(texts: &[Placed<Text>]) -> String {

@@ -3,7 +3,7 @@
 //! A misspelt path in a negative condition finds everything, so the fields that patterns mostly ask for are known here:
 //! those of metadata, of Pods and of what has Pods.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_value::{Document, Text};
 
 use super::super::diagnostics as code;
@@ -94,7 +94,7 @@ fn wrong_step(shape: &'static Shape, key: &Key) -> Option<(String, Option<&'stat
             (Fields(fields), KeyStep::Name(name)) => match fields.iter().find(|(field, _)| name == field) {
                 Some((_, shape)) => *shape,
                 None => {
-                    let near = nearest(name, fields.iter().map(|(field, _)| *field));
+                    let near = nearest_word(name, fields.iter().map(|(field, _)| *field));
                     return Some((name.to_string(), near));
                 }
             },

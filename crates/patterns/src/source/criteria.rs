@@ -77,7 +77,7 @@ pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -
         return Some(Transform::Split { separator, index });
     }
     let regex = reader.string(fields, "regex")?;
-    match regex::compile(&regex.value) {
+    match regex::compile_regex(&regex.value) {
         Ok(compiled) => Some(Transform::Regex(compiled)),
         Err(error) => {
             let message = format!("`{}` is no regular expression: {error}", regex.value);

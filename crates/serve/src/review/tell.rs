@@ -201,7 +201,7 @@ impl Told<'_> {
 }
 
 /// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::Operation], request: &Request) -> Value {
+fn shown_patch(patch: &[patch::JsonPatchOperation], request: &Request) -> Value {
     let is_secret = request.kind.kind == "Secret";
     let shown = patch.iter().map(|operation| {
         let mut value = operation.to_value();

@@ -32,7 +32,7 @@ pub struct Verdict {
     /// What goes to the audit log.
     pub annotations: Vec<(Text, Text)>,
     /// What changes.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
 }
 
 impl Verdict {
@@ -169,7 +169,7 @@ impl Verdict {
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
-fn written_patch(patch: &[patch::Operation]) -> String {
+fn written_patch(patch: &[patch::JsonPatchOperation]) -> String {
     let mut text = String::from("[");
     for operation in patch {
         if text.len() > 1 {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, Resources};
 use kubewright_engine::{Operation, Operations, Target, TargetName};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use super::object;
@@ -129,13 +129,13 @@ fn has_wildcards(text: &str) -> bool {
 
 /// Returns the resources and their parts that a target is about, in every version that it wants.
 fn found<'d>(target: &Target, discovery: &'d Resources) -> Vec<(&'d ApiResource, Text)> {
-    let (group, version) = (Glob::parse(&target.group), Glob::parse(&target.version));
-    let part = Glob::parse(&target.subresource);
+    let (group, version) = (WildcardPattern::parse(&target.group), WildcardPattern::parse(&target.version));
+    let part = WildcardPattern::parse(&target.subresource);
     let is_meant =
         |resource: &&ApiResource| fits(&group, &resource.group) && fits(&version, &resource.version);
     let (name, is_kind) = match &target.name {
-        TargetName::Kind(name) => (Glob::parse(name), true),
-        TargetName::Resource(name) => (Glob::parse(name), false),
+        TargetName::Kind(name) => (WildcardPattern::parse(name), true),
+        TargetName::Resource(name) => (WildcardPattern::parse(name), false),
     };
     let mut found = Vec::new();
     for resource in discovery.iter().filter(is_meant) {
@@ -161,9 +161,9 @@ fn found<'d>(target: &Target, discovery: &'d Resources) -> Vec<(&'d ApiResource,
 
 /// Returns the parts that are sent objects of a kind of their own, such as `pods/exec` with its `PodExecOptions`.
 fn parts_of_kind<'d>(
-    kind: &Glob,
-    group: &Glob,
-    version: &Glob,
+    kind: &WildcardPattern,
+    group: &WildcardPattern,
+    version: &WildcardPattern,
     discovery: &'d Resources,
 ) -> Vec<(&'d ApiResource, Text)> {
     let parts =
@@ -176,6 +176,6 @@ fn parts_of_kind<'d>(
 
 /// A name that takes more than is reasonable to compare is taken for one that is meant: to be asked once too often
 /// does no harm.
-fn fits(glob: &Glob, text: &str) -> bool {
+fn fits(glob: &WildcardPattern, text: &str) -> bool {
     glob.matches(text, &mut Budget::new(Limits::default())).unwrap_or(true)
 }

@@ -7,7 +7,7 @@ mod ports;
 
 use std::collections::BTreeMap;
 
-use kubewright_golib::naming::{self, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_SUBDOMAIN_CHARS};
 use kubewright_value::{Map, Value};
 
 use super::{endpoints, put};
@@ -139,7 +139,7 @@ fn written(reference: &Value) -> String {
 }
 
 fn name(parts: &[&str], extra: &str) -> String {
-    naming::hashed(parts, extra, SUBDOMAIN).unwrap_or_default()
+    naming::hashed_name(parts, extra, MAX_SUBDOMAIN_CHARS).unwrap_or_default()
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

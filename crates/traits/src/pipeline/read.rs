@@ -367,7 +367,7 @@ impl<'m> Reader<'m> {
             }
             let is_embedded = member.of.found().traits.iter().any(|used| used.instance.value == *name);
             let component = &member.found.metadata.name;
-            let help = match kubewright_engine::nearest(name, own()) {
+            let help = match kubewright_engine::nearest_word(name, own()) {
                 _ if is_embedded => {
                     "it is built into the component type, which gives it its values".to_owned()
                 }

@@ -19,7 +19,7 @@ pub const URLS: Library = Library { name: "urls", functions: add, macros: Macros
 const NAME: &str = "kubernetes.URL";
 const URL: &[Kind] = &[Kind::Opaque(NAME)];
 
-struct Url(url::Url);
+struct Url(url::GoUrl);
 
 impl Opaque for Url {
     fn type_name(&self) -> &'static str {
@@ -32,13 +32,13 @@ impl Opaque for Url {
 
     fn equals(&self, other: &dyn Opaque) -> bool {
         let other: Option<&Self> = other.as_any().downcast_ref();
-        other.is_some_and(|other| url::join(&self.0) == url::join(&other.0))
+        other.is_some_and(|other| url::join_url(&self.0) == url::join_url(&other.0))
     }
 }
 
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "url({:?})", url::join(&self.0))
+        write!(f, "url({:?})", url::join_url(&self.0))
     }
 }
 
@@ -99,7 +99,7 @@ fn parse(text: &str) -> Result<Url, Failure> {
         Failure::value(format!("URL parse error during conversion from string: parse {text:?}: {reason}"))
     };
     url::check_request(text).map_err(failed)?;
-    url::parse(text).map(Url).map_err(failed)
+    url::parse_url(text).map(Url).map_err(failed)
 }
 
 fn query<'a>(query: &str) -> Val<'a> {

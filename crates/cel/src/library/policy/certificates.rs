@@ -63,7 +63,7 @@ fn add(functions: &mut Functions) {
 fn decode<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let text = text(arguments, 0)?;
     call.work(text.len().saturating_mul(x509::MAX_BYTES_PER_BYTE / 8))?;
-    let found = x509::decode(text).map_err(Failure::value)?;
+    let found = x509::decode_pem(text).map_err(Failure::value)?;
     let told = match &found {
         Value::Object(map) if map.contains_key("NotAfter") => {
             let kept = map.iter().filter(|(name, _)| FIELDS.contains(&name.as_str()));

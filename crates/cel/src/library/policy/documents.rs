@@ -44,7 +44,7 @@ fn add(functions: &mut Functions) {
         Overload::method("parse", &[YAML, Kind::String], Kind::Any, |arguments, call| {
             let text = text(arguments, 1)?;
             charge(text, call)?;
-            let read = call.within(|budget| bounded::parse_yaml(text, budget))?;
+            let read = call.within(|budget| bounded::parse_bounded_yaml(text, budget))?;
             let read = read.map_err(|error| Failure::value(format!("no YAML: {error}")))?;
             Ok(Val::from(with_doubles(&read, call)?))
         })
@@ -62,7 +62,7 @@ fn add_check(functions: &mut Functions) {
 fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let text = held_text(arguments, 1)?;
     charge(&text, call)?;
-    let read = call.within(|budget| bounded::parse_json(&text, budget))?;
+    let read = call.within(|budget| bounded::parse_bounded_json(&text, budget))?;
     let read = read.map_err(|error| Failure::value(format!("no JSON: {error}")))?;
     Ok(Val::from(with_doubles(&read, call)?))
 }

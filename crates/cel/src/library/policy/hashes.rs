@@ -3,7 +3,7 @@
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use kubewright_golib::hash::{hex, md5};
+use kubewright_golib::hash::{md5, to_hex};
 
 use super::{Library, Macros, text};
 use crate::function::{Body, Functions, Overload};
@@ -19,7 +19,7 @@ fn add(functions: &mut Functions) {
             |arguments, call| {
                 let text = text(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&md5(text.as_bytes()))))
+                Ok(Val::text(to_hex(&md5(text.as_bytes()))))
             },
             "the MD5 of a text, in hexadecimal",
         ),
@@ -28,7 +28,7 @@ fn add(functions: &mut Functions) {
             |arguments, call| {
                 let text = text(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&Sha1::digest(text))))
+                Ok(Val::text(to_hex(&Sha1::digest(text))))
             },
             "the SHA-1 of a text, in hexadecimal",
         ),
@@ -37,7 +37,7 @@ fn add(functions: &mut Functions) {
             |arguments, call| {
                 let text = text(arguments, 0)?;
                 call.work(text.len() / 8)?;
-                Ok(Val::text(hex(&Sha256::digest(text))))
+                Ok(Val::text(to_hex(&Sha256::digest(text))))
             },
             "the SHA-256 of a text, in hexadecimal",
         ),

@@ -180,7 +180,7 @@ fn repository(base: &str) -> Option<(Text, Text)> {
     if !has_length(path, 2, 255) || !path.chars().all(is_path_letter) {
         return None;
     }
-    if !url::parse(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
+    if !url::parse_url(&format!("//{registry}")).is_ok_and(|url| url.host == registry) {
         return None;
     }
     let registry =

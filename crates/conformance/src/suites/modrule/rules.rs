@@ -5,7 +5,7 @@ use kubewright_engine::{
     ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Status,
 };
 use kubewright_modrule::{self as modrule, Binding};
-use kubewright_patch::{self as patch, Operation as PatchOperation};
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
 use super::super::{equal, list, text};
@@ -213,9 +213,9 @@ fn decide(case: &Value, loaded: Loaded) -> Option<Decision> {
 /// Returns `input` after a standard JSON Patch.
 fn applied(input: &Value, patch: Option<&Value>) -> Result<Value, String> {
     let mut object = input.clone();
-    let operations = PatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
+    let operations = JsonPatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
         .map_err(|error| error.to_string())?;
-    patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut Budget::default())
+    patch::apply_patch(&mut object, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default())
         .map_err(|error| format!("the expected patch does not apply: {error}"))?;
     Ok(object)
 }

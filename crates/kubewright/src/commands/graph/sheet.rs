@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
 use kubewright_graph::{Graph, Id, Sort};
 use kubewright_patterns::{self as patterns, Difference, Miss, Pattern};
@@ -209,7 +209,7 @@ fn is_alike(difference: &Difference) -> bool {
     let found = difference.found.as_deref().unwrap_or_default();
     let is_part =
         !found.is_empty() && !wanted.is_empty() && (wanted.contains(found) || found.contains(wanted));
-    is_part || nearest(wanted, [found]).is_some()
+    is_part || nearest_word(wanted, [found]).is_some()
 }
 
 fn difference(difference: &Difference) -> String {

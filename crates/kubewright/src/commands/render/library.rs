@@ -1,6 +1,6 @@
 //! The traits that files and stacks hold.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_traits::{self as traits, Trait};
 use kubewright_value::{Document, Text, Value};
 
@@ -73,7 +73,7 @@ impl Library {
             return format!("there is a {} of that name", other.kind());
         }
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
-        match nearest(&used.of, names.iter().copied()) {
+        match nearest_word(&used.of, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Value};
 
@@ -52,7 +52,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     }
     let failure = Failure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
-    Err(failure.help(match nearest(name, known()).filter(|near| *near != name) {
+    Err(failure.help(match nearest_word(name, known()).filter(|near| *near != name) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the components are {}", known().collect::<Vec<_>>().join(", ")),
     }))

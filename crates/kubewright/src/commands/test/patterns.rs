@@ -10,7 +10,7 @@ mod words;
 
 use std::path::Path;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_graph::{Graph, References};
 use kubewright_patterns::{self as patterns, Findings, Pattern, Settings};
 use kubewright_value::{Document, Text, Value};
@@ -160,7 +160,7 @@ impl<'a> PatternBench<'a> {
             };
         }
         let names = self.known.iter().map(|known| known.name.as_str());
-        Err(match nearest(name, names) {
+        Err(match nearest_word(name, names) {
             Some(near) => format!("there is no pattern `{name}`; did you mean `{near}`?"),
             None => format!("there is no pattern `{name}` among `rules`"),
         })

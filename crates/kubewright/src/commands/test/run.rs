@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest,
+    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest_word,
 };
 use kubewright_graph::References;
 use kubewright_patterns as patterns;
@@ -273,7 +273,7 @@ impl<'a> Bench<'a> {
                     .iter()
                     .map(|document| wanted.spelt_like(&self.request(document, operation)))
                     .collect();
-                Err(match nearest(&case.resource, names.iter().map(String::as_str)) {
+                Err(match nearest_word(&case.resource, names.iter().map(String::as_str)) {
                     Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", case.resource),
                     None => format!("there is no resource `{}`", case.resource),
                 })

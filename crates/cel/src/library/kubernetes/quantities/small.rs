@@ -1,6 +1,6 @@
 //! Quantities that the API server holds in 64 bits and a power of ten, without moving zeros between them.
 
-use kubewright_value::quantity::{Format, Quantity};
+use kubewright_value::quantity::{Quantity, QuantityFormat};
 
 /// How many digits may be held.
 const MOST_DIGITS: usize = 18;
@@ -75,7 +75,7 @@ impl Small {
 
 /// Returns with how many decimals a text is counted that is not held in 64 bits.
 pub(super) fn decimals(quantity: &Quantity) -> i64 {
-    let is_capped = quantity.format() == Format::Binary && quantity.as_i64() == Some(i64::MAX);
+    let is_capped = quantity.format() == QuantityFormat::Binary && quantity.as_i64() == Some(i64::MAX);
     if is_capped { 0 } else { -SMALLEST_SCALE }
 }
 

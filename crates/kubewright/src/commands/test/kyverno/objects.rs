@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest};
+use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest_word};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
@@ -71,7 +71,7 @@ impl<'b> Objects<'b> {
     fn missing(&self, wanted: &Wanted) -> String {
         let has_namespace = wanted.namespace.is_some();
         let names: Vec<String> = self.judged.iter().map(|object| object.name(has_namespace)).collect();
-        match nearest(&wanted.text, names.iter().map(String::as_str)) {
+        match nearest_word(&wanted.text, names.iter().map(String::as_str)) {
             Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", wanted.text),
             None if names.is_empty() => format!("there is no resource `{}`; the test has none", wanted.text),
             None => {

@@ -1,6 +1,6 @@
 //! The policies of a test: what each document says it is, and its rules, compiled.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
+use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
@@ -137,7 +137,7 @@ impl Policy {
             return Ok(found);
         }
         let names = || self.parts.iter().map(|part| part.name.as_str());
-        Err(match nearest(rule, names()) {
+        Err(match nearest_word(rule, names()) {
             Some(near) => format!("policy `{}` has no rule `{rule}`; did you mean `{near}`?", self.name),
             None => {
                 let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
