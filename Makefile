@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -36,12 +36,18 @@ conformance:
 		cargo run --profile quick --locked -q -p kubewright-conformance -- --corpus "$(CORPUS)" --floor conformance/scores.json; \
 	else echo "SKIPPED: no conformance corpus at $(CORPUS)"; fi
 
+# Benches measure what ships: profile `dist`, with fat link-time optimization, and not the quickly built `release`.
 bench:
-	cargo bench -p kubewright-bench
+	cargo bench --profile dist --locked -p kubewright-bench
+
+# CPU seconds and peak memory of a release build from nothing, and the seconds that the debug binary needs after an
+# edit in one dialect. Builds into a folder of its own; takes minutes.
+build-times:
+	.ci/build-times
 
 # The webhook under load beside one that does nothing, and whether it keeps its limits. On a machine that does nothing
 # else; `make bench-webhook LOAD="--seconds 30 --soak 60"` for longer, `PROFILE=quick` for a first look.
-PROFILE ?= release
+PROFILE ?= dist
 
 bench-webhook:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
@@ -76,7 +82,8 @@ chart:
 	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 
 # The program as it goes into the image: one file that needs nothing of the system, `target/static/kubewright`.
-# It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
+# At most MAX_STATIC_BYTES. It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
+MAX_STATIC_BYTES = 20000000
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
 
@@ -84,6 +91,8 @@ static:
 	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
 	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
 	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "it needs libraries:"; ldd target/static/kubewright; exit 1; fi
+	@bytes=$$(wc -c < target/static/kubewright); echo "target/static/kubewright: $$bytes bytes"; \
+	if [ $$bytes -gt $(MAX_STATIC_BYTES) ]; then echo "more than $(MAX_STATIC_BYTES) bytes"; exit 1; fi
 	target/static/kubewright --version
 	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "it runs where nothing else is"; fi
 

@@ -6,14 +6,15 @@
 use kubewright_bench::clock::{Subject, medians, print_ratios};
 use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::rules::rules;
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Value, json};
 
 const DEPLOYMENT: &str = include_str!("../inputs/deployment.json");
 
 fn main() {
     let object = json::parse(DEPLOYMENT).unwrap_or_default();
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let world = ClosedWorld::default();
     let settings = Settings::default();
     let engines: Vec<Engine> = [(5, 5), (5, 995), (5, 9995), (0, 10), (0, 10_000)]
@@ -54,7 +55,7 @@ fn main() {
 /// Bytes in, JSON Patch out.
 fn whole(engine: &Engine, world: &ClosedWorld) -> usize {
     let object = json::parse(DEPLOYMENT).unwrap_or_default();
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let decision = engine.decide(&request, world, &Settings::default());
     let patch: Vec<Value> =
         decision.patch(&request.object).iter().map(|operation| operation.to_value()).collect();

@@ -11,7 +11,8 @@ use kubewright_bench::clock::{Subject, medians, print_ratios};
 use kubewright_bench::instructions::{self, Mode};
 use kubewright_bench::process::{binary, cost};
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, json, yaml};
 
 const POD: &str = include_str!("../inputs/pod.json");
@@ -40,7 +41,7 @@ fn one(policies: &Path, corpus: &Path) {
     let world = ClosedWorld::default();
     let settings = Settings::default();
     let object = json::parse(POD).unwrap_or_default();
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let outcomes = engine.decide(&request, &world, &settings).outcomes.len();
     let name = format!("decide, {count} policies, {outcomes} outcomes");
     let (meets, violates) = (pod_security("restricted"), bad_pod());
@@ -84,7 +85,7 @@ fn one(policies: &Path, corpus: &Path) {
 const CEL_POLICIES: usize = 16;
 
 /// Returns the first policies in `folders` of the public corpus that judge Pods; none where the corpus is not.
-fn cel(corpus: &Path, folders: &[&str], request: &Request) -> Engine {
+fn cel(corpus: &Path, folders: &[&str], request: &AdmissionRequest) -> Engine {
     let mut documents = Vec::new();
     for folder in folders {
         read(&corpus.join("kyverno/policies").join(folder), &mut documents);
@@ -112,10 +113,10 @@ fn pod_security(level: &str) -> Engine {
 }
 
 /// Returns a request for a Pod that says nothing about its security.
-fn bad_pod() -> Request {
+fn bad_pod() -> AdmissionRequest {
     let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"},"spec":{
         "hostNetwork":true,"containers":[{"name":"a","image":"nginx"},{"name":"b","image":"redis"}]}}"#;
-    Request::for_object(json::parse(pod).unwrap_or_default(), Operation::Create, "default")
+    AdmissionRequest::for_object(json::parse(pod).unwrap_or_default(), Operation::Create, "default")
 }
 
 /// Many Pods, and whole test trees, by the binary.

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Builds the binary and returns where it is.
+/// Builds the binary as it ships, with profile `dist`, and returns its path.
 ///
 /// # Errors
 /// When it cannot be built.
 pub fn binary() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let build = Command::new(env!("CARGO"))
-        .args(["build", "--release", "-q", "-p", "kubewright"])
+        .args(["build", "--profile", "dist", "-q", "-p", "kubewright"])
         .current_dir(&root)
         .status();
     if !build.is_ok_and(|status| status.success()) {
         return Err("the binary could not be built".to_owned());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release/kubewright"))
+    Ok(target.join("dist/kubewright"))
 }
 
 /// What a process cost.

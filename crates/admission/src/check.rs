@@ -1,41 +1,15 @@
 //! What is wrong with a policy or a binding although every field of it can be read: most of it the API server refuses.
 
-use kubewright_engine::{Diagnostic, GroupVersionKind, Operation, is_cluster_scoped, kind_of_resource};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{
+    GroupVersionKind, Operation, group_of_resource, is_built_in_group, is_cluster_scoped, kind_of_resource,
+};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::source::{Constraints, Policy, ResourceRule};
 use kubewright_cel_rules::source::NamedExpression;
 use kubewright_dialect_kit::selector::{LabelOperator, Selector};
-
-/// The groups of the resources that rules are mostly about.
-const HOMES: [(&str, &[&str]); 8] = [
-    (
-        "",
-        &[
-            "pods",
-            "services",
-            "configmaps",
-            "secrets",
-            "namespaces",
-            "nodes",
-            "serviceaccounts",
-            "persistentvolumes",
-            "persistentvolumeclaims",
-            "replicationcontrollers",
-            "limitranges",
-            "resourcequotas",
-            "endpoints",
-        ],
-    ),
-    ("apps", &["deployments", "statefulsets", "daemonsets", "replicasets"]),
-    ("batch", &["jobs", "cronjobs"]),
-    ("networking.k8s.io", &["ingresses", "networkpolicies", "ingressclasses"]),
-    ("rbac.authorization.k8s.io", &["roles", "rolebindings", "clusterroles", "clusterrolebindings"]),
-    ("policy", &["poddisruptionbudgets"]),
-    ("autoscaling", &["horizontalpodautoscalers"]),
-    ("storage.k8s.io", &["storageclasses"]),
-];
 
 /// What a validation may give as its reason.
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -144,7 +118,7 @@ fn bad_selector(selector: &Selector, document: &Document) -> Option<Diagnostic> 
         Some((text, true)) => format!("`{text}` cannot be the key of a label"),
         Some((text, false)) => format!("`{text}` cannot be the value of a label"),
         None => {
-            let needs = |operator| matches!(operator, LabelOperator::In | LabelOperator::NotIn);
+            let needs = LabelOperator::takes_values;
             let wrong =
                 selector.expressions.iter().find(|one| needs(one.operator) == one.values.is_empty())?;
             match needs(wrong.operator) {
@@ -188,11 +162,11 @@ fn fits_nothing(rule: &ResourceRule, home: Option<&Text>, document: &Document) -
     let mut found = Vec::new();
     for resource in &rule.resources {
         let name = resource.value.split('/').next().unwrap_or_default();
-        let Some((group, _)) = HOMES.iter().find(|(_, names)| names.contains(&name)) else { continue };
-        let is_foreign = |one: &Text| HOMES.iter().any(|(known, _)| known == one) && one != group;
+        let Some(group) = group_of_resource(name) else { continue };
+        let is_foreign = |one: &Text| is_built_in_group(one) && one != group;
         let is_cluster_wide = kind_of_resource(name).is_some_and(|kind| {
             is_cluster_scoped(&GroupVersionKind {
-                group: Text::new(group),
+                group: group.into(),
                 version: "v1".into(),
                 kind: kind.into(),
             })

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, Rule, RuleId, Scope};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, Rule, RuleAction, RuleId, RuleMetadata,
+    Scope,
+};
 use kubewright_value::{Document, Text, Value};
 
 use super::evaluate::{Judge, Surroundings};
@@ -56,7 +59,7 @@ pub(crate) struct Parts {
     pub(crate) workload: Option<Workload>,
     pub(crate) looks_for_pods: bool,
     pub(crate) inputs: Inputs,
-    pub(crate) occasions: Occasions,
+    pub(crate) evaluation_modes: EvaluationModes,
 }
 
 impl Draft {
@@ -166,11 +169,12 @@ impl Draft {
         Rule {
             scope,
             id,
-            phase: Phase::Judge,
+            action: RuleAction::Validate,
+            phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
             position: 0,
-            about: Arc::new(About {
+            metadata: Arc::new(RuleMetadata {
                 severity: policy.severity.clone(),
                 category: policy.category.clone(),
                 properties: Vec::new(),
@@ -180,17 +184,17 @@ impl Draft {
             is_exclusive: false,
             reads_secrets: self.reads_secrets,
             home: policy.namespace.clone(),
-            occasions: parts.occasions,
+            evaluation_modes: parts.evaluation_modes,
             location: self.document.locate(&policy.name.path),
             program: Box::new(judge),
         }
     }
 
     /// Returns `rules` with everything that is wrong with the policy.
-    pub(crate) fn compiled(self, rules: Vec<Rule>) -> Compiled {
+    pub(crate) fn compiled(self, rules: Vec<Rule>) -> CompiledPolicy {
         let mut diagnostics = self.diagnostics;
         diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-        Compiled { rules, diagnostics, ..Compiled::default() }
+        CompiledPolicy { rules, diagnostics, ..CompiledPolicy::default() }
     }
 }
 
@@ -215,7 +219,7 @@ fn kinds(policy: &Policy) -> Vec<Text> {
     let mut kinds = Vec::new();
     for rule in rules {
         for resource in &rule.resources {
-            match kubewright_engine::kind_of_resource(&resource.value) {
+            match kubewright_k8s::kind_of_resource(&resource.value) {
                 Some(kind) => kinds.push(kind.into()),
                 None => return Vec::new(),
             }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kubewright_cel::Inputs;
 use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, EvalErrorKind, Evaluation, GroupVersionKind, Memory, Program,
+    Applies, Branch, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, Program,
 };
+use kubewright_k8s::GroupVersionKind;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::matching::Matcher;
@@ -68,16 +69,16 @@ impl Program for Judge {
                 return Ok(about(is_request(object, &HTTP_FIELDS), "requests of Envoy"));
             }
             Surroundings::ApiServer if is_policy(&evaluation.request.kind) => {
-                return Ok(Applies::Outside("the API server asks no policy about policies".into()));
+                return Ok(Applies::OutOfScope("the API server asks no policy about policies".into()));
             }
             Surroundings::ApiServer | Surroundings::Policy(Mode::Kubernetes) => {}
         }
         let Some(matcher) = &self.matcher else {
-            return Ok(Applies::Outside("the policy does not say what it is about".into()));
+            return Ok(Applies::OutOfScope("the policy does not say what it is about".into()));
         };
         for matcher in std::iter::once(matcher).chain(&self.binding) {
             if let Some(reason) = matcher.matches(object, evaluation)? {
-                return Ok(Applies::Outside(reason));
+                return Ok(Applies::OutOfScope(reason));
             }
         }
         Ok(Applies::Yes)
@@ -142,7 +143,7 @@ impl Judge {
         for template in &templates {
             let before = old.iter().find(|old| old.path == template.path);
             let request = template.request(request, before);
-            let memory = Memory::default();
+            let memory = DecisionCache::default();
             let Evaluation { world, budget, tracer, .. } = evaluation;
             let mut evaluation = Evaluation::new(&request, *world, budget, tracer, &memory);
             let found = self.one(&request.object, &mut evaluation, notes);
@@ -298,7 +299,7 @@ const HTTP_FIELDS: [&str; 8] = ["method", "path", "host", "header", "query", "sc
 fn about(is_about: bool, what: &str) -> Applies {
     match is_about {
         true => Applies::Yes,
-        false => Applies::Outside(format!("the policy is about {what}").into()),
+        false => Applies::OutOfScope(format!("the policy is about {what}").into()),
     }
 }
 

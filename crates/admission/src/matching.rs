@@ -1,12 +1,11 @@
 //! Which requests a policy is about: resources, operations, names and labels, as the API server decides it.
 
-use kubewright_engine::{
-    EvalError, Evaluation, KindScope, NamespaceScope, Operations, Request, Scope, kind_of_resource,
-};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope};
+use kubewright_k8s::{AdmissionRequest, Operations, kind_of_resource};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::source::{Constraints, ResourceRule};
-use kubewright_dialect_kit::selector::LabelSelector;
+use kubewright_dialect_kit::selector::WildcardSelector;
 
 /// The label that every namespace has.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -16,8 +15,8 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 pub(super) struct Matcher {
     rules: Vec<ResourceRule>,
     exclude: Vec<ResourceRule>,
-    namespaces: Option<LabelSelector>,
-    objects: Option<LabelSelector>,
+    namespaces: Option<WildcardSelector>,
+    objects: Option<WildcardSelector>,
 }
 
 impl Matcher {
@@ -25,8 +24,8 @@ impl Matcher {
         Self {
             rules: constraints.rules.clone(),
             exclude: constraints.exclude.clone(),
-            namespaces: constraints.namespace_selector.as_ref().map(LabelSelector::compile),
-            objects: constraints.object_selector.as_ref().map(LabelSelector::compile),
+            namespaces: constraints.namespace_selector.as_ref().map(WildcardSelector::compile),
+            objects: constraints.object_selector.as_ref().map(WildcardSelector::compile),
         }
     }
 
@@ -91,7 +90,7 @@ fn kinds(rules: &[ResourceRule]) -> Option<Vec<Text>> {
     (!kinds.is_empty()).then_some(kinds)
 }
 
-fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
+fn fits(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool {
     let has = |list: &[Text], value: &str| list.iter().any(|one| one == "*" || one == value);
     rule.operations.contains(request.operation)
         && has(&rule.groups, &request.addressed().group)
@@ -102,7 +101,7 @@ fn fits(rule: &ResourceRule, resource: &str, request: &Request) -> bool {
 }
 
 /// A name that the API server is going to make up is none of those that anybody wrote.
-fn is_called(request: &Request, name: &Text) -> bool {
+fn is_called(request: &AdmissionRequest, name: &Text) -> bool {
     let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
@@ -115,9 +114,9 @@ fn is_resource(written: &str, resource: &str, subresource: &str) -> bool {
 
 /// The labels that it had are as good as those that it will have.
 fn selects_object(
-    selector: &LabelSelector,
+    selector: &WildcardSelector,
     object: &Value,
-    request: &Request,
+    request: &AdmissionRequest,
     budget: &mut Budget,
 ) -> Result<bool, EvalError> {
     for object in [object, &request.old_object] {
@@ -130,7 +129,7 @@ fn selects_object(
 
 /// Objects outside of namespaces are never left out by it.
 fn selects_namespace(
-    selector: &LabelSelector,
+    selector: &WildcardSelector,
     object: &Value,
     evaluation: &mut Evaluation<'_>,
 ) -> Result<bool, EvalError> {

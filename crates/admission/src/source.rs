@@ -4,7 +4,8 @@ pub(super) mod constraints;
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, GroupVersionKind, Operations};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{GroupVersionKind, Operations};
 use kubewright_value::{Step, Text};
 
 use super::diagnostics as code;

@@ -3,7 +3,8 @@
 mod hostile;
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{ClosedWorld, Compiled, Dialect, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, CompiledPolicy, Dialect, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::{ValidatingAdmissionPolicies, ValidatingPolicies, check_exceptions};
@@ -59,21 +60,21 @@ fn exception(name: &str, fields: &str) -> String {
 }
 
 /// Compiles `documents` with both dialects, and policies beside the bindings among them.
-pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> Compiled {
+pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> CompiledPolicy {
     let dialects: [Box<dyn Dialect>; 2] = [
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, Inputs::default())),
     ];
-    let mut loaded = Compiled::default();
+    let mut loaded = CompiledPolicy::default();
     for dialect in &dialects {
         let bindings: Vec<Document> =
-            documents.iter().filter(|document| dialect.is_companion(document)).cloned().collect();
+            documents.iter().filter(|document| dialect.is_auxiliary(document)).cloned().collect();
         for document in documents.iter().filter(|document| dialect.claims(document)) {
             let compiled = dialect.compile(document, &bindings);
             loaded.rules.extend(compiled.rules);
             loaded.diagnostics.extend(compiled.diagnostics);
         }
-        loaded.diagnostics.extend(dialect.check_companions(&bindings, &loaded.rules));
+        loaded.diagnostics.extend(dialect.check_auxiliaries(&bindings, &loaded.rules));
     }
     loaded
 }
@@ -82,7 +83,7 @@ pub(crate) fn load(exceptions: &[Document], documents: &[Document]) -> Compiled 
 fn said(policies: &str, exceptions: &str, operation: Operation, object: &str) -> String {
     let rules = load(&documents(exceptions), &documents(policies)).rules;
     let world = ClosedWorld::new([value(WORLD), value(PARAMS)]);
-    let request = Request::for_object(value(object), operation, "default");
+    let request = AdmissionRequest::for_object(value(object), operation, "default");
     let decision = Engine::new(rules).decide(&request, &world, &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<Vec<_>>().join("\n")
@@ -332,7 +333,7 @@ fn pods_in_controllers_are_compared_with_what_they_were() {
         "object.spec.containers[0].image == oldObject.spec.containers[0].image",
     );
     let rules = load(&[], &documents(&policy)).rules;
-    let mut request = Request::for_object(value(JOB_SET), Operation::Update, "default");
+    let mut request = AdmissionRequest::for_object(value(JOB_SET), Operation::Update, "default");
     request.old_object = value(&JOB_SET.replace("image: redis", "image: valkey"));
     let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
     let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);

@@ -4,7 +4,7 @@ mod compile;
 mod source;
 
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, Rule};
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule};
 use kubewright_value::Document;
 
 use crate::{diagnostics, field, is};
@@ -42,20 +42,20 @@ impl Dialect for ValidatingAdmissionPolicies {
         is(document, GROUP, &["ValidatingAdmissionPolicy"])
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].contains(&field(document, "kind"))
     }
 
-    fn is_companion(&self, document: &Document) -> bool {
+    fn is_auxiliary(&self, document: &Document) -> bool {
         is(document, GROUP, &["ValidatingAdmissionPolicyBinding"])
     }
 
-    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled {
-        compile::compile(&self.environments, document, beside)
+    fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
+        compile::compile(&self.environments, document, auxiliaries)
     }
 
-    fn check_companions(&self, companions: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
-        compile::check_bindings(companions, rules)
+    fn check_auxiliaries(&self, auxiliaries: &[Document], rules: &[Rule]) -> Vec<Diagnostic> {
+        compile::check_bindings(auxiliaries, rules)
     }
 
     fn codes(&self) -> &'static [&'static Code] {

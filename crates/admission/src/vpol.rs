@@ -11,7 +11,7 @@ pub(crate) use source::Mode;
 
 use kubewright_cel::Inputs;
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, Compiled, Dialect};
+use kubewright_engine::{Code, CompiledPolicy, Dialect};
 use kubewright_value::Document;
 
 use crate::{field, is};
@@ -49,11 +49,11 @@ impl Dialect for ValidatingPolicies {
         is(document, GROUP, &KINDS)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         KINDS.contains(&field(document, "kind"))
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile(&self.environments, &self.exceptions, document)
     }
 

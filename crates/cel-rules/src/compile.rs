@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
-use kubewright_engine::fields::{self, Unknown};
-use kubewright_engine::{Code, Diagnostic, Severity, nearest_word};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest_word};
+use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
 use super::diagnostics as code;
@@ -269,7 +269,9 @@ impl<'k> Compiler<'k> {
             // What one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
-            let help = unknown.nearest.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+            let near =
+                path.get(unknown.at).and_then(|step| nearest_word(step, unknown.known.iter().copied()));
+            let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
         let (at, known) = environment::unknown_field(&read.variable, &read.path)?;
@@ -295,7 +297,7 @@ impl<'k> Compiler<'k> {
 
     /// Reports the variables that nothing has read. What an expression that cannot be compiled reads nobody knows.
     pub fn unused(&mut self, variables: &[NamedExpression]) {
-        if self.problems.iter().any(|problem| problem.code.severity == Severity::Error) {
+        if self.problems.iter().any(|problem| problem.code.severity == DiagnosticLevel::Error) {
             return;
         }
         for one in variables {
@@ -354,7 +356,7 @@ fn code_of(kind: CompileErrorKind) -> &'static Code {
 }
 
 /// Returns what is wrong with a path into objects of `kind`, as a policy names it; nothing where that is not known.
-fn known_fields(kind: &str, path: &[&str]) -> Option<Unknown> {
+fn known_fields(kind: &str, path: &[&str]) -> Option<UnknownField> {
     let mut parts = kind.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let group = kind.split('/').next().filter(|_| kind.matches('/').count() > 1).unwrap_or_default();

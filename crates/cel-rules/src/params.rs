@@ -1,14 +1,14 @@
 //! The objects that a rule reads besides the one it judges.
 
-use kubewright_engine::{
-    Answer, ApiCall, EvalError, GroupVersionKind, ObjectName, Query, Request, WorldView, is_cluster_scoped,
-    kind_of_resource, resource_name,
+use kubewright_engine::{Answer, ApiCall, EvalError, Query, WorldView};
+use kubewright_k8s::{
+    AdmissionRequest, GroupVersionKind, ObjectName, is_cluster_scoped, kind_of_resource, resource_name,
 };
 use kubewright_value::{Budget, Text, Value};
 
 use super::request::{namespace_of, resource_of};
 use super::source::{ParamRef, ParamSource};
-use kubewright_dialect_kit::selector::LabelSelector;
+use kubewright_dialect_kit::selector::WildcardSelector;
 
 /// How somebody speaks about parameters.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct Params {
 #[derive(Debug, Clone)]
 enum From {
     Name(Text),
-    Selector(LabelSelector),
+    Selector(WildcardSelector),
 }
 
 impl Params {
@@ -45,7 +45,7 @@ impl Params {
             namespace: reference.namespace.clone(),
             from: match &reference.from {
                 ParamSource::Name(name) => From::Name(name.clone()),
-                ParamSource::Selector(selector) => From::Selector(LabelSelector::compile(selector)),
+                ParamSource::Selector(selector) => From::Selector(WildcardSelector::compile(selector)),
             },
             is_optional: reference.is_optional,
             words,
@@ -55,7 +55,7 @@ impl Params {
     /// Returns the objects, for the object of `request`. Without any the rule has nothing to say.
     pub fn find(
         &self,
-        request: &Request,
+        request: &AdmissionRequest,
         world: WorldView<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, EvalError> {

@@ -1,11 +1,11 @@
 //! The request as CEL sees it: without the objects, which are variables of their own.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request, resource_name};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, resource_name};
 use kubewright_value::{Map, Text, Value};
 
 /// Returns the fields of `request`; a text that is empty is not there.
 #[must_use]
-pub fn value(request: &Request) -> Value {
+pub fn value(request: &AdmissionRequest) -> Value {
     let mut map = Map::with_capacity(12);
     map.insert("kind".into(), kind_of(&request.kind));
     map.insert("resource".into(), resource_of(request.addressed()));
@@ -23,7 +23,7 @@ pub fn value(request: &Request) -> Value {
 }
 
 /// Returns the namespace that a request is said to be in: for one about a namespace, that namespace.
-pub(super) fn namespace_of(request: &Request) -> &Text {
+pub(super) fn namespace_of(request: &AdmissionRequest) -> &Text {
     match request.kind.group.is_empty() && request.kind.kind == "Namespace" {
         true => &request.name,
         false => &request.namespace,
@@ -45,12 +45,12 @@ fn user(user: &Value) -> Value {
 
 /// Returns the object as it will be and as it was.
 #[must_use]
-pub fn objects<'a>(request: &'a Request, object: &'a Value) -> (&'a Value, &'a Value) {
+pub fn objects<'a>(request: &'a AdmissionRequest, object: &'a Value) -> (&'a Value, &'a Value) {
     match request.operation {
         Operation::Delete if request.old_object.is_null() => (&Value::Null, object),
         Operation::Delete => (&Value::Null, &request.old_object),
         // Outside a cluster nobody knows what an object was before it is changed.
-        Operation::Update if request.old_object.is_null() && request.uid.is_empty() => (object, object),
+        Operation::Update if request.old_object.is_null() && !request.is_admission() => (object, object),
         _ => (object, &request.old_object),
     }
 }

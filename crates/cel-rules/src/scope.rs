@@ -7,7 +7,8 @@ use kubewright_cel::library::policy::{Answer, envoy_request, http_request};
 use kubewright_cel::{
     self as cel, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
 };
-use kubewright_engine::{EvalError, Request, TraceNode, Verdict as Seen, WorldView};
+use kubewright_engine::{EvalError, TraceNode, Verdict as Seen, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Deadline, Exhausted, Limits, Map, Value};
 
 use super::request::resource_of;
@@ -83,7 +84,7 @@ const MAX_UNANSWERED: usize = 64;
 
 /// What expressions read.
 pub(super) struct Scope<'a> {
-    pub(super) request: &'a Request,
+    pub(super) request: &'a AdmissionRequest,
     pub(super) world: WorldView<'a>,
     pub(super) object: &'a Value,
     pub(super) form: Form,
@@ -212,8 +213,9 @@ impl<'a> Scope<'a> {
     }
 
     fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
-        let is_why = |unanswered: &&EvalError| error.message.contains(&unanswered.message);
-        if let Some(unanswered) = self.unanswered.borrow().iter().find(is_why) {
+        if let EvalErrorKind::Host(number) = error.kind
+            && let Some(unanswered) = self.unanswered.borrow().get(number as usize)
+        {
             return Stopped::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
@@ -223,14 +225,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the message of `error`, by which it is found when it turns out to be why an expression has no result.
-    pub(super) fn not_known(&self, error: EvalError) -> String {
+    /// Returns the failure by which `error` is found again if it turns out to be why an expression has no result.
+    pub(super) fn not_known(&self, error: EvalError) -> Failure {
         let message = error.message.clone();
         let mut unanswered = self.unanswered.borrow_mut();
-        if unanswered.len() < MAX_UNANSWERED && !unanswered.iter().any(|known| known.message == message) {
+        let known = unanswered.iter().position(|known| known.kind == error.kind);
+        let number = known.unwrap_or(unanswered.len());
+        if number == unanswered.len() && number < MAX_UNANSWERED {
             unanswered.push(error);
         }
-        message
+        let kind = u32::try_from(number).map_or(EvalErrorKind::Unbound, EvalErrorKind::Host);
+        Failure::new(kind, message)
     }
 
     /// Returns the variable at `index`.
@@ -282,7 +287,7 @@ impl<'a> Scope<'a> {
     }
 
     fn request_resource(&self) -> Val<'a> {
-        let Request { subresource, namespace, name, .. } = self.request;
+        let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
         let resource = resource_of(kind);
         let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
@@ -301,9 +306,7 @@ impl<'a> Scope<'a> {
                     Map::from([("metadata", metadata.into()), ("spec", empty()), ("status", empty())]);
                 Ok(Val::from(Value::from(namespace)))
             }
-            Namespace::Unknown(error) => {
-                Err(Failure::new(EvalErrorKind::Unbound, self.not_known(error.clone())))
-            }
+            Namespace::Unknown(error) => Err(self.not_known(error.clone())),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Expressions and parameters as policies write them: `validations`, `variables`, `paramKind`, `paramRef` and so on.
 
-use kubewright_engine::{Diagnostic, GroupVersionKind};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::GroupVersionKind;
 use kubewright_value::Text;
 
 use super::diagnostics as code;

@@ -1,6 +1,6 @@
 //! What can go wrong, before and while an expression is evaluated.
 
-use kubewright_value::Position;
+use kubewright_value::{Position, Text};
 use thiserror::Error;
 
 use super::ast::Span;
@@ -60,6 +60,8 @@ pub struct EvalError {
     pub position: Position,
     /// What kind of error it is.
     pub kind: EvalErrorKind,
+    /// The key that a map does not have, where that is the error.
+    pub missing_key: Option<Text>,
 }
 
 /// The kinds of [`EvalError`].
@@ -75,6 +77,8 @@ pub enum EvalErrorKind {
     Unbound,
     /// The cost limit is used up. Always an error of the rule, never a "no".
     Limit,
+    /// An error of the host, with the number that the host gave it.
+    Host(u32),
 }
 
 /// An error of a function, which does not know where it was called.
@@ -85,6 +89,7 @@ pub struct Failure(Box<Parts>);
 struct Parts {
     message: String,
     kind: EvalErrorKind,
+    missing_key: Option<Text>,
     at: Option<u32>,
 }
 
@@ -92,7 +97,15 @@ impl Failure {
     /// Returns an error of this kind.
     #[must_use]
     pub fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Parts { message: message.into(), kind, at: None }))
+        Self(Box::new(Parts { message: message.into(), kind, missing_key: None, at: None }))
+    }
+
+    /// Returns the error of a map that does not have `key`.
+    #[must_use]
+    pub fn missing_key(key: &str) -> Self {
+        let mut failure = Self::new(EvalErrorKind::Missing, format!("no such key: {key}"));
+        failure.0.missing_key = Some(key.into());
+        failure
     }
 
     /// Returns an error about a value that cannot be used.
@@ -125,6 +138,13 @@ impl Failure {
         &self.0.message
     }
 
+    /// Returns the same with `prefix` and a colon before its message.
+    #[must_use]
+    pub fn within(mut self, prefix: &str) -> Self {
+        self.0.message = format!("{prefix}: {}", self.0.message);
+        self
+    }
+
     /// Says where it went wrong, unless that is known already.
     pub(super) fn at(mut self, at: u32) -> Self {
         self.0.at.get_or_insert(at);
@@ -133,11 +153,18 @@ impl Failure {
 
     pub(super) fn located(self, text: &str) -> EvalError {
         let position = Position::of(text, self.0.at.unwrap_or(0) as usize);
-        EvalError { message: self.0.message, position, kind: self.0.kind }
+        EvalError { message: self.0.message, position, kind: self.0.kind, missing_key: self.0.missing_key }
     }
 
     pub(super) fn is_limit(&self) -> bool {
         self.0.kind == EvalErrorKind::Limit
+    }
+}
+
+/// An error about a value.
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::value(message)
     }
 }
 

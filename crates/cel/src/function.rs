@@ -288,12 +288,13 @@ pub trait Host {
     /// Answers `question`.
     ///
     /// # Errors
-    /// With a message, when there is no answer.
+    /// When there is no answer; of [`EvalErrorKind::Host`](super::EvalErrorKind::Host) where the host wants to know its
+    /// error again.
     fn ask(
         &self,
         question: &str,
         arguments: &[kubewright_value::Value],
-    ) -> Result<kubewright_value::Value, String>;
+    ) -> Result<kubewright_value::Value, Failure>;
 }
 
 /// Patterns that were compiled during this evaluation.

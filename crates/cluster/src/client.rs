@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value, json};
 pub use lines::Lines;
 

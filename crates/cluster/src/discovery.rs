@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! The addresses of a resource.
 
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use kubewright_value::Text;
 
 /// A resource of the API: what stands in the addresses of its objects.

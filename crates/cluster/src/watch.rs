@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Client, Error, Event, List, Store};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, List, Pace, Resource, Store, keep};
 use kubewright_controlplane::{Cluster, Component};
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
 

@@ -23,11 +23,12 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["kubewright-interpolate"],
     &["kubewright-engine"],
-    &["kubewright-graph", "kubewright-cluster", "kubewright-dialect-kit"],
+    &["kubewright-graph", "kubewright-cluster", "kubewright-dialect-kit", "kubewright-files"],
     &["kubewright-cel-rules", "kubewright-modrule", "kubewright-traits", "kubewright-patterns"],
     &["kubewright-kyverno", "kubewright-admission"],
     &["kubewright-convert"],
     &["kubewright-dialects"],
+    &["kubewright-report"],
     &["kubewright-serve"],
     &["kubewright"],
     &["kubewright-conformance", "kubewright-bench", "kubewright-fuzz"],
@@ -47,7 +48,7 @@ const DIALECTS: &[&str] = &[
 ];
 
 /// The crates that only compute, as those of [`DIALECTS`] do, and the words by which they would reach outside.
-const PURE: &[&str] = &["value", "engine", "graph"];
+const PURE: &[&str] = &["value", "k8s", "engine", "graph", "report"];
 
 /// The expression and patch languages, and what they share. They only compute, too.
 const LANGUAGES: &[&str] = &["golib", "cel", "gotemplate", "interpolate", "jmespath", "jsonpath", "patch"];
@@ -215,10 +216,61 @@ fn rules_write_and_read_whole_values_within_a_budget() {
     assert!(wrong.is_empty(), "use `kubewright_value::bounded`, or say in UNBOUNDED_IN why not: {wrong:#?}");
 }
 
+/// What decides by the words of a message, which may change at any time, where a type should decide.
+const MESSAGE_DECISIONS: &[&str] = &[
+    "message.contains(",
+    "message.starts_with(",
+    "message.ends_with(",
+    "message().contains(",
+    "message().starts_with(",
+    "message == \"",
+    "message.as_str() == \"",
+    "to_string().contains(",
+    "to_string().starts_with(",
+    "to_string().ends_with(",
+    ".id.starts_with(\"KW-",
+    ".id.contains(\"KW-",
+];
+
+/// Where words decide all the same, and why.
+const MESSAGE_DECISIONS_IN: &[(&str, &str)] = &[
+    ("kubewright/src/commands/test/", "compares with what a test file expects"),
+    ("kubewright/src/commands/doctor/webhooks.rs", "the API server says that a webhook failed in words only"),
+    ("kubewright/src/commands/rescue.rs", "the API server says that a webhook failed in words only"),
+    ("snippet.rs", "a message that names its file is not followed by the name again"),
+    ("convert/src/checks.rs", "the message that a policy writes, not one of ours"),
+];
+
+#[test]
+fn nothing_decides_by_the_words_of_a_message() {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
+        let folder = entry.expect("an entry").path();
+        if folder.join("src").is_dir() && !folder.ends_with("conformance") {
+            sources(&folder.join("src"), &mut all);
+        }
+    }
+    let mut wrong = Vec::new();
+    for (path, content) in &all {
+        let place = path.to_string_lossy().replace('\\', "/");
+        let is_test = place.ends_with("/tests.rs") || place.contains("/tests/");
+        if is_test || MESSAGE_DECISIONS_IN.iter().any(|(allowed, _)| place.contains(allowed)) {
+            continue;
+        }
+        let production = content.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in production.lines().enumerate() {
+            if MESSAGE_DECISIONS.iter().any(|words| line.contains(words)) {
+                wrong.push(format!("{place}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "carry a kind instead, or say in MESSAGE_DECISIONS_IN why not: {wrong:#?}");
+}
+
 #[test]
 fn shared_crates_and_the_binary_name_no_dialect() {
     let mut wrong = Vec::new();
-    let shared = ["value", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
+    let shared = ["value", "k8s", "engine", "graph", "cluster", "serve", "dialect-kit", "cel-rules"];
     for name in shared.iter().chain(LANGUAGES) {
         for (path, content) in sources_of(name) {
             let lower = content.to_lowercase();
@@ -233,9 +285,7 @@ fn shared_crates_and_the_binary_name_no_dialect() {
     // The binary shows examples of dialects and reads the files of Kyverno's command line. It knows no rules.
     let reads_their_files = |path: &Path| {
         let path = path.to_string_lossy();
-        ["src/commands/test", "src/given", "src/load/read.rs", "src/load/manifest.rs"]
-            .iter()
-            .any(|place| path.contains(place))
+        ["src/commands/test", "src/fixtures"].iter().any(|place| path.contains(place))
     };
     for (path, content) in sources_of("kubewright").into_iter().filter(|(path, _)| !reads_their_files(path)) {
         let lower = content.to_lowercase();
@@ -275,7 +325,7 @@ fn dependencies_have_permissive_licences() {
 #[test]
 fn no_file_is_named_or_marked_against_the_style() {
     let mut wrong = Vec::new();
-    let others = ["cluster", "serve", "kubewright", "controlplane", "load", "conformance"];
+    let others = ["files", "cluster", "serve", "kubewright", "controlplane", "load", "conformance"];
     for name in PURE.iter().chain(DIALECTS).chain(&others) {
         for (path, content) in sources_of(name) {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -294,8 +344,9 @@ fn no_file_is_named_or_marked_against_the_style() {
 #[test]
 fn no_definition_fills_in_defaults() {
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
-    let languages = dialects.iter().filter_map(|dialect| dialect.in_cluster());
-    let definitions: Vec<&str> = languages.flat_map(|language| language.definitions()).collect();
+    let languages = dialects.iter().filter_map(|dialect| dialect.cluster_support());
+    let definitions: Vec<&str> =
+        languages.flat_map(|language| language.custom_resource_definitions()).collect();
     assert!(definitions.len() >= 5, "only {} definitions", definitions.len());
     for definition in definitions {
         let definition = kubewright_value::yaml::parse(definition).expect("YAML");
@@ -351,4 +402,53 @@ fn what_the_contract_page_names_exists() {
 /// Returns what stands between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
+}
+
+/// How many production files may name a workload kind: its definition, the table of built-in kinds, and two tables of
+/// the pictures.
+const MAX_FILES_WITH_WORKLOAD_KIND: usize = 4;
+
+#[test]
+fn workload_kinds_are_listed_in_one_place() {
+    // Crates that are not shipped have none of the product's facts.
+    let is_shipped = |path: &Path| {
+        !["conformance", "controlplane", "load"].iter().any(|name| path.ends_with(format!("crates/{name}")))
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("crates") {
+        let folder = entry.expect("an entry").path();
+        if is_shipped(&folder) && folder.join("src").is_dir() {
+            sources(&folder.join("src"), &mut files);
+        }
+    }
+    let is_test =
+        |path: &Path| path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests");
+    let names_kind = |content: &str| {
+        let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+        code.contains("\"DaemonSet\"")
+    };
+    let found: Vec<String> = files
+        .iter()
+        .filter(|(path, content)| !is_test(path) && names_kind(content))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert!(
+        found.len() <= MAX_FILES_WITH_WORKLOAD_KIND,
+        "use `kubewright_k8s::WorkloadKind` instead of a list of kinds: {found:#?}"
+    );
+}
+
+#[test]
+fn facts_about_kubernetes_and_the_client_need_no_engine() {
+    let metadata = metadata(&["--no-deps"]);
+    let packages = metadata.get("packages").and_then(Value::as_array).expect("packages");
+    let dependencies = |name: &str| -> Vec<String> {
+        let package = packages.iter().find(|package| text(package, "name") == name).expect("a package");
+        let all = package.get("dependencies").and_then(Value::as_array).expect("dependencies");
+        let is_normal = |dependency: &&Value| dependency.get("kind").is_none_or(Value::is_null);
+        let names = all.iter().filter(is_normal).map(|dependency| text(dependency, "name").to_owned());
+        names.filter(|name| name.starts_with("kubewright")).collect()
+    };
+    assert_eq!(dependencies("kubewright-k8s"), ["kubewright-value"]);
+    assert_eq!(dependencies("kubewright-cluster"), ["kubewright-k8s", "kubewright-value"]);
 }

@@ -1,6 +1,6 @@
 //! What a rule checks, in CEL, ready to be written.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
 use super::policy::{Converter, Made, refuse, unique};

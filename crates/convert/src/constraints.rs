@@ -1,9 +1,9 @@
 //! Which requests a policy in CEL is about, as it is written: resource rules, selectors and conditions.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::{Map, Text, Value};
 
-use kubewright_dialect_kit::selector::{LabelOperator, Selector};
+use kubewright_dialect_kit::selector::Selector;
 
 /// Which requests a policy is about.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,15 +65,10 @@ pub(crate) fn selector(selector: &Selector) -> Value {
         let labels = selector.labels.iter().map(|(key, value)| (key.clone(), value.clone().into()));
         map.insert("matchLabels".into(), labels.collect::<Map>().into());
     }
-    let expressions = selector.expressions.iter().map(|requirement| {
-        let operator = match requirement.operator {
-            LabelOperator::In => "In",
-            LabelOperator::NotIn => "NotIn",
-            LabelOperator::Exists => "Exists",
-            LabelOperator::DoesNotExist => "DoesNotExist",
-        };
-        expression(&requirement.key, operator, &requirement.values)
-    });
+    let expressions = selector
+        .expressions
+        .iter()
+        .map(|requirement| expression(&requirement.key, requirement.operator.name(), &requirement.values));
     let expressions: Vec<Value> = expressions.collect();
     if !expressions.is_empty() {
         map.insert("matchExpressions".into(), expressions.into());

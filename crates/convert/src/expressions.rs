@@ -16,8 +16,8 @@ mod scope;
 mod shape;
 mod text;
 
-use kubewright_engine::Operation;
 use kubewright_jmespath::Functions;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
 use super::{Expressions, Inexpressible, Validation};

@@ -3,8 +3,8 @@
 //! Kyverno puts the entries of a `match` into lists that know nothing of each other, so that some policies would
 //! become wider or narrower on the way. Those are left to [`super::matching`], which writes conditions as well.
 
-use kubewright_engine::Operation;
 use kubewright_golib::glob::has_wildcard;
+use kubewright_k8s::Operation;
 use kubewright_value::Text;
 
 use super::constraints::{Constraints, ResourceRule, namespaces_named, selector};

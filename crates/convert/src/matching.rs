@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::Operation;
 use kubewright_golib::glob::has_wildcard;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text};
 
 use super::Inexpressible;
@@ -15,7 +15,7 @@ use super::expressions::{TARGET, fits, literal};
 use super::resources::{self, Found, Resource, Scoped};
 use super::texts::{all, any, is_one_of};
 use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::selector::{LabelOperator, Requirement, Selector};
+use kubewright_dialect_kit::selector::{LabelOperator, LabelRequirement, Selector};
 use kubewright_kyverno::matching::kind::kind_parts;
 use kubewright_kyverno::source::{Match, ResourceFilter, SubjectFilter, SubjectKind};
 
@@ -397,12 +397,8 @@ fn merge(rules: &mut Vec<ResourceRule>) {
 
 /// Returns whether Kubernetes takes a selector as it is.
 fn is_plain(selector: &Selector) -> bool {
-    let is_valid = |requirement: &Requirement| {
-        matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn)
-            != requirement.values.is_empty()
-    };
     selector.labels.iter().all(|(key, value)| !has_wildcard(key) && !has_wildcard(value))
-        && selector.expressions.iter().all(is_valid)
+        && selector.expressions.iter().all(LabelRequirement::is_valid)
 }
 
 fn labels(map: &str, selector: &Selector) -> Made<String> {
@@ -414,8 +410,7 @@ fn labels(map: &str, selector: &Selector) -> Made<String> {
         let (key, place) = (literal(&requirement.key), format!("{map}[{}]", literal(&requirement.key)));
         let has = format!("has({map}) && {key} in {map}");
         let listed = || is_one_of(&place, requirement.values.iter().map(Text::as_str));
-        let is_list = matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn);
-        if is_list == requirement.values.is_empty() {
+        if !requirement.is_valid() {
             return refuse("a selector that Kubernetes refuses", &selector.path);
         }
         tests.push(match requirement.operator {

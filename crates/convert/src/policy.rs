@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_engine::Operation;
 use kubewright_jmespath::{Functions, Inputs};
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::checks::{Checks, EXPRESSIONS};

@@ -1,8 +1,8 @@
-//! What the API server calls the kinds that a policy names. Offline nobody can be asked, so the kinds that every
-//! cluster has are listed here, and the plural of any other is guessed.
+//! What the API server calls the kinds that a policy names. Without a cluster only built-in kinds are known, and the
+//! plural of any other is guessed.
 
-use kubewright_engine::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_golib::glob::{WildcardPattern, has_wildcard};
+use kubewright_k8s::{BUILT_IN_KINDS, GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Budget, Text};
 
 use kubewright_kyverno::matching::kind::kind_parts;
@@ -38,75 +38,6 @@ pub(crate) enum Found {
     /// Wildcards that no list of names can stand for.
     Wild,
 }
-
-/// Kinds that every cluster has, by group and version.
-const KINDS: &[(&str, &str, &[&str])] = &[
-    (
-        "",
-        "v1",
-        &[
-            "Binding",
-            "ComponentStatus",
-            "ConfigMap",
-            "Endpoints",
-            "Event",
-            "LimitRange",
-            "Namespace",
-            "Node",
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "Pod",
-            "PodTemplate",
-            "ReplicationController",
-            "ResourceQuota",
-            "Secret",
-            "Service",
-            "ServiceAccount",
-        ],
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "v1",
-        &[
-            "MutatingWebhookConfiguration",
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-            "ValidatingWebhookConfiguration",
-        ],
-    ),
-    ("apiextensions.k8s.io", "v1", &["CustomResourceDefinition"]),
-    ("apiregistration.k8s.io", "v1", &["APIService"]),
-    ("apps", "v1", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
-    ("authentication.k8s.io", "v1", &["SelfSubjectReview", "TokenReview"]),
-    (
-        "authorization.k8s.io",
-        "v1",
-        &[
-            "LocalSubjectAccessReview",
-            "SelfSubjectAccessReview",
-            "SelfSubjectRulesReview",
-            "SubjectAccessReview",
-        ],
-    ),
-    ("autoscaling", "v1", &["HorizontalPodAutoscaler"]),
-    ("autoscaling", "v2", &["HorizontalPodAutoscaler"]),
-    ("batch", "v1", &["CronJob", "Job"]),
-    ("certificates.k8s.io", "v1", &["CertificateSigningRequest"]),
-    ("coordination.k8s.io", "v1", &["Lease"]),
-    ("discovery.k8s.io", "v1", &["EndpointSlice"]),
-    ("events.k8s.io", "v1", &["Event"]),
-    ("flowcontrol.apiserver.k8s.io", "v1", &["FlowSchema", "PriorityLevelConfiguration"]),
-    ("networking.k8s.io", "v1", &["IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"]),
-    ("node.k8s.io", "v1", &["RuntimeClass"]),
-    ("policy", "v1", &["PodDisruptionBudget"]),
-    ("rbac.authorization.k8s.io", "v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
-    ("scheduling.k8s.io", "v1", &["PriorityClass"]),
-    (
-        "storage.k8s.io",
-        "v1",
-        &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"],
-    ),
-];
 
 /// The parts that have a name of their own, by resource; `status` is one of most.
 const PARTS: &[(&str, &[&str])] = &[
@@ -158,7 +89,7 @@ pub(crate) fn find(selector: &str) -> Found {
             scope: Scoped::Unknown,
         }]);
     }
-    let known: Vec<Resource> = KINDS
+    let known: Vec<Resource> = BUILT_IN_KINDS
         .iter()
         .filter(|(in_group, in_version, _)| fits(group, in_group) && fits(version, in_version))
         .flat_map(|(in_group, in_version, kinds)| {

@@ -3,7 +3,8 @@
 mod hostile;
 
 use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
-use kubewright_engine::{ClosedWorld, Dialect, Engine, Operation, Request, Rule, Settings, Status};
+use kubewright_engine::{ClosedWorld, Dialect, Engine, Rule, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::Kyverno;
 use kubewright_value::{Document, Map, Source, Value, json};
 
@@ -127,7 +128,7 @@ fn policy(dice: &mut Dice, check: &str) -> Document {
     ])))
 }
 
-fn request(dice: &mut Dice) -> Request {
+fn request(dice: &mut Dice) -> AdmissionRequest {
     let (version, kind) = [
         ("v1", "Pod"),
         ("v1", "ConfigMap"),
@@ -161,7 +162,7 @@ fn request(dice: &mut Dice) -> Request {
         ("spec", Map::new().into()),
     ]);
     let operation = [Operation::Create, Operation::Update, Operation::Delete][dice.roll(3)];
-    let mut request = Request::for_object(object.into(), operation, "default");
+    let mut request = AdmissionRequest::for_object(object.into(), operation, "default");
     if operation != Operation::Create {
         request.old_object = request.object.clone();
     }

@@ -28,7 +28,7 @@ fn name(origin: &Origin<'_>, draft: &Draft) -> String {
     // What is put behind it must fit too.
     let mut name = lower(&name, 253 - "-autogen-cronjob-binding".len());
     name.push_str(match draft.variant {
-        Some(Workload::CronJob) => "-autogen-cronjob",
+        Some(Workload::JobTemplate) => "-autogen-cronjob",
         Some(_) => "-autogen",
         None => "",
     });

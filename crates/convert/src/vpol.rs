@@ -3,6 +3,7 @@
 //! A ValidatingPolicy about Pods also judges controllers, by rewriting its expressions. Where that gives what the rule
 //! was rewritten to, it is left to it; otherwise controllers have a policy of their own.
 
+use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Text, Value};
 
 use super::Written;
@@ -18,8 +19,14 @@ const LEFT_OUT: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "pod-policies.kyverno.io/autogen-controllers"];
 
 /// The controllers that a ValidatingPolicy about Pods is also about.
-const CONTROLLERS: [&str; 6] =
-    ["cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "statefulsets"];
+const CONTROLLERS: [WorkloadKind; 6] = [
+    WorkloadKind::CronJob,
+    WorkloadKind::DaemonSet,
+    WorkloadKind::Deployment,
+    WorkloadKind::Job,
+    WorkloadKind::ReplicaSet,
+    WorkloadKind::StatefulSet,
+];
 
 /// Returns the policies that stand for rules, each of which is a draft with those for controllers behind it.
 pub(super) fn written(origin: &Origin<'_>, rules: Vec<(Text, Vec<Draft>)>) -> Vec<Written> {
@@ -61,7 +68,8 @@ fn plans(drafts: Vec<Draft>) -> Vec<Plan> {
     let others: Vec<Draft> = drafts.collect();
     let can_cover = covers_controllers(&first);
     if can_cover && others.iter().all(|other| is_rewritten_to(&first, other)) {
-        let covered = CONTROLLERS.into_iter().filter(|name| others.iter().any(|other| is_about(other, name)));
+        let resources = CONTROLLERS.map(WorkloadKind::resource).into_iter();
+        let covered = resources.filter(|name| others.iter().any(|other| is_about(other, name)));
         return vec![Plan { draft: first, controllers: Some(covered.collect()) }];
     }
     let first = Plan { draft: first, controllers: can_cover.then(Vec::new) };
@@ -145,7 +153,7 @@ fn document(origin: &Origin<'_>, plan: &Plan, is_one_of_several: bool) -> Value 
         name.push_str(&format!("-{}", draft.rule));
     }
     match draft.variant {
-        Some(Workload::CronJob) => name.push_str("-autogen-cronjob"),
+        Some(Workload::JobTemplate) => name.push_str("-autogen-cronjob"),
         Some(_) => name.push_str("-autogen"),
         None => {}
     }
@@ -231,7 +239,7 @@ fn evaluation(origin: &Origin<'_>) -> Option<Value> {
 /// Returns which controllers are judged too, where it is not what a ValidatingPolicy does unasked.
 fn autogen(plan: &Plan) -> Option<Value> {
     let controllers = plan.controllers.as_ref()?;
-    if *controllers == CONTROLLERS {
+    if *controllers == CONTROLLERS.map(WorkloadKind::resource) {
         return None;
     }
     let controllers = Map::from([("controllers", Value::from(controllers.clone()))]);

@@ -1,6 +1,6 @@
 //! Compiles one document within limits: of what it takes, and of what is said about it.
 
-use kubewright_engine::{Compiled, Diagnostic, Dialect};
+use kubewright_engine::{CompiledPolicy, Diagnostic, Dialect};
 use kubewright_golib::compile_budget::{CompileBudget, CompileExceeded};
 use kubewright_value::Document;
 
@@ -23,10 +23,10 @@ pub const MAX_DIAGNOSTICS: usize = 1_000;
 pub fn compile(
     dialect: &dyn Dialect,
     document: &Document,
-    beside: &[Document],
+    auxiliaries: &[Document],
     budget: &mut CompileBudget,
-) -> Compiled {
-    let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, beside));
+) -> CompiledPolicy {
+    let (mut compiled, exceeded) = budget.document(|| dialect.compile(document, auxiliaries));
     if let Some(exceeded) = exceeded {
         compiled.diagnostics.insert(0, too_much(document, exceeded));
     }

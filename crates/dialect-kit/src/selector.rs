@@ -2,7 +2,10 @@
 //!
 //! Where a key or a value has wildcards, it is enough that one label fits both.
 
+pub use kubewright_k8s::{LabelOperator, LabelRequirement};
+
 use kubewright_golib::glob::WildcardPattern;
+use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use crate::fields::{Fields, Reader};
@@ -15,7 +18,7 @@ pub struct Selector {
     /// With wildcards in keys and values.
     pub labels: Vec<(Text, Text)>,
     /// `matchExpressions`
-    pub expressions: Vec<Requirement>,
+    pub expressions: Vec<LabelRequirement>,
 }
 
 impl Selector {
@@ -24,30 +27,6 @@ impl Selector {
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
     }
-}
-
-/// One of the `matchExpressions`.
-#[derive(Debug, Clone)]
-pub struct Requirement {
-    /// The name of the label.
-    pub key: Text,
-    /// How the label is compared.
-    pub operator: LabelOperator,
-    /// What the label is compared with.
-    pub values: Vec<Text>,
-}
-
-/// How a label is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LabelOperator {
-    /// The label has one of the values.
-    In,
-    /// The label has none of the values, or is not there.
-    NotIn,
-    /// The label is there.
-    Exists,
-    /// The label is not there.
-    DoesNotExist,
 }
 
 /// Reads the selector at `key`.
@@ -60,55 +39,49 @@ pub fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Opti
     Some(Selector { path: selector.path, labels, expressions })
 }
 
-fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Requirement> {
+fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<LabelRequirement> {
     reader.only(item, &["key", "operator", "values"]);
     let values = reader.plain(item, "values");
     let key = reader.required_string(item, "key");
     let operator = reader.required_string(item, "operator")?;
-    let words = [
-        ("In", LabelOperator::In),
-        ("NotIn", LabelOperator::NotIn),
-        ("Exists", LabelOperator::Exists),
-        ("DoesNotExist", LabelOperator::DoesNotExist),
-    ];
+    let words = LabelOperator::ALL.map(|operator| (operator.name(), operator));
     let operator = reader.one_of(&operator, "operator", &words)?;
-    Some(Requirement { key: key?.value, operator, values })
+    Some(LabelRequirement { key: key?.value, operator, values })
 }
 
-/// A selector, ready to be compared with labels.
+/// A label selector whose `matchLabels` may have wildcards, ready to be compared with labels.
 #[derive(Debug, Clone)]
-pub struct LabelSelector {
-    exact: Vec<(Text, Text)>,
+pub struct WildcardSelector {
+    exact: LabelSelector,
     wild: Vec<(WildcardPattern, WildcardPattern)>,
-    expressions: Vec<Requirement>,
+    expressions: LabelSelector,
     /// Whether Kubernetes refuses the selector, so that nothing fits it.
     is_invalid: bool,
 }
 
-impl LabelSelector {
+impl WildcardSelector {
     /// Compiles the wildcards of `selector`.
     #[must_use]
     pub fn compile(selector: &Selector) -> Self {
-        let (mut exact, mut wild) = (Vec::new(), Vec::new());
+        let (mut exact, mut wild) = (LabelSelector::default(), Vec::new());
         for (key, value) in &selector.labels {
             let (key_glob, value_glob) = (WildcardPattern::parse(key), WildcardPattern::parse(value));
             match (key_glob.as_exact(), value_glob.as_exact()) {
-                (Some(_), Some(_)) => exact.push((key.clone(), value.clone())),
+                (Some(_), Some(_)) => {
+                    exact.requirements.push(LabelRequirement::equals(key.clone(), value.clone()));
+                }
                 _ => wild.push((key_glob, value_glob)),
             }
         }
-        let expressions = selector.expressions.clone();
-        let is_invalid = expressions.iter().any(|requirement| {
-            matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn)
-                == requirement.values.is_empty()
-        });
+        let expressions = LabelSelector { requirements: selector.expressions.clone() };
+        let is_invalid = selector.expressions.iter().any(|requirement| !requirement.is_valid());
         Self { exact, wild, expressions, is_invalid }
     }
 
     /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
     pub fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-        if self.is_invalid || !self.exact.iter().all(|(key, value)| label(key) == Some(value)) {
+        if self.is_invalid || !self.exact.matches(label) {
             return Ok(false);
         }
         for (key, value) in &self.wild {
@@ -116,8 +89,8 @@ impl LabelSelector {
                 return Ok(false);
             }
         }
-        budget.step(self.expressions.len() as u64)?;
-        Ok(self.expressions.iter().all(|requirement| holds(requirement, label(&requirement.key))))
+        budget.step(self.expressions.requirements.len() as u64)?;
+        Ok(self.expressions.matches(label))
     }
 }
 
@@ -135,14 +108,4 @@ pub fn has_pair(
         }
     }
     Ok(false)
-}
-
-fn holds(requirement: &Requirement, label: Option<&str>) -> bool {
-    let is_listed = label.is_some_and(|label| requirement.values.iter().any(|value| value == label));
-    match requirement.operator {
-        LabelOperator::In => is_listed,
-        LabelOperator::NotIn => !is_listed,
-        LabelOperator::Exists => label.is_some(),
-        LabelOperator::DoesNotExist => label.is_none(),
-    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use kubewright_dialect_kit::bounded;
-use kubewright_engine::{Code, Diagnostic, Dialect, Rule, reading_codes};
+use kubewright_engine::{Code, Diagnostic, Dialect, Rule, SetProgram, reading_codes};
 use kubewright_golib::compile_budget::{CompileBudget, CompileLimits};
 use kubewright_value::{Document, Value};
 
@@ -25,8 +25,8 @@ pub struct Loaded {
     pub rules: Vec<Rule>,
     /// Every mistake, in the order in which they stand.
     pub diagnostics: Vec<Diagnostic>,
-    /// The languages of the parts that are no rules about one object, one for each part.
-    pub others: Vec<&'static str>,
+    /// The programs about sets of objects.
+    pub set_programs: Vec<SetProgram>,
     /// The documents that are no rules. A mistake where a file was named as a rule file, and none in a
     /// folder, where rules stand beside what they are about.
     pub unclaimed: Vec<Diagnostic>,
@@ -43,37 +43,37 @@ pub fn load(dialects: &[Box<dyn Dialect>], documents: &[Document]) -> Loaded {
 pub fn load_within(dialects: &[Box<dyn Dialect>], documents: &[Document], limits: CompileLimits) -> Loaded {
     let mut loaded = Loaded::default();
     let mut budget = CompileBudget::new(limits);
-    let (mut rules, mut companions) = (Vec::new(), Companions::new());
+    let (mut rules, mut auxiliaries) = (Vec::new(), Auxiliaries::new());
     for document in documents {
         match items(document) {
             Some(items) => {
-                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut companions));
+                items.for_each(|item| sort(dialects, Cow::Owned(item), &mut rules, &mut auxiliaries));
             }
-            None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut companions),
+            None => sort(dialects, Cow::Borrowed(document), &mut rules, &mut auxiliaries),
         }
     }
     for document in rules {
-        one(dialects, &document, &companions, &mut budget, &mut loaded);
+        one(dialects, &document, &auxiliaries, &mut budget, &mut loaded);
     }
     for (position, dialect) in dialects.iter().enumerate() {
-        let Some(companions) = companions.get(&position) else { continue };
-        loaded.diagnostics.extend(dialect.check_companions(companions, &loaded.rules));
+        let Some(auxiliaries) = auxiliaries.get(&position) else { continue };
+        loaded.diagnostics.extend(dialect.check_auxiliaries(auxiliaries, &loaded.rules));
     }
     report_duplicates(&mut loaded);
     loaded
 }
 
-/// What stands beside rules, by the position of their dialect.
-type Companions = HashMap<usize, Vec<Document>>;
+/// Auxiliary documents, by the position of their dialect.
+type Auxiliaries = HashMap<usize, Vec<Document>>;
 
 fn sort<'d>(
     dialects: &[Box<dyn Dialect>],
     document: Cow<'d, Document>,
     rules: &mut Vec<Cow<'d, Document>>,
-    companions: &mut Companions,
+    auxiliaries: &mut Auxiliaries,
 ) {
-    match dialects.iter().position(|dialect| dialect.is_companion(&document)) {
-        Some(dialect) => companions.entry(dialect).or_default().push(document.into_owned()),
+    match dialects.iter().position(|dialect| dialect.is_auxiliary(&document)) {
+        Some(dialect) => auxiliaries.entry(dialect).or_default().push(document.into_owned()),
         None => rules.push(document),
     }
 }
@@ -92,22 +92,22 @@ pub fn codes() -> Vec<&'static Code> {
 fn one(
     dialects: &[Box<dyn Dialect>],
     document: &Document,
-    companions: &Companions,
+    auxiliaries: &Auxiliaries,
     budget: &mut CompileBudget,
     loaded: &mut Loaded,
 ) {
     let Some((position, dialect)) = dialects.iter().enumerate().find(|(_, dialect)| dialect.claims(document))
     else {
-        let is_meant = dialects.iter().any(|dialect| dialect.is_meant(document));
-        let list = if is_meant { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
+        let is_attempt = dialects.iter().any(|dialect| dialect.looks_like(document));
+        let list = if is_attempt { &mut loaded.diagnostics } else { &mut loaded.unclaimed };
         list.push(unclaimed(document));
         return;
     };
-    let beside = companions.get(&position).map(Vec::as_slice).unwrap_or_default();
-    let compiled = bounded::compile(dialect.as_ref(), document, beside, budget);
+    let auxiliaries = auxiliaries.get(&position).map(Vec::as_slice).unwrap_or_default();
+    let compiled = bounded::compile(dialect.as_ref(), document, auxiliaries, budget);
     loaded.rules.extend(compiled.rules);
     loaded.diagnostics.extend(compiled.diagnostics);
-    loaded.others.extend(std::iter::repeat_n(dialect.name(), compiled.others));
+    loaded.set_programs.extend(compiled.set_programs);
 }
 
 /// Returns the items of a Kubernetes list, each a document of its own.

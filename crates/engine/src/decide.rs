@@ -1,8 +1,9 @@
-//! The decision: which rules run, in which order, and what becomes of their answers.
+//! The decision: which rules run, in which order, and what their effects mean.
 //!
-//! Patch rules run first, tier by tier: all rules of a tier are matched against the object as
-//! it was when the tier began, then each changes what the one before it left. Judging rules then
-//! see the object after all changes. A rule that fails leaves no trace in the object and stops nobody.
+//! Mutating rules run first, tier by tier: all rules of a tier are matched against the object as
+//! it was when the tier began, then each changes what the one before it left. Validating rules then
+//! see the object after all changes, and in the form in which the API server would store it (see
+//! [`Settings::is_as_written`]). A rule that fails leaves the object unchanged and stops no other rule.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,23 +12,24 @@ use kubewright_value::{Budget, Deadline, Limits, Text, Value, bounded};
 
 use crate::secrets::{SUBSTITUTES, SecretAccess, Substitute, conceal, is_about_secret};
 use crate::{
-    Applies, Decision, Effect, EvalError, EvalErrorKind, Evaluation, Memory, Occasion, Outcome, Phase,
-    Program, Query, Request, Rule, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
+    Applies, Decision, DecisionCache, Effect, EvalError, EvalErrorKind, Evaluation, EvaluationMode, Outcome,
+    Program, Query, Rule, RuleAction, RuleIndex, Status, TraceNode, Tracer, Verdict, World, WorldView,
 };
+use kubewright_k8s::{AdmissionRequest, normalise};
 
-/// How many rules' worth all rules that change the object may spend.
-const TOGETHER: u64 = 4;
+/// How many times the budget of one rule all mutating rules may spend together.
+const SHARED_BUDGET_FACTOR: u64 = 4;
 
-/// How long the message of an outcome may be, and all of them together; each may have as much as the third.
+/// How long the message of an outcome may be, all messages together, and each one in any case.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
 const MAX_MESSAGES_BYTES: usize = 8 << 20;
 const MIN_MESSAGE_BYTES: usize = 1 << 10;
 
-/// How many nodes the traces of all rules may have together; each may have as many as the second.
+/// How many nodes the traces of all rules may have together, and each one in any case.
 const MAX_TRACE_NODES: usize = 200_000;
 const MIN_TRACE_NODES: usize = 100;
 
-/// After how many steps of a rule the clock is looked at, where there is a deadline.
+/// After how many steps of a rule the deadline is checked.
 const CLOCK_CHECK_STEPS: u64 = 256;
 
 /// Rules, ready to decide.
@@ -36,30 +38,35 @@ pub struct Engine {
     index: RuleIndex,
 }
 
-/// What may differ from one decision to the next.
+/// The settings of one decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
-    /// What each rule may spend. All rules that change the object may together spend [`TOGETHER`] times as much, so
-    /// that rules which make each other's work larger come to an end too. Judging rules change nothing, and none of
-    /// them has less because of others: a refusal must not depend on what another rule spent.
+    /// The budget of each rule. All mutating rules together may spend [`SHARED_BUDGET_FACTOR`] times as much, so that
+    /// rules which enlarge each other's input come to an end too. The budget of a validating rule never depends on
+    /// others: a refusal must not depend on what another rule spent.
     pub limits: Limits,
-    /// Why objects are looked at: rules that are not for it are left out. Without it every rule runs.
-    pub occasion: Option<Occasion>,
-    /// Whether to keep the tree of what was looked at.
+    /// Why objects are evaluated: rules that do not run in this mode are left out. Without it every rule runs.
+    pub evaluation_mode: Option<EvaluationMode>,
+    /// Whether to keep the trace of each rule.
     pub is_traced: bool,
-    /// How many steps all rules together may take before the decision is given up as unfinished. Who asks for little
-    /// time sets this and asks again elsewhere; it never decides anything.
+    /// How many steps all rules together may take before the decision is given up as unfinished. A caller with little
+    /// time sets this and decides again elsewhere; it never decides anything.
     pub total: Option<u64>,
-    /// When the decision is given up as unfinished. It never decides anything: what was found out so far is not used.
+    /// When the decision is given up as unfinished. It never decides anything: partial results are not used.
     pub deadline: Option<Deadline>,
-    /// Whether a rule fails that changes by what a cluster knows the object: see [`IDENTITY`].
+    /// Whether the objects of the request are as a person wrote them, and not as the API server sent them. Validating
+    /// rules then see empty maps in the place of null ones, as they would in a cluster. Mutating rules see what was
+    /// written, because their changes are shown as a difference from it. Which rules see what depends on their phase
+    /// alone, so that no rule answers differently because of other rules that are loaded.
+    pub is_as_written: bool,
+    /// Whether a rule that changes an identity field (apiVersion, kind, name, …) fails: see [`IDENTITY`].
     pub keeps_identity: bool,
-    /// Whether an outcome keeps no more than the first operation of its patch: enough to see that there is one. All
-    /// changes are in [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
+    /// Whether an outcome keeps only the first operation of its patch, which shows that there is one. All changes are in
+    /// [`Decision::object`]; the operations of many rules on a large object take far more memory than it.
     pub abridges_patches: bool,
 }
 
-/// By what a cluster knows an object: nothing that a rule may change there.
+/// The fields that identify an object in a cluster, which no rule may change there.
 const IDENTITY: [&[&str]; 7] = [
     &["apiVersion"],
     &["kind"],
@@ -92,34 +99,36 @@ impl Engine {
     /// Decides `request`. The same request, rules and world give the same decision every time, and no text of it
     /// depends on what is in a Secret.
     #[must_use]
-    pub fn decide(&self, request: &Request, world: &dyn World, settings: &Settings) -> Decision {
+    pub fn decide(&self, request: &AdmissionRequest, world: &dyn World, settings: &Settings) -> Decision {
         let is_secret = is_about_secret(request);
         let was_read = AtomicBool::new(is_secret);
-        let mut decision = self.walk(request, &Worlds::new(world, None, &was_read), settings);
+        let mut decision = self.run(request, &Worlds::new(world, None, &was_read), settings);
         if was_read.into_inner() && !decision.is_unfinished {
             let others = SUBSTITUTES.each_ref().map(|substitute| {
                 let changed = is_secret.then(|| substitute.in_request(request));
                 let was_read = AtomicBool::new(true);
                 let worlds = Worlds::new(world, Some(substitute), &was_read);
-                self.walk(changed.as_ref().unwrap_or(request), &worlds, settings)
+                self.run(changed.as_ref().unwrap_or(request), &worlds, settings)
             });
             conceal(&mut decision, &others, request, &self.index.candidates(request));
         }
         decision
     }
 
-    fn walk(&self, request: &Request, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
+    fn run(&self, request: &AdmissionRequest, worlds: &Worlds<'_>, settings: &Settings) -> Decision {
         let mut candidates = self.index.candidates(request);
-        if let Some(occasion) = settings.occasion {
-            candidates.retain(|rule| rule.occasions.contains(occasion));
+        if let Some(mode) = settings.evaluation_mode {
+            candidates.retain(|rule| rule.evaluation_modes.contains(mode));
         }
         let outcomes = Vec::with_capacity(candidates.len());
-        let memory = Memory::default();
-        let mut walk = Walk {
+        let cache = DecisionCache::default();
+        let normalised = if settings.is_as_written { request.with_maps_filled() } else { None };
+        let mut run = DecisionRun {
             request,
+            written: None,
             worlds,
             settings,
-            memory: &memory,
+            cache: &cache,
             object: request.object.clone(),
             outcomes,
             queries: Vec::new(),
@@ -132,21 +141,24 @@ impl Engine {
         };
         let mut rest = candidates.as_slice();
         while let Some(first) = rest.first()
-            && !walk.is_unfinished
+            && !run.is_unfinished
         {
             let together =
-                rest.iter().take_while(|rule| (rule.phase, rule.tier) == (first.phase, first.tier)).count();
+                rest.iter().take_while(|rule| (rule.action, rule.tier) == (first.action, first.tier)).count();
             let (tier, later) = rest.split_at(together);
-            walk.tier(tier);
+            if first.action == RuleAction::Validate && settings.is_as_written && run.written.is_none() {
+                run.normalise(normalised.as_ref().unwrap_or(request));
+            }
+            run.run_tier(tier);
             rest = later;
         }
-        let is_allowed = !walk.outcomes.iter().any(|outcome| outcome.is_refusal);
+        let is_allowed = !run.outcomes.iter().any(|outcome| outcome.is_refusal);
         Decision {
             is_allowed,
-            outcomes: walk.outcomes,
-            object: walk.object,
-            queries: walk.queries,
-            is_unfinished: walk.is_unfinished,
+            outcomes: run.outcomes,
+            object: run.written.unwrap_or(run.object),
+            queries: run.queries,
+            is_unfinished: run.is_unfinished,
         }
     }
 }
@@ -168,16 +180,18 @@ impl<'w> Worlds<'w> {
     }
 }
 
-/// A decision under way.
-struct Walk<'a> {
-    request: &'a Request,
+/// A decision in progress.
+struct DecisionRun<'a> {
+    request: &'a AdmissionRequest,
     worlds: &'a Worlds<'a>,
     settings: &'a Settings,
-    memory: &'a Memory,
+    cache: &'a DecisionCache,
     object: Value,
+    // The object after all changes, once `object` is in the form that judging rules see.
+    written: Option<Value>,
     outcomes: Vec<Outcome>,
     queries: Vec<Query>,
-    // What the rules that change the object have spent so far.
+    // What the mutating rules have spent so far.
     steps: u64,
     bytes: u64,
     // What all rules together may still spend.
@@ -189,8 +203,15 @@ struct Walk<'a> {
     trace_nodes: usize,
 }
 
-impl Walk<'_> {
-    /// Keeps the outcome of a rule, what it says cut to what a decision keeps.
+impl<'a> DecisionRun<'a> {
+    /// Continues with the object and the request in the form in which the API server would store them.
+    fn normalise(&mut self, request: &'a AdmissionRequest) {
+        self.request = request;
+        self.written = Some(self.object.clone());
+        normalise::fill_null_maps(&mut self.object);
+    }
+
+    /// Returns `outcome` with its texts cut to what a decision keeps.
     fn shortened(&mut self, mut outcome: Outcome) -> Outcome {
         let most = MAX_MESSAGE_BYTES.min(self.message_bytes).max(MIN_MESSAGE_BYTES);
         if let Some(short) = bounded::shortened_text(&outcome.message, most) {
@@ -209,19 +230,20 @@ impl Walk<'_> {
         outcome
     }
 
-    /// Returns what `rule` may spend, which is next.
+    /// Returns the budget of `rule`, which runs next.
     fn allowance(&self, rule: &Rule) -> Limits {
         let own = self.own_allowance(rule);
         Limits { steps: self.left.map_or(own.steps, |left| own.steps.min(left)), ..own }
     }
 
-    /// Returns what `rule` may spend, whatever is left for all.
+    /// Returns the budget of `rule`, whatever is left for all.
     fn own_allowance(&self, rule: &Rule) -> Limits {
         let limits = self.settings.limits;
-        if rule.phase == Phase::Judge {
+        if rule.action == RuleAction::Validate {
             return limits;
         }
-        let left = |one: u64, spent: u64| one.saturating_mul(TOGETHER).saturating_sub(spent).min(one);
+        let left =
+            |one: u64, spent: u64| one.saturating_mul(SHARED_BUDGET_FACTOR).saturating_sub(spent).min(one);
         Limits {
             steps: left(limits.steps, self.steps),
             bytes: left(limits.bytes, self.bytes),
@@ -229,56 +251,56 @@ impl Walk<'_> {
         }
     }
 
-    fn spend(&mut self, rule: &Rule, run: &mut Run) {
-        // Steps may take longer than they should, so after many of them the clock is asked in any case.
-        if run.budget.steps_used() >= CLOCK_CHECK_STEPS {
-            let _ = run.budget.check_clock();
+    fn spend(&mut self, rule: &Rule, attempt: &mut RuleAttempt) {
+        // A step may take longer than expected, so the deadline is checked after many of them in any case.
+        if attempt.budget.steps_used() >= CLOCK_CHECK_STEPS {
+            let _ = attempt.budget.check_clock();
         }
-        self.is_unfinished |= run.budget.is_interrupted();
+        self.is_unfinished |= attempt.budget.is_interrupted();
         if let Some(left) = self.left {
-            // It stopped for want of what all have together, not of what it has itself.
-            self.is_unfinished |= run.budget.is_out_of_steps() && left < self.own_allowance(rule).steps;
-            self.left = Some(left.saturating_sub(run.budget.steps_used()));
+            // The shared budget stopped it, not its own.
+            self.is_unfinished |= attempt.budget.is_out_of_steps() && left < self.own_allowance(rule).steps;
+            self.left = Some(left.saturating_sub(attempt.budget.steps_used()));
         }
-        self.steps += run.budget.steps_used();
-        self.bytes += run.budget.bytes_used();
+        self.steps += attempt.budget.steps_used();
+        self.bytes += attempt.budget.bytes_used();
     }
 
-    /// Runs the rules of one phase and tier.
-    fn tier(&mut self, rules: &[&Rule]) {
-        match rules.first().map(|rule| rule.phase) {
-            Some(Phase::Patch) => self.patch(rules),
-            Some(Phase::Judge) => self.judge(rules),
+    /// Runs the rules of one action and tier.
+    fn run_tier(&mut self, rules: &[&Rule]) {
+        match rules.first().map(|rule| rule.action) {
+            Some(RuleAction::Mutate) => self.mutate(rules),
+            Some(RuleAction::Validate) => self.validate(rules),
             None => {}
         }
     }
 
-    /// Runs rules that change the object: all are matched before any of them changes it. A rule that applies gets its
-    /// outcome when it has run; the others have theirs already.
-    fn patch(&mut self, rules: &[&Rule]) {
+    /// Runs mutating rules: all are matched before any of them changes the object. A rule that applies gets its outcome
+    /// when it has run; the others have theirs already.
+    fn mutate(&mut self, rules: &[&Rule]) {
         let mut pending = Vec::new();
         for rule in rules {
             if self.is_unfinished {
                 return;
             }
-            if let Some((program, run)) = self.matched(rule) {
-                pending.push((self.outcomes.len(), *rule, program, run));
+            if let Some((program, attempt)) = self.match_rule(rule) {
+                pending.push((self.outcomes.len(), *rule, program, attempt));
                 self.outcomes.push(outcome(rule, Status::Pass, Text::default()));
             }
         }
-        for (place, rule, program, run) in pending {
+        for (place, rule, program, attempt) in pending {
             if self.is_unfinished {
                 return;
             }
-            let outcome = self.ran(rule, program, run).map(|outcome| self.shortened(outcome));
+            let outcome = self.run_rule(rule, program, attempt).map(|outcome| self.shortened(outcome));
             if let Some((slot, outcome)) = self.outcomes.get_mut(place).zip(outcome) {
                 *slot = outcome;
             }
         }
     }
 
-    /// Runs rules that judge the object, one after the other.
-    fn judge(&mut self, rules: &[&Rule]) {
+    /// Runs validating rules, one after the other.
+    fn validate(&mut self, rules: &[&Rule]) {
         let mut closed: Option<&Text> = None;
         for rule in rules {
             if self.is_unfinished {
@@ -287,8 +309,8 @@ impl Walk<'_> {
             if rule.is_exclusive && closed == Some(&rule.id.policy) {
                 continue;
             }
-            let Some((program, run)) = self.matched(rule) else { continue };
-            let Some(outcome) = self.ran(rule, program, run) else { continue };
+            let Some((program, attempt)) = self.match_rule(rule) else { continue };
+            let Some(outcome) = self.run_rule(rule, program, attempt) else { continue };
             if rule.is_exclusive && outcome.status != Status::Skip {
                 closed = Some(&rule.id.policy);
             }
@@ -297,36 +319,37 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what to run where `rule` is about the object; otherwise it has its outcome, if there is any.
-    fn matched<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, Run)> {
+    /// Returns what to run where `rule` applies to the object; otherwise its outcome is recorded, if there is one.
+    fn match_rule<'r>(&mut self, rule: &'r Rule) -> Option<(&'r dyn Program, RuleAttempt)> {
         let program = rule.program.as_ref();
-        let mut run = Run::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
-        let applies = program.applies(&self.object, &mut run.evaluation(self, rule));
-        self.spend(rule, &mut run);
+        let mut attempt =
+            RuleAttempt::new(self.settings, self.allowance(rule), self.trace_nodes.max(MIN_TRACE_NODES));
+        let applies = program.applies(&self.object, &mut attempt.evaluation(self, rule));
+        self.spend(rule, &mut attempt);
         match applies {
-            Ok(Applies::Yes) => return Some((program, run)),
-            Ok(Applies::Clean) => self.close(rule, Status::Pass, Text::default(), run),
-            Ok(Applies::No(reason)) => self.close(rule, Status::Skip, reason, run),
-            Ok(Applies::Outside(reason)) if self.settings.is_traced => {
-                self.close(rule, Status::Skip, reason, run);
+            Ok(Applies::Yes) => return Some((program, attempt)),
+            Ok(Applies::NotViolated) => self.record(rule, Status::Pass, Text::default(), attempt),
+            Ok(Applies::No(reason)) => self.record(rule, Status::Skip, reason, attempt),
+            Ok(Applies::OutOfScope(reason)) if self.settings.is_traced => {
+                self.record(rule, Status::Skip, reason, attempt);
             }
-            Ok(Applies::Outside(_)) => {}
+            Ok(Applies::OutOfScope(_)) => {}
             Err(error) => {
-                let failed = self.failed(rule, error);
-                let outcome = self.shortened(run.traced(failed, rule));
+                let failed = self.error_outcome(rule, error);
+                let outcome = self.shortened(attempt.traced(failed, rule));
                 self.outcomes.push(outcome);
             }
         }
         None
     }
 
-    /// Returns the outcome of a rule that is about the object, if there is anything to report.
-    fn ran(&mut self, rule: &Rule, program: &dyn Program, mut run: Run) -> Option<Outcome> {
-        run.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
+    /// Returns the outcome of a rule that applies to the object, if there is anything to report.
+    fn run_rule(&mut self, rule: &Rule, program: &dyn Program, mut attempt: RuleAttempt) -> Option<Outcome> {
+        attempt.budget = Budget::new(self.allowance(rule)).with_deadline(self.settings.deadline);
         let before =
-            (self.settings.keeps_identity && rule.phase == Phase::Patch).then(|| self.object.clone());
-        let mut effect = run.evaluate(self, rule, program);
-        self.spend(rule, &mut run);
+            (self.settings.keeps_identity && rule.action == RuleAction::Mutate).then(|| self.object.clone());
+        let mut effect = attempt.evaluate(self, rule, program);
+        self.spend(rule, &mut attempt);
         if let Some(before) = before
             && let Some(field) = changed_identity(&before, &self.object)
         {
@@ -334,23 +357,23 @@ impl Walk<'_> {
             effect =
                 Err(EvalError::new(format!("a rule may not change `{field}` of an object in a cluster")));
         }
-        if matches!(effect, Ok(Effect::Nothing(_))) && !self.settings.is_traced {
+        if matches!(effect, Ok(Effect::NotReported(_))) && !self.settings.is_traced {
             return None;
         }
-        let outcome = Outcome { is_judged: true, ..self.taken(rule, effect) };
-        Some(run.traced(outcome, rule))
+        let outcome = Outcome { is_judged: true, ..self.outcome_of(rule, effect) };
+        Some(attempt.traced(outcome, rule))
     }
 
-    /// Records a rule that does not get to run.
-    fn close(&mut self, rule: &Rule, status: Status, message: Text, run: Run) {
-        let outcome = self.shortened(run.traced(outcome(rule, status, message), rule));
+    /// Records the outcome of a rule that does not run.
+    fn record(&mut self, rule: &Rule, status: Status, message: Text, attempt: RuleAttempt) {
+        let outcome = self.shortened(attempt.traced(outcome(rule, status, message), rule));
         self.outcomes.push(outcome);
     }
 
     /// Returns the outcome of a rule that ran.
-    fn taken(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> Outcome {
+    fn outcome_of(&mut self, rule: &Rule, effect: Result<Effect, EvalError>) -> Outcome {
         match effect {
-            Ok(Effect::Patch(mut patch)) if rule.phase == Phase::Patch => {
+            Ok(Effect::Patch(mut patch)) if rule.action == RuleAction::Mutate => {
                 if self.settings.abridges_patches {
                     patch.truncate(1);
                     patch.shrink_to_fit();
@@ -358,10 +381,10 @@ impl Walk<'_> {
                 Outcome { patch, ..outcome(rule, Status::Pass, Text::default()) }
             }
             Ok(Effect::Patch(_)) => {
-                self.failed(rule, EvalError::new("a judging rule cannot change the object"))
+                self.error_outcome(rule, EvalError::new("a validating rule cannot change the object"))
             }
             Ok(Effect::Pass(message)) => outcome(rule, Status::Pass, message),
-            Ok(Effect::Nothing(message)) => outcome(rule, Status::Skip, message),
+            Ok(Effect::NotReported(message)) => outcome(rule, Status::Skip, message),
             Ok(Effect::Skip { message, exceptions }) => {
                 Outcome { exceptions, ..outcome(rule, Status::Skip, message) }
             }
@@ -375,11 +398,11 @@ impl Walk<'_> {
                 let location = location.or(warned.location.clone());
                 Outcome { template, path, is_refusal, location, ..warned }
             }
-            Err(error) => self.failed(rule, error),
+            Err(error) => self.error_outcome(rule, error),
         }
     }
 
-    fn failed(&mut self, rule: &Rule, error: EvalError) -> Outcome {
+    fn error_outcome(&mut self, rule: &Rule, error: EvalError) -> Outcome {
         if let EvalErrorKind::Query(query) = &error.kind
             && !self.queries.contains(query)
         {
@@ -387,7 +410,8 @@ impl Walk<'_> {
         }
         let outcome = outcome(rule, Status::Error, error.message.into());
         let location = error.location.or(outcome.location);
-        Outcome { location, is_refusal: rule.refuses_on_error && !error.is_tolerated, ..outcome }
+        let is_refusal = rule.refuses_on_error && !error.is_tolerated;
+        Outcome { location, is_refusal, error: Some(error.kind), ..outcome }
     }
 }
 
@@ -401,6 +425,7 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
     Outcome {
         rule: Arc::clone(&rule.id),
         status,
+        error: None,
         message,
         template: Text::default(),
         path: Vec::new(),
@@ -410,43 +435,43 @@ fn outcome(rule: &Rule, status: Status, message: Text) -> Outcome {
         is_judged: false,
         is_refusal: false,
         exceptions: Vec::new(),
-        about: Arc::clone(&rule.about),
+        metadata: Arc::clone(&rule.metadata),
         trace: None,
     }
 }
 
-/// What one rule spends in one of its two steps, and says in both.
-struct Run {
+/// The budget of one rule for one of its two steps, and its trace of both.
+struct RuleAttempt {
     budget: Budget,
     tracer: Tracer,
 }
 
-impl Run {
+impl RuleAttempt {
     fn new(settings: &Settings, allowance: Limits, trace_nodes: usize) -> Self {
         let tracer = if settings.is_traced { Tracer::within(trace_nodes) } else { Tracer::off() };
         Self { budget: Budget::new(allowance).with_deadline(settings.deadline), tracer }
     }
 
-    fn evaluation<'a>(&'a mut self, walk: &Walk<'a>, rule: &'a Rule) -> Evaluation<'a> {
-        let world = WorldView::new(walk.worlds.of(rule), rule.home.as_ref());
-        Evaluation::new(walk.request, world, &mut self.budget, &mut self.tracer, walk.memory)
+    fn evaluation<'a>(&'a mut self, run: &DecisionRun<'a>, rule: &'a Rule) -> Evaluation<'a> {
+        let world = WorldView::new(run.worlds.of(rule), rule.home.as_ref());
+        Evaluation::new(run.request, world, &mut self.budget, &mut self.tracer, run.cache)
     }
 
-    /// Lets a rule do what it does; a judging rule gets a copy, so that it cannot change the object.
+    /// Evaluates a rule; a validating rule gets a copy, so that it cannot change the object.
     fn evaluate(
         &mut self,
-        walk: &mut Walk<'_>,
+        run: &mut DecisionRun<'_>,
         rule: &Rule,
         program: &dyn Program,
     ) -> Result<Effect, EvalError> {
-        let mut evaluation = self.evaluation(walk, rule);
-        match rule.phase {
-            Phase::Patch => program.evaluate(&mut walk.object, &mut evaluation),
-            Phase::Judge => program.evaluate(&mut walk.object.clone(), &mut evaluation),
+        let mut evaluation = self.evaluation(run, rule);
+        match rule.action {
+            RuleAction::Mutate => program.evaluate(&mut run.object, &mut evaluation),
+            RuleAction::Validate => program.evaluate(&mut run.object.clone(), &mut evaluation),
         }
     }
 
-    /// Returns `outcome` with what the rule said, if somebody wanted to know.
+    /// Returns `outcome` with the trace of the rule, if traces are kept.
     fn traced(self, mut outcome: Outcome, rule: &Rule) -> Outcome {
         if self.tracer.is_on() {
             outcome.trace = Some(Box::new(self.into_trace(rule, outcome.status, &outcome.message)));

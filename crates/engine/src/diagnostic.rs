@@ -4,7 +4,7 @@ use std::fmt;
 
 use kubewright_value::{Location, ParseProblem, ParseProblemKind, Text, Value};
 
-use crate::ObjectName;
+use kubewright_k8s::ObjectName;
 
 /// A stable name for one sort of mistake, with its page.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,14 +14,14 @@ pub struct Code {
     /// What is wrong, in a few words.
     pub title: &'static str,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
     /// What it means, why it matters, how to mend it; Markdown.
     pub page: &'static str,
 }
 
 /// How bad a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum DiagnosticLevel {
     /// Works as it says; worth knowing. Never refused, also where warnings are.
     Hint,
     /// Works, and is probably not what was meant.
@@ -30,7 +30,7 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
+impl DiagnosticLevel {
     /// Returns the word for it in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -42,7 +42,7 @@ impl Severity {
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for DiagnosticLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -58,11 +58,13 @@ pub struct Diagnostic {
     /// Where.
     pub location: Location,
     /// What the place is, shown beside the caret; may be empty.
-    pub label: String,
+    pub label: Box<str>,
     /// The remedy; may be empty.
     pub help: String,
     /// Whether it is an error although its sort is a warning, because somebody wants it so.
     pub is_raised: bool,
+    /// The key that an expression asked for and a map does not have, where that is the mistake.
+    pub missing_key: Option<Box<Text>>,
     /// The object that shows it, where that is another than what the place is in.
     pub subject: Option<Box<Subject>>,
 }
@@ -86,9 +88,10 @@ impl Diagnostic {
             code,
             message: message.into(),
             location,
-            label: String::new(),
+            label: Box::default(),
             help: String::new(),
             is_raised: false,
+            missing_key: None,
             subject: None,
         }
     }
@@ -103,7 +106,7 @@ impl Diagnostic {
     /// Returns this diagnostic with `label` beside the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
+        self.label = label.into().into_boxed_str();
         self
     }
 
@@ -118,20 +121,20 @@ impl Diagnostic {
 
     /// Returns how bad it is.
     #[must_use]
-    pub fn severity(&self) -> Severity {
-        if self.is_raised { Severity::Error } else { self.code.severity }
+    pub fn severity(&self) -> DiagnosticLevel {
+        if self.is_raised { DiagnosticLevel::Error } else { self.code.severity }
     }
 
     /// Returns whether it is at least a warning.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
-        self.severity() != Severity::Hint
+        self.severity() != DiagnosticLevel::Hint
     }
 
     /// Returns whether something was left out because of it.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.severity() == Severity::Error
+        self.severity() == DiagnosticLevel::Error
     }
 }
 
@@ -157,7 +160,7 @@ macro_rules! codes {
             $visibility static $name: $crate::Code = $crate::Code {
                 id: $id,
                 title: $title,
-                severity: $crate::Severity::$severity,
+                severity: $crate::DiagnosticLevel::$severity,
                 page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics/", $id, ".md")),
             };
         )*

@@ -2,7 +2,7 @@
 
 use kubewright_value::Document;
 
-use crate::{Code, Diagnostic, InCluster, Rule};
+use crate::{ClusterSupport, Code, Diagnostic, NativeRule, Needs, Rule, WebhookPlan};
 
 /// One rule language.
 pub trait Dialect: Send + Sync {
@@ -13,25 +13,26 @@ pub trait Dialect: Send + Sync {
     fn claims(&self, document: &Document) -> bool;
 
     /// Returns whether `document` was probably meant to be written in this language, and is not.
-    fn is_meant(&self, document: &Document) -> bool;
+    fn looks_like(&self, document: &Document) -> bool;
 
-    /// Returns whether `document` is no rule itself and says something about rules of this language, such as where they hold.
-    fn is_companion(&self, _document: &Document) -> bool {
+    /// Returns whether `document` is auxiliary: no rule itself, but it changes how rules of this language work, as a
+    /// binding does.
+    fn is_auxiliary(&self, _document: &Document) -> bool {
         false
     }
 
     /// Compiles a claimed document. A rule with a mistake in it is left out, the others of the document are not.
     ///
-    /// `beside` are the companions that were loaded with it, of which some may be about other documents.
-    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled;
+    /// `auxiliaries` were loaded with it; some may belong to other documents.
+    fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy;
 
-    /// Returns what is wrong with companions of `rules`.
-    fn check_companions(&self, _companions: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+    /// Returns the mistakes in `auxiliaries`, which were loaded with `rules`.
+    fn check_auxiliaries(&self, _auxiliaries: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
         Vec::new()
     }
 
-    /// Returns what the language is where its rules live in a cluster, if they can.
-    fn in_cluster(&self) -> Option<&dyn InCluster> {
+    /// Returns the cluster side of the language, if its rules can run in a cluster.
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
         None
     }
 
@@ -39,13 +40,50 @@ pub trait Dialect: Send + Sync {
     fn codes(&self) -> &'static [&'static Code];
 }
 
-/// The rules of a document, and what is wrong with it.
+/// Everything that compiling one document found out.
 #[derive(Debug, Default)]
-pub struct Compiled {
+pub struct CompiledPolicy {
     /// The rules that can run.
     pub rules: Vec<Rule>,
-    /// Every mistake, in the order in which they stand.
+    /// The webhooks that the rules ask for in a cluster: at most one for each admission phase. Each rule runs behind the
+    /// one of its [`Rule::phase`].
+    pub webhooks: Vec<WebhookPlan>,
+    /// What the rules read besides the request.
+    pub needs: Needs,
+    /// When the document must be compiled again.
+    pub recompile: Recompile,
+    /// The rule that the API server can enforce itself, or why it cannot; nothing where documents of this kind never ask
+    /// for that.
+    pub native: Option<Result<NativeRule, String>>,
+    /// The programs about sets of objects, which the engine does not run.
+    pub set_programs: Vec<SetProgram>,
+    /// Every mistake, in the order of the document.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many parts were read that are no rules about one object, and are run in another way.
-    pub others: usize,
+}
+
+impl CompiledPolicy {
+    /// Returns what compiling a document found out from which no rule can be made.
+    #[must_use]
+    pub fn of_diagnostics(diagnostics: Vec<Diagnostic>) -> Self {
+        Self { diagnostics, ..Self::default() }
+    }
+}
+
+/// When a document must be compiled again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recompile {
+    /// When it changes.
+    #[default]
+    OnChange,
+    /// Also periodically, because the compiled rules capture the time or a random seed.
+    Periodically,
+}
+
+/// A program about a set of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SetProgram {
+    /// Detects objects that stand in certain relations.
+    Pattern,
+    /// Renders manifests with parameters.
+    Trait,
 }

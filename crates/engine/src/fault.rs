@@ -1,25 +1,26 @@
-//! What is wrong with a rule object, in the form in which Kubernetes says it about any object.
+//! Mistakes in a rule object, in the form of Kubernetes' field errors.
 
 use std::fmt;
 use std::sync::Arc;
 
 use kubewright_value::{Document, Step, Value};
 
-use crate::{Code, Diagnostic, GroupVersionKind};
+use crate::{Code, Diagnostic};
+use kubewright_k8s::GroupVersionKind;
 
 /// One mistake in one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The field, such as `spec.match[0].select`; empty for the whole object.
     pub field: String,
-    /// What is wrong, and the remedy.
+    /// The message, with the remedy.
     pub message: String,
-    /// Which sort of mistake.
+    /// The diagnostic code.
     pub code: &'static Code,
 }
 
 impl Fault {
-    /// Returns what `diagnostic` says about `document`.
+    /// Returns `diagnostic` as a mistake in a field of `document`.
     #[must_use]
     pub fn of(document: &Document, diagnostic: &Diagnostic) -> Self {
         let is_here = Arc::ptr_eq(&diagnostic.location.source, &document.source);
@@ -42,7 +43,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Returns the line that says of `object` that it has `faults`: `Kind.group "name" is invalid: [...]`.
+/// Returns the message of the API server for an invalid `object`: `Kind.group "name" is invalid: [...]`.
 #[must_use]
 pub fn invalid(object: &Value, faults: &[Fault]) -> String {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
@@ -52,7 +53,7 @@ pub fn invalid(object: &Value, faults: &[Fault]) -> String {
     format!("{kind}{dot}{group} {name:?} is invalid: [{}]", faults.join(", "))
 }
 
-/// Writes a path as Kubernetes does: `spec.match[0].select`, and `[key]` for a key that is no plain word.
+/// Writes a path as Kubernetes does: `spec.match[0].select`, and `[key]` for a key with special characters.
 fn field(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {

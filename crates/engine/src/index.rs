@@ -1,20 +1,21 @@
-//! Finds the few rules that a request can concern among all that are loaded.
+//! Finds the few rules that may apply to a request among all loaded ones.
 //!
 //! Built once from the scopes of the rules and only read afterwards, so it needs no lock.
-//! What it returns is too much rather than too little: a rule looks at the object itself and
-//! may still say no, but a rule that is left out here is never asked.
+//! It may return rules that turn out not to apply, because a rule matches the object itself;
+//! it must never leave out a rule that would have applied.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use crate::{KindScope, NamespaceScope, Operation, Request, Rule};
+use crate::{KindScope, NamespaceScope, Rule};
+use kubewright_k8s::{AdmissionRequest, Operation};
 
 /// Every loaded rule, arranged by operation, namespace and kind.
 ///
-/// A rule that names a kind or a namespace is found only under it; so a request looks at
-/// four short lists, whatever the number of rules about other things.
+/// A rule that names a kind or a namespace is listed only under it; so a request reads
+/// four short lists, whatever the number of other rules.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
     // INVARIANT: in the order in which rules run.
@@ -37,7 +38,7 @@ struct ByKind {
 
 impl RuleIndex {
     /// Builds an index over `rules`, sorted into the order in which they run:
-    /// by phase, tier, precedence, then name. Of two rules with one id the later one stays.
+    /// by action, tier, precedence, then name. Of two rules with one id the later one stays.
     #[must_use]
     pub fn new(rules: Vec<Arc<Rule>>) -> Self {
         let mut unique: Vec<Arc<Rule>> = Vec::with_capacity(rules.len());
@@ -72,7 +73,7 @@ impl RuleIndex {
 
     /// Returns every rule whose scope admits `request`, in the order in which they run.
     #[must_use]
-    pub fn candidates(&self, request: &Request) -> Vec<&Rule> {
+    pub fn candidates(&self, request: &AdmissionRequest) -> Vec<&Rule> {
         let mut positions = Vec::new();
         if let Some(shelf) = self.by_operation.get(request.operation as usize) {
             shelf.any_namespace.collect(&request.kind.kind, &mut positions);

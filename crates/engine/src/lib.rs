@@ -6,42 +6,37 @@
 //!
 //! This crate knows no rule language. A language is a [`Dialect`] that turns documents into [`Rule`]s.
 
-mod api_path;
+mod cluster;
 mod decide;
 mod diagnostic;
 mod dialect;
 mod fault;
-mod in_cluster;
 mod index;
-mod kubernetes;
 mod outcome;
-mod request;
 mod rule;
 mod scope;
 mod secrets;
 mod trace;
 mod world;
 
-pub use api_path::ApiPath;
-pub use decide::{Engine, Settings};
-pub use diagnostic::{Code, Diagnostic, Severity, Subject, reading_codes};
-pub use dialect::{Compiled, Dialect};
-pub use fault::{Fault, invalid};
-pub use in_cluster::{
-    AdmissionPolicy, AdmissionPolicyState, Door, GENERATED_LABEL, IgnoredNamespace, InCluster, Needs, Reply,
-    Right, RuleFailure, RuleReport, Shared, Target, TargetName, WatchRole, Watched, Webhook,
+pub use cluster::{
+    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterExtensions, ClusterResources,
+    ClusterSupport, FailurePolicy, GENERATED_LABEL, IgnoredNamespace, KindOrResource, NativeRule, Needs,
+    PolicyRule, ResponseParts, ResponseWording, RuleFailure, RuleReport, SharedDataSource, WatchRole,
+    WatchedResource, WebhookPlan, WebhookRule,
 };
+pub use decide::{Engine, Settings};
+pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, Subject, reading_codes};
+pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
+pub use fault::{Fault, invalid};
 pub use index::RuleIndex;
-pub use kubernetes::{fields, is_cluster_scoped, kind_of_resource, resource_name};
 pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, Outcome, Status};
-pub use request::{GroupVersionKind, Operation, Request};
 pub use rule::{
-    About, Applies, Branch, Effect, Evaluation, Memory, Occasion, Occasions, Phase, Program, Rule, RuleId,
+    Applies, Branch, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, Program, Rule,
+    RuleAction, RuleId, RuleMetadata,
 };
-pub use scope::{KindScope, NamespaceScope, Operations, Scope};
+pub use scope::{KindScope, NamespaceScope, Scope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, Tracer, Verdict};
-pub use world::{
-    Answer, ApiCall, ClosedWorld, ImageLookup, ObjectName, OpenWorld, Query, ServiceCall, World, WorldView,
-};
+pub use world::{Answer, ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, ServiceCall, World, WorldView};

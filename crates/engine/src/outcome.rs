@@ -1,4 +1,4 @@
-//! What came out: of one rule, and of all rules together.
+//! Outcomes of rules, and the decision they make together.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,52 +7,54 @@ use kubewright_patch as patch;
 use kubewright_value::{Exhausted, Location, Step, Text, Value};
 use thiserror::Error;
 
-use crate::{About, Query, RuleId, TraceNode};
+use crate::{Query, RuleId, RuleMetadata, TraceNode};
 
-/// What one rule said about one request.
+/// The outcome of one rule for one request.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The rule.
     pub rule: Arc<RuleId>,
-    /// The verdict.
+    /// The status.
     pub status: Status,
-    /// Why, in one line; empty when there is nothing to say.
+    /// What kind of error it is; only for [`Status::Error`].
+    pub error: Option<EvalErrorKind>,
+    /// The message in one line; may be empty.
     pub message: Text,
-    /// The message as the author of the rule wrote it, with its expressions; empty where there is none.
+    /// The message as written in the rule, with its expressions; empty if there is none.
     pub template: Text,
     /// The part of the object the message is about; empty for the whole object.
     pub path: Vec<Step>,
     /// The place in the rule file that decided.
     pub location: Option<Location>,
-    /// What the rule changed.
+    /// The changes of the rule.
     pub patch: Vec<patch::JsonPatchOperation>,
-    /// What the requester is told, where the dialect has words of its own for it.
+    /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
-    /// Whether the rule was about the object and got as far as judging it. A skip without that says no more than
-    /// that the rule is not about the object.
+    /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not
+    /// apply.
     pub is_judged: bool,
     /// Whether the request is refused because of this outcome.
     pub is_refusal: bool,
     /// The exceptions that made the rule skip the object, each `namespace/name`.
     pub exceptions: Vec<Text>,
-    /// What the rule's author says about the rule.
-    pub about: Arc<About>,
-    /// The tree of what was looked at, when it was asked for.
+    /// What the rule's author says about it.
+    pub metadata: Arc<RuleMetadata>,
+    /// The trace, if traces are kept.
     pub trace: Option<Box<TraceNode>>,
 }
 
-/// The verdict of a rule.
+/// The status of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// The object is as the rule wants it, perhaps because the rule changed it.
+    /// The object satisfies the rule, perhaps because the rule changed it.
     Pass,
-    /// The rule refuses the object.
+    /// The object violates the rule.
     Fail,
-    /// The rule objects, and lets it pass.
+    /// The object violates the rule, which only warns.
     Warn,
-    /// The rule could not answer.
+    /// The rule could not be evaluated.
     Error,
-    /// The rule is not about this object.
+    /// The rule does not apply to the object.
     Skip,
 }
 
@@ -76,31 +78,39 @@ impl fmt::Display for Status {
     }
 }
 
-/// Why a rule could not answer. Never a "no".
+/// Why a rule could not be evaluated. Never a "no".
 #[derive(Debug, Clone, Error)]
 #[error("{message}")]
 pub struct EvalError {
-    /// What sort of reason.
+    /// The kind of error.
     pub kind: EvalErrorKind,
     /// The reason, in the rule language's words.
     pub message: String,
     /// The place in the rule file.
     pub location: Option<Location>,
-    /// Whether the request is let pass all the same, because the rule would not have refused it either way.
+    /// Whether the request is admitted despite the error, because a violation would only have been reported.
     pub is_tolerated: bool,
 }
 
-/// The sorts of reasons why a rule could not answer.
+/// The kinds of errors of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvalErrorKind {
     /// The rule does not fit the object.
     Evaluation,
-    /// A limit was reached.
+    /// A limit was reached: steps, bytes, depth, or the cost of a CEL expression.
     Limit,
-    /// The world does not know something the rule needs.
+    /// The world does not know something the rule needs yet.
     Query(Box<Query>),
-    /// Somebody has looked for something the rule needs, and could not find out.
+    /// Something the rule needs was looked up, and the lookup failed.
     Failed,
+}
+
+impl EvalErrorKind {
+    /// Returns whether the rule has its answer, which is an error: no limit was reached, and no query is open.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Evaluation | Self::Failed)
+    }
 }
 
 impl EvalError {
@@ -116,7 +126,7 @@ impl EvalError {
         Self { kind: EvalErrorKind::Limit, message: message.into(), location: None, is_tolerated: false }
     }
 
-    /// Returns the error of a rule that needs an answer first.
+    /// Returns the error of a rule whose query is not answered yet.
     #[must_use]
     pub fn unanswered(query: Query) -> Self {
         Self {
@@ -127,14 +137,19 @@ impl EvalError {
         }
     }
 
-    /// Returns the error of a rule that needs an answer which could not be found out, and why.
+    /// Returns the error of a rule whose query was looked up without success, and why.
     #[must_use]
     pub fn failed(query: &Query, why: &str) -> Self {
-        let message = format!("{query} could not be looked up: {why}");
+        Self::failed_lookup(format!("{query} could not be looked up: {why}"))
+    }
+
+    /// Returns the error of a failed lookup, with `message` in the words of the dialect.
+    #[must_use]
+    pub fn failed_lookup(message: impl Into<String>) -> Self {
         Self { kind: EvalErrorKind::Failed, ..Self::new(message) }
     }
 
-    /// Returns the error of a rule that asks for what it may not see, and why.
+    /// Returns the error of a rule that queries what it may not read, and why.
     #[must_use]
     pub fn refused(query: &Query, why: &str) -> Self {
         Self::new(format!("{query} may not be looked up: {why}"))
@@ -154,16 +169,16 @@ impl From<Exhausted> for EvalError {
     }
 }
 
-/// What all rules together said about one request.
+/// The decision of all rules about one request.
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// Whether no rule refuses the object.
     pub is_allowed: bool,
-    /// One for each rule that was considered, in the order in which they ran.
+    /// The outcomes, one for each considered rule, in the order in which they ran.
     pub outcomes: Vec<Outcome>,
     /// The object after all changes.
     pub object: Value,
-    /// What the caller must find out before the decision is complete.
+    /// The queries that the caller must answer before the decision is complete.
     pub queries: Vec<Query>,
     /// Whether the steps of [`Settings::total`](crate::Settings::total) were used up, or the time until
     /// [`Settings::deadline`](crate::Settings::deadline), before it was complete. Then nothing is decided.

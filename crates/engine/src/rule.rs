@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kubewright_patch as patch;
 use kubewright_value::{Budget, Location, Step, Text, Value};
 
-use crate::{Answer, EvalError, Query, Request, Scope, Tracer, WorldView, resource_name};
+use crate::{AdmissionPhase, Answer, EvalError, Query, Scope, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, resource_name};
 
 /// A rule's name in every output: `dialect/policy/rule`, or `dialect/policy` for a document that is one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,39 +44,41 @@ impl fmt::Display for RuleId {
 pub struct Rule {
     /// Its name.
     pub id: Arc<RuleId>,
-    /// What it can be about.
+    /// The requests that it may apply to.
     pub scope: Scope,
-    /// When it runs.
-    pub phase: Phase,
-    /// Lower tiers run first; the rules of one tier are matched before any of them changes anything.
+    /// Whether it changes objects or judges them.
+    pub action: RuleAction,
+    /// The admission phase in which a cluster evaluates it: a rule that validates may run in a mutating webhook.
+    pub phase: AdmissionPhase,
+    /// Lower tiers run first; all rules of a tier are matched before any of them changes the object.
     pub tier: i32,
     /// Lower runs first within a tier.
     pub precedence: u32,
-    /// Its place among the rules of its policy; lower runs first.
+    /// Its position among the rules of its policy; lower runs first.
     pub position: u32,
-    /// What is said about it wherever it is named.
-    pub about: Arc<About>,
+    /// What its author says about it.
+    pub metadata: Arc<RuleMetadata>,
     /// Whether a request is refused when the rule cannot answer.
     pub refuses_on_error: bool,
-    /// Whether the rules of its policy behind it are left out once it has said something else than skip.
+    /// Whether the later rules of its policy are left out once this one has not skipped the object.
     pub is_exclusive: bool,
     /// Whether its text names the resource `secrets`: no other rule can look Secrets up.
     pub reads_secrets: bool,
-    /// The namespace of its policy, outside of which it may look nothing up; a rule without one may look up everything.
+    /// The namespace of its policy, outside of which it may not look anything up; a rule without one may look up everything.
     pub home: Option<Text>,
-    /// When it runs at all.
-    pub occasions: Occasions,
-    /// Where it was written.
+    /// The modes in which it runs.
+    pub evaluation_modes: EvaluationModes,
+    /// Its place in the rule file.
     pub location: Location,
-    /// What it does.
+    /// The program that evaluates it.
     pub program: Box<dyn Program>,
 }
 
 impl Rule {
-    /// Returns what rules are sorted by.
+    /// Returns the sort key of the order in which rules run.
     pub(crate) fn order(&self) -> impl Ord + '_ {
         (
-            self.phase,
+            self.action,
             self.tier,
             self.precedence,
             &self.id.policy,
@@ -86,95 +89,95 @@ impl Rule {
     }
 }
 
-/// When a rule runs.
+/// The modes in which a rule runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Occasions {
-    /// When somebody is about to change an object.
+pub struct EvaluationModes {
+    /// Whether it runs at admission.
     pub admission: bool,
-    /// When everything that is stored is looked through.
+    /// Whether it runs in background scans.
     pub background: bool,
 }
 
-/// Always.
-impl Default for Occasions {
+/// All modes.
+impl Default for EvaluationModes {
     fn default() -> Self {
         Self { admission: true, background: true }
     }
 }
 
-/// Why objects are looked at.
+/// Why objects are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
-    /// Somebody is about to change one.
+pub enum EvaluationMode {
+    /// A request is about to change one.
     Admission,
-    /// Everything that is stored is looked through.
+    /// A scan of stored objects.
     Background,
 }
 
-impl Occasions {
-    /// Returns whether `occasion` is one of them.
+impl EvaluationModes {
+    /// Returns whether `mode` is one of them.
     #[must_use]
-    pub fn contains(self, occasion: Occasion) -> bool {
-        match occasion {
-            Occasion::Admission => self.admission,
-            Occasion::Background => self.background,
+    pub fn contains(self, mode: EvaluationMode) -> bool {
+        match mode {
+            EvaluationMode::Admission => self.admission,
+            EvaluationMode::Background => self.background,
         }
     }
 }
 
 /// What the author of a rule says about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct About {
-    /// How bad a violation is: `critical`, `high`, `medium`, `low` or `info`; empty when it is not said.
+pub struct RuleMetadata {
+    /// The severity of a violation: `critical`, `high`, `medium`, `low` or `info`; empty where none is given.
     pub severity: Text,
-    /// What it belongs to, such as `Pod Security`; may be empty.
+    /// The category, such as `Pod Security`; may be empty.
     pub category: Text,
-    /// What reports carry besides, by name.
+    /// Further properties for reports, by name.
     pub properties: Vec<(Text, Text)>,
-    /// Whether the one who asks is warned of a violation that is only reported.
+    /// Whether the requester gets a warning for a violation that is only reported.
     pub emits_warning: bool,
 }
 
 /// A part of a rule that a test can exercise or leave out: a condition, an entry of a list of alternatives.
 #[derive(Debug, Clone)]
 pub struct Branch {
-    /// What it is, in the rule's words.
+    /// A description in the words of the rule.
     pub what: String,
-    /// Where it stands. A trace node at this place says that it was looked at.
+    /// Its place in the rule file. A trace node with this location shows that it was evaluated.
     pub location: Location,
 }
 
-/// Rules that change objects run before rules that judge them.
+/// What a rule does. Rules that mutate run before rules that validate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
+pub enum RuleAction {
     /// Changes objects.
-    Patch,
+    Mutate,
     /// Judges objects after all changes.
-    Judge,
+    Validate,
 }
 
-/// What a rule does: it looks at the object of one request and may change it.
+/// The program of a rule: it evaluates the object of one request and may change it.
 pub trait Program: Send + Sync {
-    /// Returns whether the rule is about `object`, which is as it was when the tier began.
+    /// Returns whether the rule applies to `object`, in its state when the tier began.
     ///
     /// # Errors
     /// When that cannot be decided.
     fn applies(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError>;
 
-    /// Does what the rule does to an object it applies to, which rules of the same tier may have changed.
+    /// Evaluates the rule for an object it applies to, which rules of the same tier may have changed.
     ///
     /// # Errors
-    /// When it cannot; then `object` is as it was.
+    /// When it cannot be evaluated; then `object` is unchanged.
     fn evaluate(&self, object: &mut Value, evaluation: &mut Evaluation<'_>) -> Result<Effect, EvalError>;
 
-    /// Returns the message of the rule as its author wrote it, with its expressions; empty where there is none, or where
-    /// there are several and the object decides between them.
+    /// Returns the message of the rule as written, with its expressions; empty if there is none, or if there are several
+    /// and the object decides between them.
     fn message(&self) -> &str {
         ""
     }
 
-    /// Returns what the requester is told where the rule says `message`, if the language has words of its own for it.
-    fn denial(&self, _message: &str, _request: &Request) -> Option<String> {
+    /// Returns the denial message for the requester, where the dialect does not send `message` itself.
+    fn denial(&self, _message: &str, _request: &AdmissionRequest) -> Option<String> {
         None
     }
 
@@ -190,41 +193,41 @@ impl fmt::Debug for dyn Program {
     }
 }
 
-/// Everything a rule may look at, and what it may spend.
+/// The inputs and the budget of one evaluation of a rule.
 pub struct Evaluation<'a> {
-    /// What is asked. Its `object` is the original one.
-    pub request: &'a Request,
-    /// What else exists, as far as the rule may see it.
+    /// The request. Its `object` is the original one.
+    pub request: &'a AdmissionRequest,
+    /// The world, restricted to what the rule may read.
     pub world: WorldView<'a>,
-    /// What may be spent.
+    /// The budget.
     pub budget: &'a mut Budget,
-    /// Where to say what was looked at.
+    /// The tracer.
     pub tracer: &'a mut Tracer,
-    /// What was asked for already.
-    pub(crate) memory: &'a Memory,
+    /// Answers that all rules of the decision share.
+    pub(crate) cache: &'a DecisionCache,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Returns an evaluation of `request` that stands alone. `memory` is empty, and lives as long as it.
+    /// Returns an evaluation of `request` outside of a decision; `cache` is empty.
     #[must_use]
     pub fn new(
-        request: &'a Request,
+        request: &'a AdmissionRequest,
         world: WorldView<'a>,
         budget: &'a mut Budget,
         tracer: &'a mut Tracer,
-        memory: &'a Memory,
+        cache: &'a DecisionCache,
     ) -> Self {
-        Self { request, world, budget, tracer, memory }
+        Self { request, world, budget, tracer, cache }
     }
 
-    /// Returns what the API server calls objects of the kind of the request, as far as that can be guessed.
+    /// Returns the resource name (plural) for the kind of the request, guessed for custom resources.
     #[must_use]
     pub fn resource(&self) -> &'a Text {
-        self.memory.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
+        self.cache.resource.get_or_init(|| resource_name(&self.request.addressed().kind).into())
     }
 
-    /// Returns the namespace that the object is in, or nothing when it has none or the namespace does not exist.
-    /// The world is asked once for all rules of a decision.
+    /// Returns the Namespace of the object, or nothing when the object has none or the Namespace does not exist.
+    /// It is looked up once for all rules of a decision.
     ///
     /// # Errors
     /// When the world does not know it yet.
@@ -233,7 +236,7 @@ impl<'a> Evaluation<'a> {
         if name.is_empty() {
             return Ok(None);
         }
-        match self.memory.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
+        match self.cache.namespace.get_or_init(|| self.world.namespace_of_request(name)) {
             Answer::Found(namespace) => Ok(Some(namespace)),
             Answer::Absent => Ok(None),
             Answer::Unknown => Err(EvalError::unanswered(Query::namespace(name))),
@@ -244,68 +247,68 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// What the rules of one decision need not ask for again.
+/// Answers that all rules of one decision share.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct DecisionCache {
     namespace: OnceCell<Answer>,
     resource: OnceCell<Text>,
 }
 
-/// Whether a rule is about an object.
+/// Whether a rule applies to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applies {
-    /// It is.
+    /// It does.
     Yes,
-    /// It is not, and for a judging rule that is good: the object was looked at and found clean.
-    Clean,
-    /// It is not, and here is why.
+    /// It does not, which is a pass of a validating rule: the object does not violate it.
+    NotViolated,
+    /// It does not; the text is the reason.
     No(Text),
-    /// It is about something else altogether, so there is nothing to report; here is why.
-    Outside(Text),
+    /// The object is out of its scope, so nothing is reported; the text is the reason.
+    OutOfScope(Text),
 }
 
-/// What a rule does to an object it applies to.
+/// The result of evaluating a rule for an object it applies to.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// The object was changed by these operations; without any, it was fine as it is.
+    /// The object was changed by these operations; without any, it already had the wanted form.
     Patch(Vec<patch::JsonPatchOperation>),
-    /// The object is fine; the dialect may have words for it.
+    /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
-    /// The rule turns out not to be about the object.
+    /// The rule turns out not to apply to the object.
     Skip {
         /// Why.
         message: Text,
-        /// The exceptions that were made for it, each `namespace/name`.
+        /// The exceptions that matched, each `namespace/name`.
         exceptions: Vec<Text>,
     },
-    /// There is nothing to report.
-    Nothing(Text),
-    /// The object is not as the rule wants it.
+    /// The rule applies, and there is nothing to report.
+    NotReported(Text),
+    /// The object violates the rule.
     Fail {
-        /// Whether the request is refused for it.
+        /// Whether the request is refused because of it.
         is_refusal: bool,
-        /// The place in the rule file that decided, where it is not the rule itself.
+        /// The place in the rule file that decided, if it is not the rule itself.
         location: Option<Location>,
         /// Why.
         message: String,
-        /// The message as its author wrote it, with its expressions; empty where there is none.
+        /// The message as written, with its expressions; empty if there is none.
         template: Text,
-        /// The part of the object this is about.
+        /// The violating part of the object.
         path: Vec<Step>,
-        /// What the requester is told, where the dialect has words of its own for it.
+        /// The denial message for the requester, where the dialect does not send `message` itself.
         denial: Option<String>,
     },
-    /// The object is objected to, and passes.
+    /// The object violates the rule, and passes with a warning.
     Warn {
-        /// Whether the request is refused all the same.
+        /// Whether the request is refused nevertheless.
         is_refusal: bool,
         /// Why.
         message: String,
-        /// The message as its author wrote it, with its expressions; empty where there is none.
+        /// The message as written, with its expressions; empty if there is none.
         template: Text,
-        /// The part of the object this is about.
+        /// The violating part of the object.
         path: Vec<Step>,
-        /// The place in the rule file that decided, where it is not the rule itself.
+        /// The place in the rule file that decided, if it is not the rule itself.
         location: Option<Location>,
     },
 }

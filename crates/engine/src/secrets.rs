@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubewright_value::{Text, Value};
 
-use crate::{Answer, ApiCall, ObjectName, Query, Request, RuleId, World};
+use crate::{Answer, ApiCall, Query, RuleId, World};
+use kubewright_k8s::{AdmissionRequest, ObjectName};
 
 pub(crate) use conceal::conceal;
 pub(crate) use substitute::{SUBSTITUTES, Substitute};
@@ -22,7 +23,7 @@ pub(crate) use substitute::{SUBSTITUTES, Substitute};
 pub const SECRET_MARK: &str = "(secret)";
 
 /// Returns whether `request` is about a Secret.
-pub(crate) fn is_about_secret(request: &Request) -> bool {
+pub(crate) fn is_about_secret(request: &AdmissionRequest) -> bool {
     request.kind.kind == "Secret"
 }
 
@@ -66,8 +67,8 @@ impl World for SecretAccess<'_> {
         }
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.world.given(rule, request)
+    fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        self.world.overrides(rule, request)
     }
 }
 

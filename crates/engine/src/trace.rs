@@ -1,39 +1,39 @@
-//! The tree of what a rule looked at, and why it answered as it did.
+//! The trace of a rule: the tree of what it evaluated and why.
 //!
-//! A rule says what it looks at through a [`Tracer`], which throws it away unless
-//! somebody asked, so that tracing costs nothing on the hot path: the text is made in a closure.
+//! A rule reports each step to a [`Tracer`]. Nodes are built in closures, so that a tracer that
+//! is off costs nothing on the hot path.
 
 use kubewright_value::{Location, Value, bounded};
 
-/// One thing that was looked at.
+/// One step of an evaluation.
 #[derive(Debug, Clone)]
 pub struct TraceNode {
-    /// What was looked at, in the rule's words.
+    /// What was evaluated, in the words of the rule.
     pub what: String,
     /// What was found there.
     pub found: String,
     /// What it was compared with, or what was done.
     pub wanted: String,
-    /// How that went.
+    /// The result.
     pub verdict: Verdict,
     /// The place in the rule file.
     pub location: Option<Location>,
-    /// What was looked at for it.
+    /// The steps below it.
     pub children: Vec<TraceNode>,
 }
 
-/// How looking at something went.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// As wanted.
     Yes,
     /// Not as wanted.
     No,
-    /// Could not be told.
+    /// It could not be evaluated.
     Error,
     /// Something was done.
     Done,
-    /// Was not looked at, because the answer was clear before.
+    /// It was not evaluated, because the result was known before.
     NotLooked,
 }
 
@@ -51,7 +51,7 @@ impl Verdict {
     }
 }
 
-/// Collects [`TraceNode`]s when somebody wants them, up to a number; behind them it says how many more there were.
+/// Collects [`TraceNode`]s up to a number, and counts those left out.
 #[derive(Debug, Default)]
 pub struct Tracer {
     nodes: Option<Vec<TraceNode>>,
@@ -66,31 +66,31 @@ const MAX_NODES: usize = 20_000;
 const MAX_TEXT_BYTES: usize = 4096;
 
 impl Tracer {
-    /// Returns a tracer that throws everything away.
+    /// Returns a tracer that is off.
     #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Returns a tracer that keeps what it is told.
+    /// Returns a tracer that is on.
     #[must_use]
     pub fn on() -> Self {
         Self::within(MAX_NODES)
     }
 
-    /// Returns a tracer that keeps at most so many nodes, and no more than others.
+    /// Returns a tracer that keeps at most `nodes` nodes.
     #[must_use]
     pub fn within(nodes: usize) -> Self {
         Self { nodes: Some(Vec::new()), room: nodes.min(MAX_NODES), left_out: 0 }
     }
 
-    /// Returns whether anybody wants to know.
+    /// Returns whether it is on.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.nodes.is_some()
     }
 
-    /// Says what was looked at; `node` runs only when somebody wants to know.
+    /// Adds a node; `node` runs only if the tracer is on.
     pub fn say(&mut self, node: impl FnOnce() -> TraceNode) {
         let Some(nodes) = &mut self.nodes else { return };
         if self.room == 0 {
@@ -103,7 +103,7 @@ impl Tracer {
         nodes.push(node);
     }
 
-    /// Returns what was said since the last call.
+    /// Returns the nodes since the last call.
     pub fn take(&mut self) -> Vec<TraceNode> {
         let mut nodes = self.nodes.as_mut().map(std::mem::take).unwrap_or_default();
         if self.left_out > 0 {
@@ -117,7 +117,7 @@ impl Tracer {
 const MAX_SHOWN_CHARACTERS: usize = 120;
 
 impl TraceNode {
-    /// Returns that so many more things were looked at.
+    /// Returns the node that stands for `count` nodes left out.
     fn left_out(count: usize) -> Self {
         Self {
             what: format!("… {count} more"),
@@ -145,13 +145,13 @@ impl TraceNode {
         self.children.iter_mut().for_each(Self::shorten);
     }
 
-    /// Returns a value as a person wants to see it in a trace: JSON, cut short.
+    /// Returns a value as a trace shows it: JSON, cut short.
     #[must_use]
     pub fn show(value: &Value) -> String {
         bounded::shortened_json(value, MAX_SHOWN_CHARACTERS)
     }
 
-    /// Returns what JSON has no word for in the same way.
+    /// Returns the debug form of a value, cut short in the same way.
     #[must_use]
     pub fn show_debug(value: &impl std::fmt::Debug) -> String {
         bounded::shortened_debug(value, MAX_SHOWN_CHARACTERS)

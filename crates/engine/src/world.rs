@@ -1,4 +1,4 @@
-//! What a rule may look at besides the request.
+//! What a rule may read besides the request.
 
 mod closed;
 mod view;
@@ -7,58 +7,46 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use closed::ClosedWorld;
+use kubewright_k8s::{AdmissionRequest, ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
 pub use view::WorldView;
 
-use crate::{ApiPath, GroupVersionKind, Request, RuleId};
+use crate::RuleId;
 
-/// Something that a rule asks for.
+/// A question of a rule to the world.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Query {
     /// An object.
     Object(ObjectName),
-    /// What the API server, or a service beside it, answers to a call.
+    /// The answer of the API server, or of a service, to a call.
     Api(ApiCall),
     /// The whole response of a service to a call, whether it is a success or not: `statusCode` and `body`.
     Http(ApiCall),
-    /// What a registry says about an image.
+    /// What a registry knows about an image.
     Image(ImageLookup),
-    /// An entry that the whole cluster shares, by its name.
+    /// A cluster-wide shared entry, by name.
     Shared(Text),
 }
 
-/// An image, and by what right a registry is asked about it.
+/// An image, and the credentials for its registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageLookup {
-    /// The reference as a rule has it: `nginx`, `ghcr.io/a/b:1`, `r/i@sha256:…`.
+    /// The reference as written: `nginx`, `ghcr.io/a/b:1`, `r/i@sha256:…`.
     pub reference: Text,
-    /// The namespace of the policy, in which its pull secrets are; empty for a policy of the cluster.
+    /// The namespace of the policy, which holds its pull secrets; empty for a cluster-wide policy.
     pub namespace: Text,
     /// The names of the pull secrets that the rule lists. No other credentials are ever used.
     pub secrets: Vec<Text>,
-    /// Whether the rule lets the registry be asked without TLS.
+    /// Whether the rule allows a connection to the registry without TLS.
     pub is_insecure: bool,
 }
 
 impl ImageLookup {
-    /// Asks about an image as anybody may.
+    /// Returns a lookup without credentials.
     #[must_use]
     pub fn of(reference: impl Into<Text>) -> Self {
         Self { reference: reference.into(), ..Self::default() }
     }
-}
-
-/// The name of an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectName {
-    /// The API group; empty for the core group.
-    pub group: Text,
-    /// The kind.
-    pub kind: Text,
-    /// The namespace; empty for an object without one.
-    pub namespace: Text,
-    /// The name.
-    pub name: Text,
 }
 
 /// A call over HTTP.
@@ -68,21 +56,21 @@ pub struct ApiCall {
     pub method: Text,
     /// A path of the API server, such as `/api/v1/namespaces`, or the whole address of a service.
     pub url: Text,
-    /// What is sent, as JSON; empty for nothing.
+    /// The request body, as JSON; may be empty.
     pub data: Text,
-    /// The address on the API server, read once; what is sent is this and not `url`. Nothing for a service, and for
-    /// an address that could be read in two ways, which nobody may send.
+    /// The parsed path on the API server; this is sent and not `url`. Nothing for a service, and for an ambiguous path,
+    /// which is never sent.
     pub path: Option<ApiPath>,
-    /// What only a call of a service has.
+    /// Further parts of a call of a service.
     pub service: Option<Box<ServiceCall>>,
 }
 
-/// What a call of a service has besides.
+/// Further parts of a call of a service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceCall {
     /// Headers, by name.
     pub headers: Vec<(Text, Text)>,
-    /// The certificates, as PEM, that the service is believed by; empty for those that everybody believes.
+    /// The CA certificates, as PEM; empty for the public ones.
     pub ca_bundle: Text,
 }
 
@@ -94,7 +82,7 @@ impl ApiCall {
         Self { method: method.into(), url: url.into(), data, path, service: None }
     }
 
-    /// Returns a call of a service beside the API server.
+    /// Returns a call of another service.
     #[must_use]
     pub fn service(method: &str, url: &str, data: Text, service: ServiceCall) -> Self {
         let service = Some(Box::new(service));
@@ -116,21 +104,6 @@ impl Query {
     }
 }
 
-impl ObjectName {
-    /// Returns the name of `object`.
-    #[must_use]
-    pub fn of(object: &Value) -> Self {
-        let kind = GroupVersionKind::of(object);
-        let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
-        Self {
-            group: kind.group,
-            kind: kind.kind,
-            namespace: metadata("namespace").into(),
-            name: metadata("name").into(),
-        }
-    }
-}
-
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,27 +115,18 @@ impl fmt::Display for Query {
     }
 }
 
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
-            "" => write!(f, "{} `{}`", self.kind, self.name),
-            namespace => write!(f, "{} `{namespace}/{}`", self.kind, self.name),
-        }
-    }
-}
-
-/// What the world says to a query.
+/// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// It is there.
+    /// It exists.
     Found(Value),
-    /// It is not there.
+    /// It does not exist.
     Absent,
-    /// Nobody has looked yet; the caller must.
+    /// It has not been looked up yet; the caller must do so.
     Unknown,
-    /// Somebody has looked and could not find out, and here is why.
+    /// The lookup failed; the text is the reason.
     Failed(Text),
-    /// The rule may not ask, and here is why. Nobody has looked, and no default stands in for it.
+    /// The rule may not ask; the text is the reason. Nothing was looked up, and no default takes its place.
     Refused(Text),
 }
 
@@ -171,9 +135,9 @@ pub trait World: Sync {
     /// Returns what is known about `query`, without waiting for anything.
     fn get(&self, query: &Query) -> Answer;
 
-    /// Returns what the caller gives `rule` for `request` in place of what it would find itself:
-    /// names of variables, which may be dotted paths, and their values. Later ones replace earlier ones.
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    /// Returns the variables that the caller sets for `rule` and `request` in place of what the rule would find: names,
+    /// which may be dotted paths, and values. Later ones replace earlier ones.
+    fn overrides(&self, _rule: &RuleId, _request: &AdmissionRequest) -> Vec<(Text, Value)> {
         Vec::new()
     }
 }
@@ -190,7 +154,7 @@ impl OpenWorld {
         self.answers.insert(query, answer.map_or(Answer::Absent, Answer::Found));
     }
 
-    /// Records that the answer to `query` cannot be found out, and why.
+    /// Records that the lookup of `query` failed, and why.
     pub fn fail(&mut self, query: Query, why: impl Into<Text>) {
         self.answers.insert(query, Answer::Failed(why.into()));
     }

@@ -35,9 +35,6 @@ const MAX_PATTERN_BYTES: usize = 64 << 10;
 /// The maximum number of classes such as `\pL` in a pattern: reading one takes some kilobytes.
 const MAX_UNICODE_CLASSES: u32 = 256;
 
-/// The message for an expression that is too large.
-const TOO_LARGE: &str = "expression too large";
-
 /// The steps charged for an expression that turns out to be too large.
 const FAILED_COMPILE_STEPS: u64 = MAX_REGEX_BYTES as u64 / 16;
 
@@ -72,16 +69,16 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
     }
     let exceeded = |error: CompileExceeded| RegexError { message: error.to_string(), offset: 0 };
     compile_budget::charge_compile_steps(1 + pattern.len() as u64).map_err(exceeded)?;
-    let compiled = compile_regex_within(pattern, MAX_REGEX_BYTES);
+    let compiled = compile_bounded(pattern, MAX_REGEX_BYTES);
     match &compiled {
         Ok(regex) => compile_budget::charge_regex(regex).map_err(exceeded)?,
         // It was compiled up to its limit.
-        Err(error) if error.message == TOO_LARGE => {
-            compile_budget::charge_compile_steps(FAILED_COMPILE_STEPS).map_err(exceeded)?;
+        Err(RegexFailure::TooLarge) => {
+            compile_budget::charge_compile_steps(FAILED_COMPILE_STEPS).map_err(exceeded)?
         }
-        Err(_) => {}
+        Err(RegexFailure::Refused(_)) => {}
     }
-    compiled
+    compiled.map_err(RegexError::from)
 }
 
 /// Compiles `pattern` into at most about `max_bytes`, for patterns that are made while a rule runs.
@@ -89,20 +86,39 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
 /// # Errors
 /// When Go would refuse it, or when it is too large.
 pub fn compile_regex_within(pattern: &str, max_bytes: usize) -> Result<Regex, RegexError> {
-    let too_large = || RegexError { message: TOO_LARGE.to_owned(), offset: 0 };
-    if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(too_large());
+    compile_bounded(pattern, max_bytes).map_err(RegexError::from)
+}
+
+/// The reason why a pattern was not compiled.
+enum RegexFailure {
+    TooLarge,
+    Refused(RegexError),
+}
+
+impl From<RegexFailure> for RegexError {
+    fn from(failure: RegexFailure) -> Self {
+        match failure {
+            RegexFailure::TooLarge => Self { message: "expression too large".to_owned(), offset: 0 },
+            RegexFailure::Refused(error) => error,
+        }
     }
-    let translated = translate::translate_pattern(pattern)?;
+}
+
+fn compile_bounded(pattern: &str, max_bytes: usize) -> Result<Regex, RegexFailure> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(RegexFailure::TooLarge);
+    }
+    let translated = translate::translate_pattern(pattern).map_err(RegexFailure::Refused)?;
     if translated.unicode_classes > MAX_UNICODE_CLASSES {
-        return Err(too_large());
+        return Err(RegexFailure::TooLarge);
     }
     let engine = RegexEngine::build(&translated.text, max_bytes).map_err(|failure| match failure {
-        BuildFailure::TooLarge => too_large(),
+        BuildFailure::TooLarge => RegexFailure::TooLarge,
         // A character class name that Go knows by another spelling, at most.
-        BuildFailure::Unsupported => {
-            RegexError { message: format!("unsupported expression: `{pattern}`"), offset: 0 }
-        }
+        BuildFailure::Unsupported => RegexFailure::Refused(RegexError {
+            message: format!("unsupported expression: `{pattern}`"),
+            offset: 0,
+        }),
     })?;
     Ok(Regex(Arc::new(RegexInner { pattern: pattern.into(), engine, names: translated.names.into() })))
 }

@@ -251,12 +251,5 @@ impl Drop for FunctionCall<'_> {
 
 /// Returns a compiled pattern, or Go's message about it.
 pub(super) fn compile_or_message(compiled: Result<Regex, RegexError>) -> Result<Arc<Regex>, String> {
-    compiled.map(Arc::new).map_err(|error| {
-        let message = error.to_string();
-        if message.starts_with("error parsing regexp") {
-            message
-        } else {
-            format!("error parsing regexp: {message}")
-        }
-    })
+    compiled.map(Arc::new).map_err(|error| format!("error parsing regexp: {error}"))
 }

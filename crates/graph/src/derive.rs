@@ -15,6 +15,7 @@ mod storage;
 mod volume;
 mod widget;
 
+use kubewright_k8s::{PodTemplatePath, WorkloadKind};
 use kubewright_value::{Map, Text, Value};
 
 use crate::graph::{DerivedWire as Wire, Graph, KindNumber, Only, Question, REVERSED, Scope, Selection};
@@ -84,89 +85,41 @@ pub(crate) struct Template<'o> {
     pub(crate) labels: Option<&'o Map>,
 }
 
-/// Where an object says what Pods are like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// It is a Pod.
-    Pod,
-    /// In `spec.template`.
-    Template,
-    /// In `spec.jobTemplate.spec.template`.
-    JobTemplate,
-    /// In `template`.
-    Bare,
-}
-
 /// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
-pub(crate) fn shape(object: &Value) -> Option<Shape> {
+pub(crate) fn shape(object: &Value) -> Option<PodTemplatePath> {
     let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
         && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
     if is_pod {
-        return Some(Shape::Pod);
+        return Some(PodTemplatePath::Pod);
     }
     let makes_pods = |holder: &Value| {
         holder.at(&["spec", "containers"]).is_some_and(|containers| containers.as_array().is_some())
     };
-    let mut shapes = [Shape::Template, Shape::JobTemplate, Shape::Bare].into_iter();
-    let found = shapes.clone().find(|shape| shape.holder(object).is_some_and(makes_pods));
-    let is_template = |shape: &Shape| shape.holder(object).is_some_and(|holder| holder.as_object().is_some());
+    let mut shapes =
+        [PodTemplatePath::Template, PodTemplatePath::JobTemplate, PodTemplatePath::Bare].into_iter();
+    let found = shapes.clone().find(|shape| shape.template(object).is_some_and(makes_pods));
+    let is_template =
+        |shape: &PodTemplatePath| shape.template(object).is_some_and(|holder| holder.as_object().is_some());
     found.or_else(|| shapes.find(is_template).filter(|_| is_workload(object)))
 }
 
 /// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
 fn is_workload(object: &Value) -> bool {
     let group = group_of(text(object, &["apiVersion"]));
-    match text(object, &["kind"]) {
-        "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => group == "apps",
-        "Job" | "CronJob" => group == "batch",
-        "ReplicationController" => group.is_empty(),
-        _ => false,
-    }
-}
-
-impl Shape {
-    /// Returns the path of the Pod's `spec`.
-    fn path(self) -> &'static str {
-        match self {
-            Self::Pod => "spec",
-            Self::Template => "spec.template.spec",
-            Self::JobTemplate => "spec.jobTemplate.spec.template.spec",
-            Self::Bare => "template.spec",
-        }
-    }
-
-    /// Returns the path of the Pod's tolerations.
-    pub(crate) fn tolerations(self) -> &'static str {
-        match self {
-            Self::Pod => "spec.tolerations",
-            Self::Template => "spec.template.spec.tolerations",
-            Self::JobTemplate => "spec.jobTemplate.spec.template.spec.tolerations",
-            Self::Bare => "template.spec.tolerations",
-        }
-    }
-
-    /// Returns what has the Pod's `metadata` and `spec`.
-    fn holder(self, object: &Value) -> Option<&Value> {
-        match self {
-            Self::Pod => Some(object),
-            Self::Template => object.at(&["spec", "template"]),
-            Self::JobTemplate => object.at(&["spec", "jobTemplate", "spec", "template"]),
-            Self::Bare => object.get("template"),
-        }
-    }
+    WorkloadKind::named(text(object, &["kind"])).is_some_and(|workload| workload.group() == group)
 }
 
 impl<'o> Template<'o> {
     /// Returns what `object` says about Pods.
-    pub(crate) fn of(object: &'o Value, shape: Shape) -> Self {
-        let holder = shape.holder(object).unwrap_or(&Value::Null);
+    pub(crate) fn of(object: &'o Value, shape: PodTemplatePath) -> Self {
+        let holder = shape.template(object).unwrap_or(&Value::Null);
         let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
-        Self { path: shape.path(), spec: holder.get("spec").unwrap_or(&Value::Null), labels }
+        Self { path: shape.spec_path(), spec: holder.get("spec").unwrap_or(&Value::Null), labels }
     }
 }
 
 impl Deriving<'_, '_> {
-    fn all(&mut self, object: &Value, shape: Option<Shape>) {
+    fn all(&mut self, object: &Value, shape: Option<PodTemplatePath>) {
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         self.owners(metadata);
         if let Some(shape) = shape {
@@ -189,7 +142,7 @@ impl Deriving<'_, '_> {
             "events.k8s.io" => self.event(object),
             _ => {}
         }
-        if shape != Some(Shape::Pod) {
+        if shape != Some(PodTemplatePath::Pod) {
             self.fallbacks(object);
         }
         self.application(metadata);

@@ -1,5 +1,7 @@
 //! Label selectors, read once and compared as values, so that all who select the same share one selection.
 
+use kubewright_k8s::selector::read_values;
+use kubewright_k8s::{LabelOperator, LabelRequirement, LabelSelector};
 use kubewright_value::{Map, Text, Value};
 
 use crate::names::{Names, Symbol};
@@ -16,47 +18,52 @@ pub(crate) struct Selector {
 pub(crate) struct Requirement {
     /// The label; for [`NAME_FIELD`] the object's name.
     pub(crate) key: Text,
-    pub(crate) operator: Operator,
+    pub(crate) operator: NodeOperator,
     pub(crate) values: Vec<Text>,
 }
 
 /// Stands for `matchFields` on the name: no label may be called so.
 const NAME_FIELD: &str = "@metadata.name";
 
+/// How a label is compared: nodes are also selected by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
+pub(crate) enum NodeOperator {
+    Label(LabelOperator),
     Greater,
     Less,
+}
+
+impl Requirement {
+    fn of_label(requirement: LabelRequirement) -> Self {
+        let LabelRequirement { key, operator, values } = requirement;
+        Self { key, operator: NodeOperator::Label(operator), values: sorted_values(values) }
+    }
+
+    /// Whether the label must have one of the values.
+    pub(crate) fn is_in(&self) -> bool {
+        self.operator == NodeOperator::Label(LabelOperator::In)
+    }
 }
 
 impl Selector {
     /// Reads a plain map of labels; nothing but text can equal a label.
     pub(crate) fn of_map(labels: &Map) -> Option<Self> {
-        let pairs = labels.iter().map(|(key, value)| {
-            let values = vec![Text::new(value.as_str()?)];
-            Some(Requirement { key: key.clone(), operator: Operator::In, values })
-        });
-        Some(Self { all: pairs.collect::<Option<_>>()?, any: Vec::new() }.sorted())
+        LabelSelector::of_labels(labels).map(Self::of_label_selector)
     }
 
     /// Reads `{matchLabels, matchExpressions}`. One that the API server would refuse is none, and selects nothing.
     pub(crate) fn of_labels(value: &Value) -> Option<Self> {
-        let selector = value.as_object()?;
-        let labels = selector.get("matchLabels").and_then(Value::as_object);
-        let mut all = labels.map_or_else(|| Some(Self::default()), Self::of_map)?.all;
-        all.extend(requirements(selector.get("matchExpressions"), false)?);
-        Some(Self { all, any: Vec::new() }.sorted())
+        LabelSelector::read(value).map(Self::of_label_selector)
     }
 
     /// Reads a selector of either form, as fields called `selector` have it in kinds of one's own.
     pub(crate) fn of_either(value: &Value) -> Option<Self> {
-        let map = value.as_object()?;
-        let is_structured = map.contains_key("matchLabels") || map.contains_key("matchExpressions");
-        if is_structured { Self::of_labels(value) } else { Self::of_map(map) }
+        LabelSelector::read_either(value).map(Self::of_label_selector)
+    }
+
+    fn of_label_selector(selector: LabelSelector) -> Self {
+        let all = selector.requirements.into_iter().map(Requirement::of_label).collect();
+        Self { all, any: Vec::new() }.sorted()
     }
 
     /// Reads where a Pod must run: `nodeSelector` and the required terms of `nodeAffinity`. None if neither says anything.
@@ -71,8 +78,9 @@ impl Selector {
     }
 
     /// Adds the condition that `key` has, or has not, the value `value`.
-    pub(crate) fn and(mut self, key: &str, operator: Operator, value: &str) -> Self {
-        self.all.push(Requirement { key: key.into(), operator, values: vec![value.into()] });
+    pub(crate) fn and(mut self, key: &str, operator: LabelOperator, value: &str) -> Self {
+        let values = vec![value.into()];
+        self.all.push(Requirement { key: key.into(), operator: NodeOperator::Label(operator), values });
         self.sorted()
     }
 
@@ -98,7 +106,7 @@ pub(crate) struct Rules {
 struct Rule {
     /// None for the object's name.
     key: Option<Symbol>,
-    operator: Operator,
+    operator: NodeOperator,
     /// Sorted.
     values: Vec<Symbol>,
     /// What numbers are compared with.
@@ -147,12 +155,9 @@ impl Rule {
     fn holds(&self, label: Option<Symbol>, names: &Names) -> bool {
         let is_listed = |label: Symbol| self.values.binary_search(&label).is_ok();
         match self.operator {
-            Operator::In => label.is_some_and(is_listed),
-            Operator::NotIn => !label.is_some_and(is_listed),
-            Operator::Exists => label.is_some(),
-            Operator::DoesNotExist => label.is_none(),
-            Operator::Greater => self.compares(label, names, |label, bound| label > bound),
-            Operator::Less => self.compares(label, names, |label, bound| label < bound),
+            NodeOperator::Label(operator) => operator.holds(label.map(is_listed)),
+            NodeOperator::Greater => self.compares(label, names, |label, bound| label > bound),
+            NodeOperator::Less => self.compares(label, names, |label, bound| label < bound),
         }
     }
 
@@ -180,22 +185,22 @@ fn requirements(list: Option<&Value>, are_fields: bool) -> Option<Vec<Requiremen
 
 fn requirement(item: &Value, is_field: bool) -> Option<Requirement> {
     let operator = match item.get("operator")?.as_str()? {
-        "In" => Operator::In,
-        "NotIn" => Operator::NotIn,
-        "Exists" => Operator::Exists,
-        "DoesNotExist" => Operator::DoesNotExist,
-        "Gt" => Operator::Greater,
-        "Lt" => Operator::Less,
-        _ => return None,
+        "Gt" => NodeOperator::Greater,
+        "Lt" => NodeOperator::Less,
+        name => NodeOperator::Label(LabelOperator::named(name)?),
     };
-    let values = item.get("values").and_then(Value::as_array).unwrap_or_default();
-    let mut values: Vec<Text> = values.iter().filter_map(Value::as_str).map(Text::new).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values = sorted_values(read_values(item));
     let key = item.get("key")?.as_str()?;
     match (is_field, key) {
         (true, "metadata.name") => Some(Requirement { key: NAME_FIELD.into(), operator, values }),
         (true, _) => None,
         (false, _) => Some(Requirement { key: key.into(), operator, values }),
     }
+}
+
+/// Returns the values so that selectors of the same are equal.
+fn sorted_values(mut values: Vec<Text>) -> Vec<Text> {
+    values.sort_unstable();
+    values.dedup();
+    values
 }

@@ -37,6 +37,8 @@ pub struct RenderError {
     pub expression: Text,
     /// What kind of error it is.
     pub kind: EvalErrorKind,
+    /// The key that a map does not have, where that is the error.
+    pub missing_key: Option<Text>,
 }
 
 impl RenderError {
@@ -49,6 +51,7 @@ impl RenderError {
             position: Position::START,
             expression: Text::default(),
             kind,
+            missing_key: None,
         }
     }
 

@@ -53,7 +53,9 @@ impl Expression {
     ) -> Result<Val<'a>, Box<RenderError>> {
         self.program.evaluate(bindings, cost).map_err(|error| {
             let position = moved(self.start, error.position);
-            self.named(Box::new(RenderError { position, ..RenderError::new(error.kind, error.message) }))
+            let missing_key = error.missing_key;
+            let error = RenderError::new(error.kind, error.message);
+            self.named(Box::new(RenderError { position, missing_key, ..error }))
         })
     }
 

@@ -34,6 +34,7 @@ pub(super) struct Function {
     signature: Signature,
     body: Box<Body>,
     prepare: Option<Prepare>,
+    is_volatile: bool,
 }
 
 /// A function that needs nothing from a caller, as the tables of this crate list it.
@@ -42,6 +43,7 @@ pub(super) struct Builtin {
     signature: Signature,
     body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
     prepare: Option<Prepare>,
+    is_volatile: bool,
 }
 
 /// A call in an expression.
@@ -59,12 +61,24 @@ pub(super) const fn builtin(
     help: &'static str,
     body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
 ) -> Builtin {
-    Builtin { name, signature: Signature::fixed(takes, returns, help), body, prepare: None }
+    Builtin {
+        name,
+        signature: Signature::fixed(takes, returns, help),
+        body,
+        prepare: None,
+        is_volatile: false,
+    }
 }
 
 impl Builtin {
     pub(super) const fn variadic(mut self) -> Self {
         self.signature.repeat_last();
+        self
+    }
+
+    /// Marks a function whose result depends on the time or on a random seed.
+    pub(super) const fn volatile(mut self) -> Self {
+        self.is_volatile = true;
         self
     }
 
@@ -134,7 +148,9 @@ impl Functions {
         body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
     ) -> Self {
         let name = name.into();
-        let function = Function { name: name.clone(), signature, body: Box::new(body), prepare: None };
+        let is_volatile = self.get(&name).is_some_and(|replaced| replaced.is_volatile);
+        let body = Box::new(body);
+        let function = Function { name: name.clone(), signature, body, prepare: None, is_volatile };
         Arc::make_mut(&mut self.known).insert(name, Arc::new(function));
         self
     }
@@ -156,7 +172,8 @@ impl Functions {
         let functions = tables.iter().copied().flatten().map(|builtin| {
             let name = Cow::Borrowed(builtin.name);
             let (signature, prepare) = (builtin.signature.clone(), builtin.prepare);
-            let function = Function { name: name.clone(), signature, body: Box::new(builtin.body), prepare };
+            let (body, is_volatile) = (Box::new(builtin.body), builtin.is_volatile);
+            let function = Function { name: name.clone(), signature, body, prepare, is_volatile };
             (name, Arc::new(function))
         });
         Self { known: Arc::new(functions.collect()) }
@@ -188,6 +205,10 @@ impl Functions {
 impl Function {
     pub(super) fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    pub(super) fn is_volatile(&self) -> bool {
+        self.is_volatile
     }
 }
 

@@ -42,6 +42,7 @@ pub enum Language {
 pub struct Expression {
     source: Box<str>,
     root: ast::Expr,
+    is_volatile: bool,
 }
 
 /// What [`Expression::find`] found.
@@ -122,7 +123,7 @@ impl Expression {
     /// As [`Expression::parse`].
     pub fn parse_as(text: &str, functions: &Functions, language: Language) -> Result<Self, ParseError> {
         parser::parse(text, functions, language)
-            .map(|root| Self { source: text.into(), root })
+            .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
             .map_err(|bad| bad.located(text))
     }
 

@@ -12,12 +12,13 @@ use super::lex::{self, Bad, Token, Word};
 
 mod select;
 
-/// Parses all of `text`.
-pub(super) fn parse(text: &str, functions: &Functions, language: Language) -> Result<Expr, Bad> {
-    let mut parser = Parser { tokens: lex::tokens(text)?, next: 0, depth: 0, functions, language };
+/// Parses all of `text`. Returns also whether it calls a function of the time or of chance.
+pub(super) fn parse(text: &str, functions: &Functions, language: Language) -> Result<(Expr, bool), Bad> {
+    let tokens = lex::tokens(text)?;
+    let mut parser = Parser { tokens, next: 0, depth: 0, functions, language, is_volatile: false };
     let expr = parser.expr(0)?;
     match parser.peek() {
-        Word::End => Ok(expr),
+        Word::End => Ok((expr, parser.is_volatile)),
         _ => Err(parser.unexpected("an operator or the end of the expression")),
     }
 }
@@ -55,6 +56,7 @@ struct Parser<'f> {
     depth: u32,
     functions: &'f Functions,
     language: Language,
+    is_volatile: bool,
 }
 
 impl Parser<'_> {

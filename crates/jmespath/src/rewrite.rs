@@ -15,8 +15,22 @@ use super::ast::{Expr, Node, Projection, Step};
 pub struct Roots {
     /// The first keys of its paths, each once, in the order in which they stand.
     pub names: Vec<Text>,
+    /// The keys that its paths start with, up to the first index, function or `*`.
+    pub paths: Vec<Vec<Text>>,
     /// Whether it takes the value as a whole, as `@`, `*` and `[0]` do.
     pub takes_all: bool,
+    /// Whether its result depends on the time or on a random seed.
+    pub is_volatile: bool,
+}
+
+impl Roots {
+    /// Returns whether a path starts with `keys`.
+    #[must_use]
+    pub fn reads(&self, keys: &[&str]) -> bool {
+        let starts =
+            |path: &Vec<Text>| path.len() >= keys.len() && path.iter().zip(keys).all(|(a, b)| a == b);
+        self.paths.iter().any(starts)
+    }
 }
 
 /// How the beginning of a path changes: how many keys are left out, and which ones take their place.
@@ -26,7 +40,7 @@ impl Expression {
     /// Returns what the expression reads.
     #[must_use]
     pub fn roots(&self) -> Roots {
-        let mut roots = Roots::default();
+        let mut roots = Roots { is_volatile: self.is_volatile, ..Roots::default() };
         collect(&self.root, &mut roots);
         roots
     }
@@ -61,7 +75,7 @@ impl Expression {
                 [only] => only.clone(),
                 parts => Expr::new(Node::Or(parts.to_vec()), self.root.at),
             };
-            Self { source: self.source.clone(), root }
+            Self { source: self.source.clone(), root, is_volatile: self.is_volatile }
         };
         Some((made(before), made(constant)))
     }
@@ -74,8 +88,11 @@ impl Expression {
     pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> Change) -> Option<Self> {
         let rewriter = Rewriter { change, has_changed: Cell::new(false) };
         let root = rewriter.expr(&self.root);
-        (rewriter.has_changed.get() && !root.shape.is_too_high())
-            .then(|| Self { source: self.source.clone(), root })
+        (rewriter.has_changed.get() && !root.shape.is_too_high()).then(|| Self {
+            source: self.source.clone(),
+            root,
+            is_volatile: self.is_volatile,
+        })
     }
 }
 
@@ -95,6 +112,10 @@ fn collect(expr: &Expr, roots: &mut Roots) {
             (Node::Current, Some(Step::Key(key) | Step::NeededKey(key))) => {
                 if !roots.names.contains(key) {
                     roots.names.push(key.clone());
+                }
+                let path = keys(steps).into_iter().map(Text::new).collect();
+                if !roots.paths.contains(&path) {
+                    roots.paths.push(path);
                 }
             }
             (Node::Current, Some(Step::Expr(expr))) => collect(expr, roots),
@@ -228,6 +249,19 @@ mod tests {
         reads("*.a", "@");
         reads("[0]", "@");
         reads("'a'", "");
+    }
+
+    #[test]
+    fn roots_know_the_keys_of_paths_and_functions_of_the_time() {
+        let roots = |text: &str| {
+            let functions = Functions::kubernetes();
+            Expression::parse_as(text, &functions, Language::Forgiving).expect(text).roots()
+        };
+        assert!(roots("length(request.roles)").reads(&["request", "roles"]));
+        assert!(!roots("request.object.roles").reads(&["request", "roles"]));
+        assert!(roots("a[?b < time_now()]").is_volatile);
+        assert!(roots("sort_by(a, &random('x'))").is_volatile);
+        assert!(!roots("time_utc(a)").is_volatile);
     }
 
     #[test]

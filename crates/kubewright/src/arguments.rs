@@ -18,11 +18,13 @@ use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest_word;
 use kubewright_gotemplate::FunctionSet;
 
-use crate::given::Setting;
-use crate::output::{ColorChoice, Output};
+use crate::fixtures::Setting;
+use crate::output::{
+    ColorChoice, Output, ReportContent, case_output, diagnostic_output, object_output, output_help,
+};
 pub(crate) use checked::languages;
 pub(crate) use cluster::{ClusterArguments, Doctor, DoctorFormat, Rescue};
-pub(crate) use detect::{Compat, Detect, LEVELS};
+pub(crate) use detect::{Compat, Detect};
 pub(crate) use function::Function;
 pub(crate) use graph::Graph;
 pub(crate) use install::Install;
@@ -239,8 +241,13 @@ pub(crate) struct Apply {
     #[arg(long)]
     pub(crate) diff: bool,
 
-    /// table, json, yaml, junit, sarif, github, markdown or policyreport, into FILE when one is named; may be repeated
-    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
+    #[arg(
+        short,
+        long = "output",
+        value_name = "FORMAT[=FILE]",
+        value_parser = object_output,
+        help = output_help(ReportContent::Objects)
+    )]
     pub(crate) outputs: Vec<Output>,
 
     /// The same as `-o policyreport`
@@ -291,9 +298,15 @@ pub(crate) struct Test {
     #[arg(short = 't', long = "test-case-selector", value_name = "KEY=NAME[,…]")]
     pub(crate) selector: Option<CaseSelector>,
 
-    /// How to show the results
-    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT", alias = "output-format")]
-    pub(crate) output: TestFormat,
+    #[arg(
+        short,
+        long = "output",
+        alias = "output-format",
+        value_name = "FORMAT[=FILE]",
+        value_parser = case_output,
+        help = output_help(ReportContent::Cases)
+    )]
+    pub(crate) outputs: Vec<Output>,
 
     /// List the rules, and the branches of rules, that no case exercised
     #[arg(long)]
@@ -311,21 +324,6 @@ pub(crate) struct Test {
     pub(crate) options: RuleOptions,
 }
 
-/// How test results can be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TestFormat {
-    /// For people.
-    Table,
-    /// One document with stable keys.
-    Json,
-    /// For test dashboards.
-    Junit,
-    /// The same document as YAML.
-    Yaml,
-    /// A table for a comment on a pull request.
-    Markdown,
-}
-
 /// Checks rules and patterns without running them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -338,9 +336,14 @@ pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
 
-    /// How to show the diagnostics
-    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
-    pub(crate) output: LintFormat,
+    #[arg(
+        short,
+        long = "output",
+        value_name = "FORMAT[=FILE]",
+        value_parser = diagnostic_output,
+        help = output_help(ReportContent::Diagnostics)
+    )]
+    pub(crate) outputs: Vec<Output>,
 
     /// The namespace of rules that name none
     #[arg(long, value_name = "NAMESPACE")]
@@ -357,19 +360,6 @@ pub(crate) struct Lint {
     /// Print only what is wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-/// How diagnostics can be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LintFormat {
-    /// For people, with the source line.
-    Table,
-    /// One document with stable keys.
-    Json,
-    /// For code scanning.
-    Sarif,
-    /// For annotations in GitHub workflows.
-    Github,
 }
 
 /// Shows the page of a diagnostic code, or of a pattern that ships.

@@ -1,20 +1,13 @@
 //! The diagnostic codes of the command line itself, and the list of all codes.
 
-use kubewright_engine::{Code, Diagnostic};
-use kubewright_value::{Location, Position, Source};
+use kubewright_engine::Code;
+
+pub(crate) use kubewright_files::{NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
 
 kubewright_engine::codes! {
     /// The codes of the command line itself.
     pub(crate) static OWN;
 
-    UNREADABLE "KW-F001" Error "a file or folder cannot be read";
-    NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
-    NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
-    OUTSIDE_PROJECT "KW-F004" Error "a file names another one outside of the project";
-    NOT_A_DOCUMENT "KW-F005" Error "a file is neither YAML nor JSON with rules or objects";
-    UNUSUAL_LIST "KW-F006" Warning "kubectl takes an object for a list";
-    NESTED_LISTS "KW-F007" Error "lists are nested too deep";
-    LEFT_OUT "KW-F008" Warning "a manifest that kubectl would take is left out";
     TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
     TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
@@ -44,15 +37,10 @@ kubewright_engine::codes! {
 pub(crate) fn all() -> Vec<&'static Code> {
     let mut all = kubewright_dialects::codes();
     all.extend(kubewright_graph::codes());
+    all.extend(kubewright_files::FILE_CODES);
     all.extend(OWN);
     all.sort_by_key(|code| code.id);
     all
-}
-
-/// Returns a diagnostic about a whole file or folder.
-pub(crate) fn about_path(code: &'static Code, path: &str, message: impl Into<String>) -> Diagnostic {
-    let location = Location { source: Source::new(path, ""), position: Position::START, length: 1 };
-    Diagnostic::new(code, message, location)
 }
 
 #[cfg(test)]

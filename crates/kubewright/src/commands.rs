@@ -24,7 +24,6 @@ mod trace;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Exit, Failure};
-pub(crate) use detect::FindingOutput;
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 

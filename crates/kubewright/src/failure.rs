@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use kubewright_files::plain;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::load::plain;
-use crate::output::{Paint, tell, visible, window};
+use crate::output::{Paint, line_window, tell, visible};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +103,7 @@ impl Failure {
             Self::Expression { expression, position, length, .. } => {
                 let line =
                     expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
-                let (line, before, covered) = window(line, position.column as usize, *length as usize);
+                let (line, before, covered) = line_window(line, position.column as usize, *length as usize);
                 tell(format_args!("  {}", visible(&line)));
                 tell(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
             }

@@ -1,7 +1,8 @@
 //! Reading the fields of a document that people write for this program, with a diagnostic for everything that is
 //! not as it should be.
 
-use kubewright_engine::{Code, Diagnostic, Operation, nearest_word};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};

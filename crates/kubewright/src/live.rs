@@ -1,7 +1,7 @@
 //! The cluster that a command talks to, one call after the other.
 
 use kubewright_cluster::{Client, Config, Discovery, Error, Limits, Patch, Resource, Resources};
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 use kubewright_value::Value;
 use std::sync::Arc;
 use std::time::Duration;

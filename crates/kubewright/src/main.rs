@@ -5,18 +5,15 @@ mod codes;
 mod commands;
 mod failure;
 mod fields;
-mod given;
+mod fixtures;
 mod live;
-mod load;
 mod output;
+mod pattern_inputs;
 mod progress;
 mod request;
 mod review;
+mod rule_inputs;
 mod rules;
-mod session;
-mod survey;
-mod words;
-mod workers;
 
 use std::process::ExitCode;
 
@@ -28,7 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
-    load::allow_outside(arguments.allow_outside);
+    kubewright_files::allow_outside(arguments.allow_outside);
     let paint = arguments.color.paint_errors();
     match commands::run(arguments) {
         Ok(exit) => exit.into(),

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use crate::load::Progress;
-use crate::words::grouped;
+use kubewright_files::Progress;
+use kubewright_report::text::grouped;
 
 /// How long work may take before the bar is shown.
 const PATIENCE: Duration = Duration::from_secs(1);

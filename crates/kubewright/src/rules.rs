@@ -3,21 +3,19 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{Inputs, KeySource, Options};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Request, Rule, RuleId, nearest_word};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest_word};
+use kubewright_files as files;
 use kubewright_graph::References;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
+use kubewright_report::text::listed;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::Failure;
-use crate::given::is_rule;
-use crate::load;
-use crate::words::listed;
-
-/// The language that patterns are written in.
-const PATTERN: &str = "pattern";
+use crate::fixtures::is_rule;
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
@@ -39,21 +37,21 @@ pub(crate) struct Rules {
 /// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
 pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules {
     let paths = &arguments.rules;
-    let found = load::find(paths);
+    let found = files::find(paths);
     let mut diagnostics = found.problems;
-    let exceptions = load::find(&arguments.exceptions);
+    let exceptions = files::find(&arguments.exceptions);
     let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
-    let mut documents = load::documents(&found.inputs, &mut diagnostics);
+    let mut documents = files::documents(&found.inputs, &mut diagnostics);
     if arguments.further_exceptions.iter().any(|path| paths.contains(path)) {
         documents.retain(|document| !kubewright_dialects::is_exception(document));
     }
     let mut options = dialect_options(&arguments.options, namespace);
-    let documents_of_exceptions = load::documents(&exceptions.inputs, &mut diagnostics);
+    let documents_of_exceptions = files::documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);
     // What is wrong with these files is said where they are read for what they are.
-    let further = load::find(&arguments.further_exceptions).inputs;
-    options.exceptions.extend(self::exceptions(load::documents(&further, &mut Vec::new())));
+    let further = files::find(&arguments.further_exceptions).inputs;
+    options.exceptions.extend(self::exceptions(files::documents(&further, &mut Vec::new())));
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
@@ -64,39 +62,39 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     diagnostics.extend(loaded.diagnostics);
     let references = documents.iter().filter(|document| References::is_one(document)).count();
     if documents.iter().any(traits::is_known) {
-        let objects = load::objects_of(documents, &mut Vec::new());
+        let objects = files::objects_of(documents, &mut Vec::new());
         diagnostics.extend(traits::lint_together(&objects));
     }
     let ids = loaded.rules.iter().map(|rule| &*rule.id);
     diagnostics.extend(kubewright_dialects::check_exceptions(&options.exceptions, ids));
     let is_named = |diagnostic: &Diagnostic| paths.contains(&diagnostic.location.source.name);
     diagnostics.extend(loaded.unclaimed.into_iter().filter(is_named));
-    let names: Vec<String> = found.inputs.iter().map(load::Input::name).collect();
+    let names: Vec<String> = found.inputs.iter().map(files::Input::name).collect();
     diagnostics.sort_by_cached_key(|diagnostic| {
         let place = names.iter().position(|name| *name == diagnostic.location.source.name);
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
     });
     if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         let message = format!("no rules found in {}", listed(paths));
-        let help = match loaded.others.first() {
+        let help = match loaded.set_programs.first() {
             None => "",
-            Some(&PATTERN) => {
+            Some(SetProgram::Pattern) => {
                 "patterns are looked for in a set of objects: `kubewright detect FILE -r RESOURCES`"
             }
-            Some(_) => {
+            Some(SetProgram::Trait) => {
                 "traits are rendered with their parameters: `kubewright render --trait FILE -f MANIFESTS`"
             }
         };
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &paths.join(" "), message).help(help));
     }
-    let patterns = loaded.others.iter().filter(|language| **language == PATTERN).count();
-    let traits = loaded.others.len() - patterns;
+    let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
+    let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
     Rules { rules: loaded.rules, diagnostics, traits, patterns, references, files: found.inputs.len() }
 }
 
 /// Returns the exceptions among `documents`; a list of objects stands for its items.
 pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
-    let objects = load::objects_of(documents, &mut Vec::new());
+    let objects = files::objects_of(documents, &mut Vec::new());
     objects.into_iter().filter(kubewright_dialects::is_exception).collect()
 }
 
@@ -143,7 +141,7 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
 }
 
 /// Returns why the scope of `rule` leaves out `request`.
-pub(crate) fn outside(rule: &Rule, request: &Request) -> String {
+pub(crate) fn outside(rule: &Rule, request: &AdmissionRequest) -> String {
     let scope = &rule.scope;
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)

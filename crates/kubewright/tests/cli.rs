@@ -29,6 +29,8 @@ mod modrule;
 mod patterns;
 #[path = "cli/render.rs"]
 mod render;
+#[path = "cli/trace_schema.rs"]
+mod trace_schema;
 #[path = "cli/traits.rs"]
 mod traits;
 

@@ -96,7 +96,8 @@ fn free_port() -> u16 {
 fn served() -> Option<(Cluster, Serve)> {
     let cluster = Cluster::builder().api_server_only().start()?;
     let snapshot = Snapshot::empty();
-    let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
+    let definitions: Vec<&str> =
+        snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
     cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
     let serve = Serve::start(&cluster, &cluster.kubeconfig());
     Some((cluster, serve))

@@ -5,6 +5,7 @@
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
+use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;
@@ -34,15 +35,15 @@ struct Off {
     path: Vec<Step>,
 }
 
-/// The controllers, in the order in which they are listed, and what they are called in full.
-const CONTROLLERS: [(&str, &str); 7] = [
-    ("DaemonSet", "apps/v1/DaemonSet"),
-    ("Deployment", "apps/v1/Deployment"),
-    ("Job", "batch/v1/Job"),
-    ("ReplicaSet", "apps/v1/ReplicaSet"),
-    ("ReplicationController", "v1/ReplicationController"),
-    ("StatefulSet", "apps/v1/StatefulSet"),
-    ("CronJob", "batch/v1/CronJob"),
+/// The controllers, in the order in which they are listed.
+const CONTROLLERS: [WorkloadKind; 7] = [
+    WorkloadKind::DaemonSet,
+    WorkloadKind::Deployment,
+    WorkloadKind::Job,
+    WorkloadKind::ReplicaSet,
+    WorkloadKind::ReplicationController,
+    WorkloadKind::StatefulSet,
+    WorkloadKind::CronJob,
 ];
 
 const NAME_LIMIT: usize = 63;
@@ -56,15 +57,16 @@ pub fn autogen_rules(policy: &PolicySource) -> Vec<AutogenRule> {
     let wanted = wanted_controllers(policy);
     let (cron_jobs, templates): (Vec<_>, Vec<_>) = CONTROLLERS
         .into_iter()
-        .filter(|(kind, _)| wanted.contains(kind))
-        .partition(|(kind, _)| *kind == "CronJob");
+        .filter(|kind| wanted.contains(&kind.name()))
+        .partition(|kind| *kind == WorkloadKind::CronJob);
     let mut generated = Vec::new();
     for (index, rule) in policy.rules.iter().enumerate().filter(|(_, rule)| is_rewritten(rule)) {
-        for (workload, prefix, controllers) in
-            [(Workload::Template, "autogen", &templates), (Workload::CronJob, "autogen-cronjob", &cron_jobs)]
-        {
+        for (workload, prefix, controllers) in [
+            (Workload::Template, "autogen", &templates),
+            (Workload::JobTemplate, "autogen-cronjob", &cron_jobs),
+        ] {
             if !controllers.is_empty() {
-                let kinds: Vec<Text> = controllers.iter().map(|(_, full)| Text::new(full)).collect();
+                let kinds: Vec<Text> = controllers.iter().map(|kind| kind.full_name().into()).collect();
                 generated.push(AutogenRule {
                     rule: index,
                     name: autogen_rule_name(prefix, &rule.name.value),
@@ -177,7 +179,7 @@ fn wanted_controllers(policy: &PolicySource) -> Vec<&str> {
     match &policy.annotations.autogen_controllers {
         // Kyverno does not trim, and so loses `B` of `A, B`.
         Some(text) => text.value.split(',').map(str::trim).collect(),
-        None => CONTROLLERS.iter().map(|(kind, _)| *kind).collect(),
+        None => CONTROLLERS.iter().map(|kind| kind.name()).collect(),
     }
 }
 
@@ -193,7 +195,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
                 format!("write `{}`", text.value.split(',').map(str::trim).collect::<Vec<_>>().join(","));
             warnings.push(Diagnostic::new(&code::AUTOGEN_SPACES, message, location).help(help));
         } else if !is_controller(name) && !["none", "all", ""].contains(&name) {
-            let known = CONTROLLERS.map(|(kind, _)| kind);
+            let known = CONTROLLERS.map(WorkloadKind::name);
             let help = match nearest_word(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
@@ -276,7 +278,7 @@ fn is_controller_kind(kind: &str, controllers: &[Text]) -> bool {
 }
 
 fn is_controller(kind: &str) -> bool {
-    CONTROLLERS.iter().any(|(controller, _)| *controller == kind)
+    WorkloadKind::named(kind).is_some()
 }
 
 /// Returns the name of a rewritten rule, which is cut where Kubernetes ends labels.

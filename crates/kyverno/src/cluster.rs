@@ -2,21 +2,23 @@
 
 pub(super) mod admission_policy;
 mod blocked;
-mod needs;
+pub(super) mod needs;
 mod shared;
 mod targets;
+pub(super) mod webhook;
 
 use std::sync::LazyLock;
 
 use kubewright_cel::Timestamp;
 use kubewright_engine::{
-    AdmissionPolicy, Door, InCluster, Needs, Outcome, Reply, Request, Right, RuleReport, Shared, Status,
-    WatchRole, Watched, Webhook,
+    ClusterExtensions, ClusterResources, Outcome, PolicyRule, ResponseParts, ResponseWording, RuleReport,
+    SharedDataSource, Status, WatchRole, WatchedResource,
 };
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Document, Map, Text, Value};
 
-use super::{Kyverno, check, source};
+use super::Kyverno;
 
 const CLUSTER_POLICIES: &str = include_str!("cluster/definitions/clusterpolicies.yaml");
 const EXCEPTIONS: &str = include_str!("cluster/definitions/policyexceptions.yaml");
@@ -36,29 +38,24 @@ static POLICIES: LazyLock<String> = LazyLock::new(|| {
     names.iter().fold(text, |text, (from, to)| text.replace(from, to))
 });
 
-/// How long the API server waits, in seconds, where a policy does not say.
-const TIMEOUT: i64 = 5;
-/// How long it can wait at all.
-const LONGEST_TIMEOUT: i64 = 30;
+/// The label that says when an object is to be deleted.
+const TTL_LABEL: &str = "cleanup.kyverno.io/ttl";
 
-/// The label, made for all objects, that says when one of them goes away.
-const LIFE: &str = "cleanup.kyverno.io/ttl";
-
-impl InCluster for Kyverno {
-    fn definitions(&self) -> Vec<&'static str> {
+impl ClusterResources for Kyverno {
+    fn custom_resource_definitions(&self) -> Vec<&'static str> {
         vec![CLUSTER_POLICIES, POLICIES.as_str(), EXCEPTIONS, ENTRIES]
     }
 
-    fn watched(&self) -> &'static [Watched] {
+    fn watched_resources(&self) -> &'static [WatchedResource] {
         const fn of(
             version: &'static str,
             resource: &'static str,
             kind: &'static str,
             role: WatchRole,
-        ) -> Watched {
-            Watched { group: "kyverno.io", version, resource, kind, role }
+        ) -> WatchedResource {
+            WatchedResource { group: "kyverno.io", version, resource, kind, role }
         }
-        const WATCHED: [Watched; 4] = [
+        const WATCHED: [WatchedResource; 4] = [
             of("v1", "clusterpolicies", "ClusterPolicy", WatchRole::Rule),
             of("v1", "policies", "Policy", WatchRole::Rule),
             of("v2", "policyexceptions", "PolicyException", WatchRole::Exception),
@@ -67,42 +64,21 @@ impl InCluster for Kyverno {
         &WATCHED
     }
 
-    fn webhook(&self, document: &Document) -> Webhook {
-        webhook(document, None)
-    }
-
-    fn webhook_without(&self, document: &Document, rule: &str) -> Webhook {
-        webhook(document, Some(rule))
-    }
-
-    fn admission_policy(&self, document: &Document) -> Option<Result<AdmissionPolicy, String>> {
-        admission_policy::generated_admission_policy(self, document)
-    }
-
-    fn needs(&self, document: &Document) -> Needs {
-        needs::of(document, &self.exceptions)
-    }
-
-    fn goes_stale(&self, document: &Document) -> bool {
-        const OF_THE_MOMENT: [&str; 3] = ["time_now", "time_since", "random("];
-        has_text(&document.value, &|text| OF_THE_MOMENT.iter().any(|function| text.contains(function)))
-    }
-
-    fn rights(&self) -> &'static [Right] {
+    fn policy_rules(&self) -> &'static [PolicyRule] {
         &[
-            Right {
+            PolicyRule {
                 group: "",
                 resources: &["configmaps"],
                 verbs: &["get", "list", "watch"],
                 why: "ConfigMaps that rules name in their context",
             },
-            Right {
+            PolicyRule {
                 group: "rbac.authorization.k8s.io",
                 resources: &["rolebindings", "clusterrolebindings"],
                 verbs: &["get", "list", "watch"],
                 why: "the roles of the one who asks",
             },
-            Right {
+            PolicyRule {
                 group: "authorization.k8s.io",
                 resources: &["subjectaccessreviews"],
                 verbs: &["create"],
@@ -111,28 +87,29 @@ impl InCluster for Kyverno {
         ]
     }
 
-    fn reply(&self, request: &Request, outcomes: &[&Outcome]) -> Reply {
-        Reply {
+    fn upstream_webhooks(&self) -> &'static [&'static str] {
+        &[
+            "kyverno-resource-validating-webhook-cfg",
+            "kyverno-resource-mutating-webhook-cfg",
+            "kyverno-policy-validating-webhook-cfg",
+            "kyverno-policy-mutating-webhook-cfg",
+            "kyverno-exception-validating-webhook-cfg",
+            "kyverno-verify-mutating-webhook-cfg",
+        ]
+    }
+}
+
+impl ResponseWording for Kyverno {
+    fn response(&self, request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
+        ResponseParts {
             message: blocked::blocked_message(request, outcomes),
             warnings: admission_warnings(outcomes),
             annotations: audit_annotations(outcomes),
-            ..Reply::default()
+            ..ResponseParts::default()
         }
     }
 
-    fn expires(&self, document: &Document) -> Option<i128> {
-        expires(document)
-    }
-
-    fn shared(&self, document: &Document) -> Result<Shared, String> {
-        shared::global_context_source(document)
-    }
-
-    fn projected(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
-        shared::projected(document, root, &self.functions)
-    }
-
-    /// As the original writes it; what it generates, changes and verifies is none of ours.
+    /// As Kyverno writes it; rules that generate, mutate and verify are not counted, because they do not run here.
     fn status(&self, report: &RuleReport) -> Value {
         let rules = i64::try_from(report.rules).unwrap_or(i64::MAX);
         let none = Value::from(0_i64);
@@ -155,79 +132,31 @@ impl InCluster for Kyverno {
         }
         status
     }
+}
 
-    fn originals(&self) -> &'static [&'static str] {
-        &[
-            "kyverno-resource-validating-webhook-cfg",
-            "kyverno-resource-mutating-webhook-cfg",
-            "kyverno-policy-validating-webhook-cfg",
-            "kyverno-policy-mutating-webhook-cfg",
-            "kyverno-exception-validating-webhook-cfg",
-            "kyverno-verify-mutating-webhook-cfg",
-        ]
+impl ClusterExtensions for Kyverno {
+    fn exception_expiry(&self, document: &Document) -> Option<i128> {
+        expires(document)
+    }
+
+    fn shared_data_source(&self, document: &Document) -> Result<SharedDataSource, String> {
+        shared::global_context_source(document)
+    }
+
+    fn shared_data_parts(&self, document: &Document, root: &Value) -> Result<Vec<(Text, Value)>, String> {
+        shared::projected(document, root, &self.functions)
     }
 }
 
-/// Returns when `document` is asked, apart from the rule called `without`.
-fn webhook(document: &Document, without: Option<&str>) -> Webhook {
-    let spec = |path: &[&str]| document.value.at(&[&["spec"], path].concat());
-    let timeout = spec(&["webhookConfiguration", "timeoutSeconds"]).or(spec(&["webhookTimeoutSeconds"]));
-    let timeout = timeout.and_then(Value::as_i64).unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT);
-    let mut webhook = Webhook {
-        door: Door::Validate,
-        fails: true,
-        own: None,
-        timeout: u8::try_from(timeout).unwrap_or_default(),
-        conditions: Vec::new(),
-        namespaces: Value::Null,
-        objects: Value::Null,
-        targets: Vec::new(),
-    };
-    let Some(mut policy) = source::read_policy_document(document).0 else { return webhook };
-    check::check_policy(document, &mut policy);
-    webhook.fails = policy.settings.is_fail_closed;
-    if policy.settings.is_admission {
-        webhook.targets = targets::webhook_rules_of(&policy, without);
-    }
-    let conditions = policy.settings.match_conditions.iter();
-    webhook.conditions =
-        conditions.map(|one| (one.name.value.clone(), one.expression.value.clone())).collect();
-    if !webhook.conditions.is_empty() {
-        // Namespaces have no dots in their names.
-        let name = &policy.name.value;
-        webhook.own = Some(match &policy.namespace {
-            None => format!("cpol.{name}").into(),
-            Some(namespace) => format!("pol.{namespace}.{name}").into(),
-        });
-        if let Some(namespace) = &policy.namespace {
-            let labels = Map::from([("kubernetes.io/metadata.name", Value::from(namespace.as_str()))]);
-            webhook.namespaces = Map::from([("matchLabels", Value::from(labels))]).into();
-        }
-    }
-    webhook
-}
-
-/// Returns whether `is_it` is so of a text in `value`. Policies are as deep as readers let them be.
-fn has_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
-    match value {
-        Value::String(text) => is_it(text),
-        Value::Array(_) => value.as_array().unwrap_or_default().iter().any(|item| has_text(item, is_it)),
-        Value::Object(_) => {
-            value.as_object().is_some_and(|map| map.iter().any(|(_, value)| has_text(value, is_it)))
-        }
-        _ => false,
-    }
-}
-
-/// Returns when `document`, an exception, ends, in nanoseconds since 1970: when it says so itself, or when it is going
-/// to be removed. What cannot be read has ended.
+/// Returns when the exception in `document` expires, in nanoseconds since 1970: at its `expiresAt`, or when it is to be
+/// deleted. A time that cannot be read_policy_document has passed.
 pub(super) fn expires(document: &Document) -> Option<i128> {
     let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str);
     let moment = |text: &str| Timestamp::parse(text).map(Timestamp::nanoseconds);
     if let Some(end) = text(&["spec", "expiresAt"]) {
         return Some(moment(end).unwrap_or(i128::MIN));
     }
-    let life = text(&["metadata", "labels", LIFE])?;
+    let life = text(&["metadata", "labels", TTL_LABEL])?;
     // A label cannot hold a time as it is usually written.
     let written = moment(life).or_else(|| moment(&format!("{life}T00:00:00Z")));
     let since = || {
@@ -237,16 +166,16 @@ pub(super) fn expires(document: &Document) -> Option<i128> {
     Some(written.or_else(since).unwrap_or(i128::MIN))
 }
 
-/// Returns what the one who asks is warned of: violations that are let pass, of policies that want it told.
+/// Returns the admission_warnings: violations that are admitted, of policies with `emitWarning`.
 fn admission_warnings(outcomes: &[&Outcome]) -> Vec<String> {
     if outcomes.iter().any(|outcome| outcome.is_refusal) {
         return Vec::new();
     }
-    let told = outcomes.iter().filter(|outcome| outcome.about.emits_warning && is_objection(outcome));
-    told.map(|outcome| format!("policy {}: {}", dotted_rule_name(outcome), outcome.message)).collect()
+    let reported = outcomes.iter().filter(|outcome| outcome.metadata.emits_warning && is_objection(outcome));
+    reported.map(|outcome| format!("policy {}: {}", dotted_rule_name(outcome), outcome.message)).collect()
 }
 
-/// Returns what the audit log says of requests that are let pass all the same.
+/// Returns the audit audit_annotations of requests that are admitted despite violations, errors or exceptions.
 fn audit_annotations(outcomes: &[&Outcome]) -> Vec<(Text, Text)> {
     let named = |key: &str, is_one: &dyn Fn(&Outcome) -> bool| {
         let names: Vec<String> =

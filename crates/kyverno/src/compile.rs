@@ -6,9 +6,15 @@ mod lint;
 
 use std::sync::Arc;
 
-use kubewright_engine::{About, Compiled, Diagnostic, Occasions, Phase, RuleId};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Diagnostic, EvaluationModes, NativeRule, Needs, Recompile, RuleAction,
+    RuleId, RuleMetadata,
+};
 use kubewright_value::{Document, Step, Text, Value};
 
+use super::autogen::AutogenRule;
+use super::cluster::webhook::Planned;
+use super::cluster::{admission_policy, needs};
 use super::evaluate::{FailureActions, RuleBody, ValidateCheck, ValidateRule};
 use super::matching::{MatchExclude, Overrides};
 use super::message::RuleMessage;
@@ -18,23 +24,40 @@ use super::{Kyverno, autogen, cel, check};
 use body::{PatternPlace, RuleParts};
 use kubewright_dialect_kit::secrets::names_secrets;
 
-/// Compiles `document`. A rule with an error becomes one that cannot answer, so that nobody takes it for passed.
-pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> Compiled {
+/// Compiles `document`. A rule with an error becomes one that cannot answer, so that it never counts as passed.
+pub(super) fn compile_policy(dialect: &Kyverno, document: &Document) -> CompiledPolicy {
     let (policy, mut diagnostics) = source::read_policy_document(document);
-    let Some(mut policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some(mut policy) = policy else {
+        let native = admission_policy::is_enforceable(document).then(|| Err(admission_policy::unreadable()));
+        return CompiledPolicy { native, ..CompiledPolicy::of_diagnostics(diagnostics) };
+    };
+    // Before the check sorts out rules with errors: what those need is watched as well.
+    let needs = needs::of(&policy, &dialect.exceptions);
     diagnostics.extend(check::check_policy(document, &mut policy));
     diagnostics.extend(autogen::autogen_warnings(document, &policy));
+    let generated = autogen::autogen_rules(&policy);
+    let planned = Planned { document, policy: &policy, generated: &generated };
+    let webhooks = planned.webhooks(None);
+    let native = admission_policy::generated_admission_policy(dialect, document, &policy);
+    let native = native.map(|admission_policy| NativeRule {
+        remaining_webhooks: planned.webhooks(Some(&admission_policy.rule)),
+        admission_policy,
+    });
     let mut compiler = PolicyCompiler {
         dialect,
         document: Arc::new(document.clone()),
         policy: &policy,
         diagnostics,
         gate: Arc::default(),
+        needs,
+        recompile: Recompile::default(),
     };
-    let rules = compiler.rules();
-    let mut diagnostics = compiler.diagnostics;
+    let rules = compiler.rules(&generated);
+    compiler.report_not_generated(&native);
+    let PolicyCompiler { mut diagnostics, needs, recompile, .. } = compiler;
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    Compiled { rules, diagnostics, ..Compiled::default() }
+    let native = admission_policy::is_enforceable(document).then_some(native);
+    CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, set_programs: Vec::new() }
 }
 
 struct PolicyCompiler<'d> {
@@ -44,6 +67,8 @@ struct PolicyCompiler<'d> {
     diagnostics: Vec<Diagnostic>,
     /// What must hold before a request is asked about at all.
     gate: Arc<cel::CelPreconditions>,
+    needs: Needs,
+    recompile: Recompile,
 }
 
 /// A rule that is to be made: as it was written, or for controllers.
@@ -56,7 +81,7 @@ struct Variant<'r> {
 }
 
 impl PolicyCompiler<'_> {
-    fn rules(&mut self) -> Vec<kubewright_engine::Rule> {
+    fn rules(&mut self, generated: &[AutogenRule]) -> Vec<kubewright_engine::Rule> {
         let policy = self.policy;
         let before = self.diagnostics.len();
         let (gate, problems) =
@@ -65,7 +90,7 @@ impl PolicyCompiler<'_> {
         let fatal = self.first_error(before);
         self.gate = Arc::new(gate);
         // In the order of the rules.
-        let mut generated = autogen::autogen_rules(policy).into_iter().peekable();
+        let mut generated = generated.iter().peekable();
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
@@ -82,9 +107,9 @@ impl PolicyCompiler<'_> {
             while let Some(generated) = generated.next_if(|generated| generated.rule == i) {
                 variants.push(Variant {
                     rule,
-                    name: generated.name,
-                    matching: generated.matching,
-                    exclude: generated.exclude,
+                    name: generated.name.clone(),
+                    matching: generated.matching.clone(),
+                    exclude: generated.exclude.clone(),
                     workload: generated.workload,
                 });
             }
@@ -101,7 +126,6 @@ impl PolicyCompiler<'_> {
             let position = u32::try_from(rules.len()).unwrap_or(u32::MAX);
             rules.extend(self.broken(broken, position));
         }
-        self.generation();
         rules
     }
 
@@ -156,7 +180,7 @@ impl PolicyCompiler<'_> {
 
     /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
     /// rule itself would where it cannot answer.
-    fn broken(&self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
+    fn broken(&mut self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
         let matcher =
             MatchExclude::compile(matching, broken.exclude.as_ref(), self.policy.namespace.as_ref());
@@ -203,11 +227,12 @@ impl PolicyCompiler<'_> {
         kubewright_engine::Rule {
             id: Arc::clone(&judge.id),
             scope: judge.matcher.scope(),
-            phase: Phase::Judge,
+            action: RuleAction::Validate,
+            phase: AdmissionPhase::Validating,
             tier: 0,
             precedence: 0,
             position,
-            about: Arc::new(About {
+            metadata: Arc::new(RuleMetadata {
                 severity: annotations.severity.clone(),
                 category: annotations.category.clone(),
                 properties,
@@ -217,7 +242,7 @@ impl PolicyCompiler<'_> {
             is_exclusive: self.policy.settings.applies_one_rule,
             reads_secrets: self.reads_secrets(path),
             home: self.policy.namespace.clone(),
-            occasions: Occasions {
+            evaluation_modes: EvaluationModes {
                 admission: self.policy.settings.is_admission,
                 background: self.policy.settings.is_background,
             },

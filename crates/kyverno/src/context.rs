@@ -10,8 +10,9 @@ mod root;
 mod sourced;
 
 pub(super) use entry::CompiledContextEntry;
-use kubewright_engine::{EvalError, Evaluation, Operation, Request, RuleId, WorldView};
+use kubewright_engine::{EvalError, Evaluation, RuleId, WorldView};
 use kubewright_jmespath::{EvalErrorKind, Expression, Found, is_true};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::images;
@@ -25,7 +26,7 @@ const MAX_LOADED: usize = 2 << 20;
 
 /// What the variables of one rule stand for, for one request.
 pub(super) struct VariableContext<'a> {
-    request: &'a Request,
+    request: &'a AdmissionRequest,
     world: WorldView<'a>,
     budget: &'a mut Budget,
     rule: &'a RuleId,
@@ -307,7 +308,7 @@ impl<'a> VariableContext<'a> {
 
     fn given(&mut self) -> &ValueOverrides {
         let (world, rule, request) = (self.world, self.rule, self.request);
-        self.given.get_or_insert_with(|| ValueOverrides::new(world.given(rule, request)))
+        self.given.get_or_insert_with(|| ValueOverrides::new(world.overrides(rule, request)))
     }
 }
 

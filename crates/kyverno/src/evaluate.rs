@@ -8,9 +8,8 @@ pub(super) use loops::ForeachLoop;
 
 use std::sync::Arc;
 
-use kubewright_engine::{
-    Applies, Branch, Effect, EvalError, Evaluation, Operation, Program, Request, RuleId,
-};
+use kubewright_engine::{Applies, Branch, Effect, EvalError, Evaluation, Program, RuleId};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::cel::{self, CelCheck};
@@ -207,7 +206,7 @@ impl ValidateRule {
 
     fn is_about(&self, object: &Value, evaluation: &mut Evaluation<'_>) -> Result<Applies, EvalError> {
         if self.skips_background_requests && is_background_controller(&evaluation.request.user) {
-            return Ok(Applies::Outside("the background controller asks".into()));
+            return Ok(Applies::OutOfScope("the background controller asks".into()));
         }
         let mut notes = Notes::of(evaluation.tracer);
         let operation = evaluation.request.operation;
@@ -219,13 +218,13 @@ impl ValidateRule {
         kubewright_dialect_kit::trace::tell(&mut notes, evaluation.tracer, &self.document);
         Ok(match reason {
             None => Applies::Yes,
-            Some(reason) => Applies::Outside(reason),
+            Some(reason) => Applies::OutOfScope(reason),
         })
     }
 
     /// Returns the object that is judged: the one of the request, with what the caller puts into it.
     fn subject(&self, object: &Value, evaluation: &Evaluation<'_>) -> Value {
-        let given = evaluation.world.given(&self.id, evaluation.request);
+        let given = evaluation.world.overrides(&self.id, evaluation.request);
         if given.is_empty() {
             return object.clone();
         }
@@ -243,7 +242,7 @@ impl ValidateRule {
         evaluation: &Evaluation<'_>,
         notes: &mut Notes,
     ) -> Result<bool, EvalError> {
-        let is_admission = !evaluation.request.uid.is_empty();
+        let is_admission = evaluation.request.is_admission();
         Ok(is_admission && !self.gate.is_empty() && !self.gate.are_met(object, evaluation, notes)?)
     }
 
@@ -428,7 +427,7 @@ impl ValidateRule {
         Ok(match verdict {
             CheckVerdict::Pass(message) => Effect::Pass(message),
             CheckVerdict::Skip(message) => Effect::Skip { message, exceptions: Vec::new() },
-            CheckVerdict::Nothing(reason) => Effect::Nothing(reason),
+            CheckVerdict::Nothing(reason) => Effect::NotReported(reason),
             CheckVerdict::Error(error) => return Err(error),
             CheckVerdict::Fail(RuleViolation { message, template, path, at, .. }) => {
                 let template = if template.is_empty() { self.message.text().into() } else { template };
@@ -551,10 +550,10 @@ fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
 
 /// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
 /// that there are no exceptions.
-fn is_guarded(request: &Request) -> bool {
+fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
-    !request.uid.is_empty() && GROUPS.contains(&request.kind.group.as_str())
+    request.is_admission() && GROUPS.contains(&request.kind.group.as_str())
 }
 
 /// Returns whether it is the controller that carries out what other policies want.

@@ -2,6 +2,7 @@
 
 use kubewright_engine::EvalError;
 use kubewright_golib::image::{DEFAULT_REGISTRY, ImageReference, ImageReferenceError, with_registry};
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Budget, Map, Text, Value};
 
 use super::context::Unresolved;
@@ -31,14 +32,8 @@ pub(super) fn images_of_object(object: &Value, budget: &mut Budget) -> Result<Op
 
 /// Returns the keys that lead to the specification of the Pod in objects of `kind`.
 fn pod_keys(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "Pod" => &["spec"],
-        "DaemonSet" | "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet" | "Job" => {
-            &["spec", "template", "spec"]
-        }
-        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-        _ => return None,
-    })
+    let path = PodTemplatePath::of_kind(kind).filter(|path| *path != PodTemplatePath::Bare);
+    path.map(PodTemplatePath::spec_keys)
 }
 
 fn follow_image_keys<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v Value>, Unresolved> {

@@ -26,7 +26,7 @@ pub mod template;
 mod trace;
 
 use kubewright_cel_rules::Environments;
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, InCluster, RuleId};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
 use kubewright_jmespath::{Functions, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -85,15 +85,15 @@ impl Dialect for Kyverno {
         is_policy(document)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         field(document, "kind") == "ClusterPolicy" && document.value.at(&["spec", "rules"]).is_some()
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile_policy(self, document)
     }
 
-    fn in_cluster(&self) -> Option<&dyn InCluster> {
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
         Some(self)
     }
 

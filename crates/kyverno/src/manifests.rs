@@ -15,9 +15,8 @@ mod tar;
 
 pub(super) use key::{PublicKey, other as other_key};
 
-use kubewright_engine::{
-    EvalError, Evaluation, GroupVersionKind, ObjectName, Operation, TraceNode, Verdict as Seen,
-};
+use kubewright_engine::{EvalError, Evaluation, TraceNode, Verdict as Seen};
+use kubewright_k8s::{GroupVersionKind, ObjectName, Operation};
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::evaluate::{CheckVerdict, PathOrigin, RuleViolation};

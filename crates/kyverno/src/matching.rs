@@ -7,9 +7,8 @@ mod clause;
 pub mod kind;
 mod overrides;
 
-use kubewright_engine::{
-    EvalError, Evaluation, KindScope, NamespaceScope, Operation, Operations, Scope, Verdict,
-};
+use kubewright_engine::{EvalError, Evaluation, KindScope, NamespaceScope, Scope, Verdict};
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Step, Text, Value};
 
 use super::source::{self, Match};

@@ -229,14 +229,8 @@ fn pod_security_note(what: String, verdict: Seen, at: Vec<Step>) -> Note {
 
 /// Returns where `object` describes a Pod.
 fn pod_template_owner(object: &Value) -> Option<Workload> {
-    Some(match object.get("kind").and_then(Value::as_str)? {
-        "Pod" => Workload::Pod,
-        "DaemonSet" | "Deployment" | "Job" | "StatefulSet" | "ReplicaSet" | "ReplicationController" => {
-            Workload::Template
-        }
-        "CronJob" => Workload::CronJob,
-        _ => return None,
-    })
+    let kind = object.get("kind").and_then(Value::as_str)?;
+    Workload::of_kind(kind).filter(|workload| *workload != Workload::Bare)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod rule;
 pub(super) use exception::read_exception;
 pub use policy::read_policy_document;
 
-use kubewright_engine::{GroupVersionKind, Operation};
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Step, Text, Value};
 
 use super::diagnostics as code;

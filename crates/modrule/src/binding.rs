@@ -2,7 +2,7 @@
 //!
 //! KubeMod writes the pod from inside its webhook; here the write is described, and the caller does it.
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Text, Value};
 
 /// Asks for the node's name.

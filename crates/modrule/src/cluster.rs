@@ -1,25 +1,26 @@
 //! ModRules in a cluster.
 
 use kubewright_engine::{
-    Door, IgnoredNamespace, InCluster, Needs, Operation, Outcome, Reply, Request, Right, Target, TargetName,
-    WatchRole, Watched, Webhook,
+    AdmissionPhase, ClusterExtensions, ClusterResources, FailurePolicy, IgnoredNamespace, KindOrResource,
+    Outcome, PolicyRule, ResponseParts, ResponseWording, WatchRole, WatchedResource, WebhookPlan,
+    WebhookRule,
 };
-use kubewright_value::{Deadline, Document, Value};
+use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_value::{Deadline, Value};
 
 use super::binding::{Binding, bind_in_cluster};
 use super::dry_run::dry_run_with;
 use super::ignored::{IGNORE_LABEL, IGNORED, IGNORED_BY_DEFAULT};
-use super::references::REFERENCES;
 use super::resources::Resource;
 use super::{ModRule, denial_of};
 
-impl InCluster for ModRule {
-    fn definitions(&self) -> Vec<&'static str> {
+impl ClusterResources for ModRule {
+    fn custom_resource_definitions(&self) -> Vec<&'static str> {
         vec![include_str!("crd.yaml")]
     }
 
-    fn watched(&self) -> &'static [Watched] {
-        &[Watched {
+    fn watched_resources(&self) -> &'static [WatchedResource] {
+        &[WatchedResource {
             group: "api.kubemod.io",
             version: "v1beta1",
             resource: "modrules",
@@ -28,47 +29,15 @@ impl InCluster for ModRule {
         }]
     }
 
-    fn webhook(&self, _document: &Document) -> Webhook {
-        let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
-        let target = |resource: &Resource| Target {
-            group: resource.group.clone(),
-            version: "*".into(),
-            name: TargetName::Resource(resource.name.clone()),
-            subresource: resource.subresource.clone(),
-            operations,
-        };
-        Webhook {
-            door: Door::Mutate,
-            fails: false,
-            own: None,
-            timeout: 5,
-            conditions: Vec::new(),
-            namespaces: Value::Null,
-            objects: Value::Null,
-            targets: self.resources.iter().map(target).collect(),
-        }
-    }
-
-    /// A rule that comes to a node in another way, with all of the object in a template, has it looked up.
-    fn needs(&self, document: &Document) -> Needs {
-        let nodes = document.value.get("spec").is_some_and(|spec| spec.to_string().contains(REFERENCES));
-        Needs { nodes, ..Needs::default() }
-    }
-
-    /// Functions of the clock and of chance are off unless they are allowed.
-    fn goes_stale(&self, _document: &Document) -> bool {
-        self.has_allowed_functions
-    }
-
-    fn rights(&self) -> &'static [Right] {
+    fn policy_rules(&self) -> &'static [PolicyRule] {
         &[
-            Right {
+            PolicyRule {
                 group: "",
                 resources: &["nodes"],
                 verbs: &["get", "list", "watch"],
                 why: "the node of a Pod, as rules see it",
             },
-            Right {
+            PolicyRule {
                 group: "",
                 resources: &["pods"],
                 verbs: &["get", "patch"],
@@ -77,25 +46,7 @@ impl InCluster for ModRule {
         ]
     }
 
-    fn reply(&self, _request: &Request, outcomes: &[&Outcome]) -> Reply {
-        let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
-        Reply { reason: message.clone(), message, ..Reply::default() }
-    }
-
-    fn hears_bindings(&self) -> bool {
-        true
-    }
-
-    fn bind(&self, binding: &Value, pod: &Value) -> Option<Value> {
-        bind_in_cluster(&Binding::read(binding)?, pod)
-    }
-
-    fn dry_run(&self, request: &Value, deadline: Option<Deadline>) -> Option<Result<Value, String>> {
-        request.get("modRules").or_else(|| request.get("resourceManifest"))?;
-        Some(dry_run_with(self, request, deadline).map(|run| run.to_value()))
-    }
-
-    fn originals(&self) -> &'static [&'static str] {
+    fn upstream_webhooks(&self) -> &'static [&'static str] {
         &["kubemod-mutating-webhook-configuration", "kubemod-validating-webhook-configuration"]
     }
 
@@ -106,4 +57,40 @@ impl InCluster for ModRule {
     fn ignored_namespaces(&self) -> &'static [IgnoredNamespace] {
         &IGNORED_BY_DEFAULT
     }
+}
+
+impl ResponseWording for ModRule {
+    fn response(&self, _request: &AdmissionRequest, outcomes: &[&Outcome]) -> ResponseParts {
+        let message = denial_of(outcomes.iter().copied()).unwrap_or_default();
+        ResponseParts { reason: message.clone(), message, ..ResponseParts::default() }
+    }
+}
+
+impl ClusterExtensions for ModRule {
+    fn observes_pod_bindings(&self) -> bool {
+        true
+    }
+
+    fn pod_binding_patch(&self, binding: &Value, pod: &Value) -> Option<Value> {
+        bind_in_cluster(&Binding::read(binding)?, pod)
+    }
+
+    fn dry_run(&self, request: &Value, deadline: Option<Deadline>) -> Option<Result<Value, String>> {
+        request.get("modRules").or_else(|| request.get("resourceManifest"))?;
+        Some(dry_run_with(self, request, deadline).map(|run| run.to_value()))
+    }
+}
+
+/// Returns the webhook of every ModRule: KubeMod has one mutating webhook for rules of both types.
+pub(super) fn webhook(resources: &[Resource]) -> WebhookPlan {
+    let operations = [Operation::Create, Operation::Update, Operation::Delete].into_iter().collect();
+    let rule = |resource: &Resource| WebhookRule {
+        group: resource.group.clone(),
+        version: "*".into(),
+        name: KindOrResource::Resource(resource.name.clone()),
+        subresource: resource.subresource.clone(),
+        operations,
+    };
+    let rules = resources.iter().map(rule).collect();
+    WebhookPlan::new(AdmissionPhase::Mutating, FailurePolicy::Ignore, rules)
 }

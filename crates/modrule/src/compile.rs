@@ -6,7 +6,8 @@ mod operations;
 use std::sync::Arc;
 
 use kubewright_engine::{
-    Code, Compiled, Diagnostic, KindScope, NamespaceScope, Occasions, Phase, Program, RuleId, Scope,
+    AdmissionPhase, Code, CompiledPolicy, Diagnostic, EvaluationModes, KindScope, NamespaceScope, Needs,
+    Program, Recompile, RuleAction, RuleId, Scope,
 };
 use kubewright_golib::regex::{self, Regex};
 use kubewright_gotemplate::Inputs;
@@ -17,12 +18,12 @@ use super::evaluate::{Action, ClusterTargets, Reach, Rule};
 use super::references::Sight;
 use super::source::{self, RuleType, Source};
 use super::unreadable::Unreadable;
-use super::{ModRule, ModRuleOptions, diagnostics as code, idempotence};
+use super::{ModRule, ModRuleOptions, cluster, diagnostics as code, idempotence};
 use criteria::pinned_kinds;
 use kubewright_dialect_kit::fields::{Placed, Reader, within};
 
 /// Compiles `document`; a rule with an error is left out, unless it is to refuse what it cannot answer.
-pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
+pub(super) fn compile(dialect: &ModRule, document: &Document) -> CompiledPolicy {
     let (source, diagnostics) = source::read(document);
     let mut compiler = Compiler { dialect, document, diagnostics, sees_references: false };
     let rule = source.as_ref().and_then(|source| compiler.rule(source));
@@ -30,7 +31,7 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
     if let Some(error) = diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         let unreadable = source.and_then(|source| unreadable(dialect, document, source, &error.message));
         diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-        return Compiled { rules: unreadable.into_iter().collect(), diagnostics, ..Compiled::default() };
+        return compiled(dialect, unreadable, diagnostics);
     }
     if let Some((rule, program)) = &rule
         && let Some(warning) = idempotence::check(rule, program)
@@ -38,24 +39,44 @@ pub(super) fn compile(dialect: &ModRule, document: &Document) -> Compiled {
         diagnostics.push(warning);
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.location.position);
-    let rules = rule.into_iter().map(|(rule, program)| rule.with(program)).collect();
-    Compiled { rules, diagnostics, ..Compiled::default() }
+    let rule = rule.map(|(header, program)| Made {
+        sees_references: program.sight.sees_references,
+        rule: header.with(program),
+    });
+    compiled(dialect, rule, diagnostics)
+}
+
+/// A rule, and whether it can see the namespace and the node of its object.
+struct Made {
+    rule: kubewright_engine::Rule,
+    sees_references: bool,
+}
+
+fn compiled(dialect: &ModRule, made: Option<Made>, diagnostics: Vec<Diagnostic>) -> CompiledPolicy {
+    // Functions of the time and of chance are off unless they are allowed.
+    let recompile = if dialect.has_allowed_functions { Recompile::Periodically } else { Recompile::OnChange };
+    let nodes = made.as_ref().is_some_and(|made| made.sees_references);
+    CompiledPolicy {
+        webhooks: made.iter().map(|_| cluster::webhook(&dialect.resources)).collect(),
+        rules: made.into_iter().map(|made| made.rule).collect(),
+        needs: Needs { nodes, ..Needs::default() },
+        recompile,
+        ..CompiledPolicy::of_diagnostics(diagnostics)
+    }
 }
 
 /// Returns what stands for a rule with an error that is to refuse what it cannot answer.
-fn unreadable(
-    dialect: &ModRule,
-    document: &Document,
-    mut source: Source,
-    reason: &str,
-) -> Option<kubewright_engine::Rule> {
+fn unreadable(dialect: &ModRule, document: &Document, mut source: Source, reason: &str) -> Option<Made> {
     // Only what it is about counts.
     source.reject_message = None;
     source.operations.clear();
     let mut compiler = Compiler { dialect, document, diagnostics: Vec::new(), sees_references: false };
     let (header, rule) = compiler.rule(&source)?;
     let is_bounded = matches!(header.scope.kinds, KindScope::Named(_));
-    (header.refuses_on_error && is_bounded).then(|| header.with(Unreadable { rule, reason: reason.into() }))
+    (header.refuses_on_error && is_bounded).then(|| Made {
+        sees_references: rule.sight.sees_references,
+        rule: header.with(Unreadable { rule, reason: reason.into() }),
+    })
 }
 
 /// Compiles one criterion that stands alone, for trying it out.
@@ -77,7 +98,7 @@ pub fn compile_criterion(document: &Document) -> Result<Criterion, Vec<Diagnosti
 pub(super) struct Header {
     id: Arc<RuleId>,
     pub(super) scope: Scope,
-    phase: Phase,
+    action: RuleAction,
     tier: i32,
     precedence: u32,
     refuses_on_error: bool,
@@ -89,16 +110,17 @@ impl Header {
         kubewright_engine::Rule {
             id: self.id,
             scope: self.scope,
-            phase: self.phase,
+            action: self.action,
+            phase: AdmissionPhase::Mutating,
             tier: self.tier,
             precedence: self.precedence,
             position: 0,
-            about: Arc::default(),
+            metadata: Arc::default(),
             refuses_on_error: self.refuses_on_error,
             is_exclusive: false,
             reads_secrets: false,
             home: None,
-            occasions: Occasions::default(),
+            evaluation_modes: EvaluationModes::default(),
             location: self.location,
             program: Box::new(program),
         }
@@ -141,7 +163,11 @@ impl Compiler<'_> {
                 operations: source.admission_operations.iter().copied().collect(),
                 payloads: false,
             },
-            phase: if matches!(action, Action::Patch(_)) { Phase::Patch } else { Phase::Judge },
+            action: if matches!(action, Action::Patch(_)) {
+                RuleAction::Mutate
+            } else {
+                RuleAction::Validate
+            },
             tier: source.tier,
             refuses_on_error: self.dialect.fails_closed && matches!(action, Action::Reject { .. }),
             precedence: u32::from(!matches!(reach, Reach::Cluster { .. })),

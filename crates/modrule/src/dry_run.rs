@@ -4,10 +4,11 @@
 //! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
 
 use kubewright_engine::{
-    ClosedWorld, Diagnostic, Dialect, Engine, Fault, Operation, Outcome, Query, Request, Rule, RuleId,
-    Settings, TraceNode, invalid,
+    ClosedWorld, Diagnostic, Dialect, Engine, Fault, Outcome, Query, Rule, RuleId, Settings, TraceNode,
+    invalid,
 };
 use kubewright_gotemplate::Inputs;
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_patch as patch;
 use kubewright_patch::textdiff;
 use kubewright_value::{Budget, Deadline, Document, Limits, Map, Text, Value, bounded, yaml};
@@ -148,7 +149,7 @@ pub(super) fn dry_run_with(
         }
         compiled.extend(compile(&dialect, rule, &around.namespace, around.is_named)?);
     }
-    let mut review = Request::for_object(manifest.clone(), around.operation, &around.namespace);
+    let mut review = AdmissionRequest::for_object(manifest.clone(), around.operation, &around.namespace);
     // KubeMod pays no heed to the manifest's namespace.
     if !review.namespace.is_empty() || !around.is_named {
         review.namespace = around.namespace;
@@ -204,7 +205,7 @@ impl Around {
 
 fn run(
     engine: &Engine,
-    review: &Request,
+    review: &AdmissionRequest,
     world: &ClosedWorld,
     deadline: Option<Deadline>,
 ) -> Result<DryRun, String> {

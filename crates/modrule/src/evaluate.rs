@@ -1,10 +1,11 @@
 //! What a compiled ModRule does to a request.
 
-use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, Request, TraceNode, Verdict};
+use kubewright_engine::{Applies, Effect, EvalError, Evaluation, Program, TraceNode, Verdict};
 use kubewright_golib::regex::Regex;
 use kubewright_gotemplate::{GoTemplate, Inputs};
-use kubewright_jsonpath::{JsonPathSelector, SelectedValue};
-use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
+use kubewright_jsonpath::{JsonPathErrorKind, JsonPathSelector, SelectedValue};
+use kubewright_k8s::AdmissionRequest;
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchOptions};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
@@ -86,7 +87,7 @@ impl Program for Rule {
         }
     }
 
-    fn denial(&self, message: &str, request: &Request) -> Option<String> {
+    fn denial(&self, message: &str, request: &AdmissionRequest) -> Option<String> {
         match &self.action {
             Action::Reject { message: Some(_) } => Some(self.said(message, request)),
             Action::Reject { message: None } => Some(self.key(request)),
@@ -122,7 +123,7 @@ impl Program for Rule {
         }
         Ok(match (is_met, &self.action) {
             (true, _) => Applies::Yes,
-            (false, Action::Reject { .. }) => Applies::Clean,
+            (false, Action::Reject { .. }) => Applies::NotViolated,
             (false, Action::Patch(_)) => {
                 let unmet = self.criteria.get(looked.saturating_sub(1));
                 Applies::No(unmet.map(|criterion| criterion.unmet.clone()).unwrap_or_default())
@@ -168,11 +169,11 @@ impl Rule {
 
     /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
     /// all templates of a rule see the same, so that one can write a key and the next its certificate.
-    fn inputs(&self, request: &Request) -> Inputs {
+    fn inputs(&self, request: &AdmissionRequest) -> Inputs {
         if !self.is_random {
             return self.inputs;
         }
-        let Request { uid, kind, namespace, name, .. } = request;
+        let AdmissionRequest { uid, kind, namespace, name, .. } = request;
         self.inputs.of_rendering(&[
             uid,
             &kind.group,
@@ -213,7 +214,10 @@ impl Rule {
             changes.push(number)
         })
         .map_err(|error| {
-            let failed = EvalError::new(error.to_string());
+            let failed = match error.kind {
+                PatchErrorKind::Limit => EvalError::limit(error.to_string()),
+                _ => EvalError::new(error.to_string()),
+            };
             origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
         })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
@@ -238,7 +242,7 @@ impl Rule {
     }
 
     /// Returns the rule as the requester knows it.
-    fn key(&self, request: &Request) -> String {
+    fn key(&self, request: &AdmissionRequest) -> String {
         let home = match &self.reach {
             Reach::Own(home) | Reach::Cluster { namespace: home, .. } => home,
             Reach::Every => &request.namespace,
@@ -246,7 +250,7 @@ impl Rule {
         format!("{home}/{}", self.name)
     }
 
-    fn said(&self, message: &str, request: &Request) -> String {
+    fn said(&self, message: &str, request: &AdmissionRequest) -> String {
         format!("{}: \"{message}\"", self.key(request))
     }
 
@@ -310,7 +314,10 @@ impl PatchOperation {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
-        let mut items = select.evaluate(view, budget).map_err(|error| EvalError::new(error.message))?;
+        let mut items = select.evaluate(view, budget).map_err(|error| match error.kind {
+            JsonPathErrorKind::Limit => EvalError::limit(error.message),
+            _ => EvalError::new(error.message),
+        })?;
         // From the back, so that removing or inserting one item does not move the next one.
         if self.op == Op::Remove || self.path.ends_in_placeholder() {
             items.reverse();

@@ -5,9 +5,10 @@
 //! as far as they can be met by setting fields, and the rule is applied to it twice.
 
 use kubewright_engine::{
-    Applies, ClosedWorld, Diagnostic, Evaluation, KindScope, Memory, NamespaceScope, Operation, Program as _,
-    Request, Tracer, WorldView,
+    Applies, ClosedWorld, DecisionCache, Diagnostic, Evaluation, KindScope, NamespaceScope, Program as _,
+    Tracer, WorldView,
 };
+use kubewright_k8s::{AdmissionRequest, Operation, PodTemplatePath};
 use kubewright_patch::{self as patch, PatchOptions, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
@@ -15,17 +16,6 @@ use super::compile::Header;
 use super::criterion::{Criterion, Test};
 use super::diagnostics::NOT_IDEMPOTENT;
 use super::evaluate::{Action, Rule};
-
-/// Where the built-in kinds that run containers have them.
-const POD_SPECS: &[(&str, &[&str])] = &[
-    ("Pod", &["spec"]),
-    ("Deployment", &["spec", "template", "spec"]),
-    ("StatefulSet", &["spec", "template", "spec"]),
-    ("DaemonSet", &["spec", "template", "spec"]),
-    ("ReplicaSet", &["spec", "template", "spec"]),
-    ("Job", &["spec", "template", "spec"]),
-    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
-];
 
 /// What trying a rule may spend: little, because it is done for every rule whenever rules are loaded.
 const LIMITS: Limits = Limits { steps: 200_000, bytes: 2 << 20, depth: 256 };
@@ -38,13 +28,13 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
     let object = sample(header, rule)?;
     let operation =
         Operation::ALL.into_iter().find(|operation| header.scope.operations.contains(*operation))?;
-    let mut request = Request::for_object(object, operation, "sample");
+    let mut request = AdmissionRequest::for_object(object, operation, "sample");
     if let NamespaceScope::Named(names) = &header.scope.namespaces {
         request.namespace = names.first().cloned().unwrap_or_default();
     }
     let mut budget = Budget::new(LIMITS);
     let once = applied(rule, &request, &mut budget)?;
-    let again = Request { object: once.clone(), ..request };
+    let again = AdmissionRequest { object: once.clone(), ..request };
     let twice = applied(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
     let change = patch::diff_values(&once, &twice);
     let first = change.first()?;
@@ -57,8 +47,8 @@ pub(super) fn check(header: &Header, rule: &Rule) -> Option<Diagnostic> {
 }
 
 /// Returns what the rule makes of the object of `request`, if it is about it.
-fn applied(rule: &Rule, request: &Request, budget: &mut Budget) -> Option<Value> {
-    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), Memory::default());
+fn applied(rule: &Rule, request: &AdmissionRequest, budget: &mut Budget) -> Option<Value> {
+    let (world, mut tracer, memory) = (ClosedWorld::default(), Tracer::off(), DecisionCache::default());
     let view = WorldView::new(&world, None);
     let mut evaluation = Evaluation::new(request, view, budget, &mut tracer, &memory);
     let mut object = request.object.clone();
@@ -80,9 +70,8 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
-    if let Some((_, path)) =
-        POD_SPECS.iter().find(|(known, _)| object.get("kind").and_then(Value::as_str) == Some(known))
-    {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if let Some(path) = PodTemplatePath::of_kind(kind).map(PodTemplatePath::spec_keys) {
         let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
         let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);
         set(&mut object, &steps, Value::array(vec![container.into()]));

@@ -29,7 +29,7 @@ pub use path::{PathTemplate, expand_shorthand};
 
 use std::borrow::Cow;
 
-use kubewright_engine::{Code, Compiled, Decision, Dialect, InCluster, Outcome};
+use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, Outcome};
 use kubewright_gotemplate::{FunctionSet, Inputs};
 use kubewright_value::{Document, Text, Value};
 
@@ -126,16 +126,16 @@ impl Dialect for ModRule {
         field(document, "kind") == KIND && field(document, "apiVersion").starts_with(GROUP)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         field(document, "kind").eq_ignore_ascii_case(KIND)
             || field(document, "apiVersion").contains("kubemod")
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         compile::compile(self, document)
     }
 
-    fn in_cluster(&self) -> Option<&dyn InCluster> {
+    fn cluster_support(&self) -> Option<&dyn ClusterSupport> {
         Some(self)
     }
 

@@ -1,6 +1,7 @@
 //! A ModRule as it is written, every field with its place.
 
-use kubewright_engine::{Diagnostic, Operation};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Step, Text};
 
 use super::diagnostics as code;

@@ -1,6 +1,7 @@
 //! What is reported about bad rules. Behaviour on objects is tested through the binary, by the test files in `tests/modrule`.
 
-use kubewright_engine::{Answer, Dialect as _, Engine, Operation, Query, Request, Settings, Status, World};
+use kubewright_engine::{Answer, Dialect as _, Engine, Query, Settings, Status, World};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::*;
@@ -71,7 +72,7 @@ fn check_without_namespace(fails_closed: bool, spec: &str, is_allowed: bool, sta
     let options = ModRuleOptions { fails_closed, ..ModRuleOptions::default() };
     let compiled = ModRule::new(&options, Inputs::default()).compile(&document("shop", spec), &[]);
     let pod = yaml::parse("{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {}}}").expect("a pod");
-    let request = Request::for_object(pod, Operation::Create, "shop");
+    let request = AdmissionRequest::for_object(pod, Operation::Create, "shop");
     let decision = Engine::new(compiled.rules).decide(&request, &Unreachable, &Settings::default());
     let found = decision.outcomes.first().map(|outcome| outcome.status);
     assert_eq!((decision.is_allowed, found), (is_allowed, Some(status)), "{:?}", decision.outcomes);

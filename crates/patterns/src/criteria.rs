@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kubewright_golib::regex::Regex;
+use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
 use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
@@ -275,15 +276,15 @@ fn selects(
 ) -> Result<bool, Exhausted> {
     let labels = object.at(&["metadata", "labels"]).and_then(Value::as_object);
     for selector in key.values(holder, frame, budget)? {
-        let Some(selector) = selector.as_object() else { continue };
-        if selector.is_empty() {
+        let Some(map) = selector.as_object() else { continue };
+        if map.is_empty() {
             let last = key.steps.last();
             if matches!(last, Some(KeyStep::Name(name)) if name.ends_with("Selector")) {
                 return Ok(true);
             }
             continue;
         }
-        budget.step(selector.len() as u64)?;
+        budget.step(map.len() as u64)?;
         if fits(selector, labels, budget)? {
             return Ok(true);
         }
@@ -291,36 +292,11 @@ fn selects(
     Ok(false)
 }
 
-fn fits(selector: &Map, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
-    let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
-    let has_all = |pairs: &Map| {
-        pairs.iter().all(|(key, value)| value.as_str().is_some_and(|value| label(key) == Some(value)))
-    };
-    if !selector.contains_key("matchLabels") && !selector.contains_key("matchExpressions") {
-        return Ok(has_all(selector));
-    }
-    if !selector.get("matchLabels").and_then(Value::as_object).is_none_or(has_all) {
-        return Ok(false);
-    }
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array).unwrap_or_default();
-    for expression in expressions {
-        let text = |key: &str| expression.get(key).and_then(Value::as_str).unwrap_or_default();
-        let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
-        budget.step(values.len() as u64 + 1)?;
-        let found = label(text("key"));
-        let is_listed = found.is_some_and(|found| values.iter().any(|value| value.as_str() == Some(found)));
-        let holds = match text("operator") {
-            "In" => is_listed,
-            "NotIn" => !is_listed,
-            "Exists" => found.is_some(),
-            "DoesNotExist" => found.is_none(),
-            _ => false,
-        };
-        if !holds {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+fn fits(selector: &Value, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    let Some(selector) = LabelSelector::read_either(selector) else { return Ok(false) };
+    let compared: usize = selector.requirements.iter().map(|requirement| requirement.values.len() + 1).sum();
+    budget.step(compared as u64)?;
+    Ok(selector.matches(|key| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str)))
 }
 
 #[cfg(test)]

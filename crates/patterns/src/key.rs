@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 /// How many steps a path may have.
@@ -219,14 +220,13 @@ fn one<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>
 
 /// Returns what an object makes Pods of: itself, if it is one.
 fn pod_template(object: &Value) -> Option<&Value> {
-    let in_spec = || object.at(&["spec", "template"]);
-    match object.get("kind").and_then(Value::as_str)? {
-        "Pod" => Some(object),
-        "CronJob" => object.at(&["spec", "jobTemplate", "spec", "template"]),
-        "PodTemplate" => object.get("template"),
-        kind if super::types::has_pods(kind) => in_spec(),
-        _ => in_spec().filter(|template| template.at(&["spec", "containers"]).is_some()),
+    let kind = object.get("kind").and_then(Value::as_str)?;
+    if let Some(path) = PodTemplatePath::of_kind(kind) {
+        return path.template(object);
     }
+    let template = PodTemplatePath::Template.template(object)?;
+    let is_one = super::types::has_pods(kind) || template.at(&["spec", "containers"]).is_some();
+    is_one.then_some(template)
 }
 
 struct Parser<'t> {

@@ -32,7 +32,7 @@ pub use near::{Difference, Miss, Near, Nearest, nearest};
 pub use pattern::{Level, List, Pattern, Topology};
 pub use points::Points;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect, Rule};
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule, SetProgram};
 use kubewright_graph::References;
 use kubewright_value::{Document, Text, Value};
 
@@ -41,6 +41,18 @@ use kubewright_value::{Document, Text, Value};
 pub fn is_pattern(document: &Document) -> bool {
     source::version(document).is_some_and(|version| version.starts_with("kubepattern."))
         && matches!(document.value.get("kind").and_then(Value::as_str), Some("Pattern" | "PatternAsCode"))
+}
+
+/// Returns whether `code` is about patterns.
+#[must_use]
+pub fn is_pattern_code(code: &Code) -> bool {
+    diagnostics::CODES.contains(&code)
+}
+
+/// Returns whether `code` says that no object has a kind that a pattern asks for.
+#[must_use]
+pub fn is_missing_kind(code: &Code) -> bool {
+    [&diagnostics::KIND_NOT_THERE, &diagnostics::EMPTY_VETO].contains(&code)
 }
 
 /// Compiles a pattern. Where there is a mistake in it, there is none; what is doubtful is said as well.
@@ -126,21 +138,23 @@ impl Dialect for Patterns {
         is_pattern(document)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         source::version(document).is_some_and(|version| version.starts_with("kubepattern."))
     }
 
-    fn is_companion(&self, document: &Document) -> bool {
+    fn is_auxiliary(&self, document: &Document) -> bool {
         References::is_one(document)
     }
 
-    fn compile(&self, document: &Document, beside: &[Document]) -> Compiled {
-        let own_types = taught(beside).0.own_types().to_vec();
-        Compiled { diagnostics: compile_with(document, &own_types).1, others: 1, ..Compiled::default() }
+    fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
+        let own_types = taught(auxiliaries).0.own_types().to_vec();
+        let diagnostics = compile_with(document, &own_types).1;
+        let set_programs = vec![SetProgram::Pattern];
+        CompiledPolicy { diagnostics, set_programs, ..CompiledPolicy::default() }
     }
 
-    fn check_companions(&self, companions: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
-        taught(companions).1
+    fn check_auxiliaries(&self, auxiliaries: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
+        taught(auxiliaries).1
     }
 
     fn codes(&self) -> &'static [&'static Code] {

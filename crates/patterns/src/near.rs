@@ -8,13 +8,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_k8s::{LabelRequirement, LabelSelector};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::criteria::Basis;
 use super::key::Frame;
 use super::pattern::{Direction, Entry, KindRef, Link, Pattern, Presence, Role};
 use super::relate::Options;
-use selector::{Requirement, field, labels, requirements};
+use selector::{differs, field, labels};
 
 /// What is near a relationship that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +137,7 @@ impl Search<'_> {
             };
             has_selectors = true;
             let differences: Vec<Difference> =
-                requirements.iter().filter_map(|requirement| requirement.differs(labels)).collect();
+                requirements.iter().filter_map(|requirement| differs(requirement, labels)).collect();
             let miss = match (differences.is_empty(), is_here) {
                 (true, true) if self.is_left_out(node, budget)? => Miss::LeftOut,
                 // It fits, and something else is in the way.
@@ -245,7 +246,7 @@ impl Search<'_> {
         node: &Node,
         is_leader: bool,
         budget: &mut Budget,
-    ) -> Result<Option<Vec<Requirement>>, Exhausted> {
+    ) -> Result<Option<Vec<LabelRequirement>>, Exhausted> {
         let Some(object) = &node.object else { return Ok(None) };
         let found = match &self.entry.link {
             Link::Edge { types, .. } => {
@@ -260,7 +261,10 @@ impl Search<'_> {
                 _ => None,
             },
         };
-        Ok(found.and_then(Value::as_object).map(requirements).filter(|all| !all.is_empty()))
+        Ok(found
+            .and_then(Value::as_object)
+            .map(|map| LabelSelector::read_leniently(map).requirements)
+            .filter(|all| !all.is_empty()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The types of relationships by name, and which kinds each can link.
 
 use kubewright_engine::nearest_word;
+use kubewright_k8s::{PodTemplatePath, WorkloadKind, is_cluster_scoped_name};
 use kubewright_value::Text;
 
 /// The types of the contract.
@@ -58,30 +59,13 @@ const MORE: [&str; 37] = [
     "TOLERATES",
 ];
 
-/// Kinds that have Pods, or are them.
-const WORKLOADS: [&str; 10] = [
-    "Pod",
-    "Deployment",
-    "ReplicaSet",
-    "StatefulSet",
-    "DaemonSet",
-    "Job",
-    "CronJob",
-    "ReplicationController",
-    "PodTemplate",
-    "Rollout",
-];
+/// A kind of Argo Rollouts, which has a Pod template as a Deployment has.
+const ROLLOUT: &str = "Rollout";
 
 /// Kinds of Kubernetes itself, which are no widgets and of which it is known what they refer to.
-const BUILT_IN: [&str; 30] = [
+/// Those that make Pods are not listed: see [`WorkloadKind`].
+const BUILT_IN: [&str; 23] = [
     "Pod",
-    "Deployment",
-    "ReplicaSet",
-    "StatefulSet",
-    "DaemonSet",
-    "Job",
-    "CronJob",
-    "ReplicationController",
     "Service",
     "ConfigMap",
     "Secret",
@@ -109,26 +93,18 @@ const BUILT_IN: [&str; 30] = [
 /// Those of them that a Pod mounts.
 const MOUNTED: [&str; 4] = ["PersistentVolumeClaim", "PersistentVolume", "ConfigMap", "Secret"];
 
-/// Those of them that are in no namespace.
-const CLUSTER_SCOPED: [&str; 8] = [
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "StorageClass",
-    "IngressClass",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "PriorityClass",
-];
-
 /// Returns whether objects of a kind are Pods or have a template for them.
 pub(crate) fn has_pods(kind: &str) -> bool {
-    WORKLOADS.contains(&kind)
+    PodTemplatePath::of_kind(kind).is_some() || kind == ROLLOUT
 }
 
 /// Returns whether it is known of a kind that it has nothing to do with Pods.
 pub(crate) fn has_no_pods(kind: &str) -> bool {
-    BUILT_IN.contains(&kind) && !has_pods(kind)
+    is_built_in(kind) && !has_pods(kind)
+}
+
+fn is_built_in(kind: &str) -> bool {
+    BUILT_IN.contains(&kind) || WorkloadKind::named(kind).is_some()
 }
 
 /// Returns whether edges of the type called `name` lead both ways.
@@ -156,7 +132,7 @@ pub(crate) fn help(name: &str) -> String {
 /// Returns why an edge of the type `name` can never link objects of the two kinds; nothing where it can, or where a
 /// kind is not one of Kubernetes itself.
 pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> {
-    if ![one, other].iter().all(|kind| BUILT_IN.contains(kind)) {
+    if ![one, other].iter().all(|kind| is_built_in(kind)) {
         return None;
     }
     let both = |test: &dyn Fn(&str, &str) -> bool| test(one, other) || test(other, one);
@@ -167,7 +143,7 @@ pub(crate) fn cannot_link(name: &str, one: &str, other: &str) -> Option<String> 
         "USES_CONFIG" => both(&|from, to| has_pods(from) && matches!(to, "ConfigMap" | "Secret")),
         "USES_SA" => both(&|from, to| has_pods(from) && to == "ServiceAccount"),
         "SAME_NETWORK" => both(&|from, to| (has_pods(from) || from == "NetworkPolicy") && has_pods(to)),
-        "IS_NAMESPACE_OF" => both(&|from, to| from == "Namespace" && !CLUSTER_SCOPED.contains(&to)),
+        "IS_NAMESPACE_OF" => both(&|from, to| from == "Namespace" && !is_cluster_scoped_name(to)),
         "HAS_AFFINITY_TO" => both(&|from, to| has_pods(from) && (has_pods(to) || to == "Node")),
         "REFERENCES_KRATEO" | "MANAGES_KRATEO" => false,
         "ROUTES_TO" => both(&|from, _| from == "Ingress"),

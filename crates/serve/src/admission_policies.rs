@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kubewright_cluster::Resource;
-use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, ObjectName};
+use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState};
+use kubewright_k8s::ObjectName;
 
 use crate::events::cut;
 

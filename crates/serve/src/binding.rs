@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Error, Patch, Resource};
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Value};
 
 use crate::Snapshot;
@@ -42,7 +42,7 @@ pub async fn review(
     deadline: Instant,
 ) -> (Value, Bound) {
     let bound = match client {
-        Some(client) if snapshot.languages().any(|language| language.hears_bindings()) => {
+        Some(client) if snapshot.languages().any(|language| language.observes_pod_bindings()) => {
             tell(snapshot, client, request, deadline).await
         }
         _ => Bound::Nothing,
@@ -72,7 +72,7 @@ async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: I
         return Bound::Nothing;
     }
     let mut change = Value::Null;
-    for wanted in snapshot.languages().filter_map(|language| language.bind(&binding, &found)) {
+    for wanted in snapshot.languages().filter_map(|language| language.pod_binding_patch(&binding, &found)) {
         merge(&mut change, &wanted);
     }
     if change.is_null() {
@@ -107,7 +107,7 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
 }
 
 /// Writes into a pod that somebody else may be writing too.
-async fn write(client: &Client, path: &kubewright_engine::ApiPath, change: &Value) -> Result<(), Error> {
+async fn write(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
     let mut pause = PAUSE;
     let mut tries = 1;
     loop {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::{Map, Text, Value};
 
 use crate::clock;
@@ -209,14 +209,13 @@ fn words(kind: NoticeKind) -> (&'static str, &'static str) {
 pub(crate) fn text(notice: &Notice) -> String {
     let ObjectName { kind, namespace, name, .. } = &notice.subject;
     let name = if name.is_empty() { "(no name yet)" } else { name.as_str() };
-    let slash = if namespace.is_empty() { "" } else { "/" };
     let done = match notice.kind {
         NoticeKind::Refused => "refused",
         NoticeKind::Reported => "let pass with a violation",
         NoticeKind::Failed => "the rule could not answer",
         NoticeKind::Excepted => "left alone because of an exception",
     };
-    let mut text = format!("{kind} {namespace}{slash}{name} {done}");
+    let mut text = format!("{} {done}", object_title(kind, namespace, name));
     // A message can be made of anything that the object has in it.
     if !notice.message.is_empty() && !is_secret(&notice.subject) {
         text.push_str(": ");

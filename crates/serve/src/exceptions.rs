@@ -1,6 +1,6 @@
 //! Which exceptions from rules count: those from namespaces that the operator names, until they end.
 
-use kubewright_engine::InCluster;
+use kubewright_engine::ClusterSupport;
 use kubewright_value::{Document, Value};
 
 /// Exceptions that count.
@@ -17,7 +17,7 @@ pub struct Admitted {
 pub fn admitted(
     documents: &[Document],
     namespaces: &[String],
-    languages: &[&dyn InCluster],
+    languages: &[&dyn ClusterSupport],
     now: i128,
 ) -> Admitted {
     let mut admitted = Admitted::default();
@@ -26,7 +26,7 @@ pub fn admitted(
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
             continue;
         }
-        let end = languages.iter().filter_map(|language| language.expires(document)).min();
+        let end = languages.iter().filter_map(|language| language.exception_expiry(document)).min();
         if end.is_some_and(|end| end <= now) {
             continue;
         }
@@ -51,7 +51,7 @@ mod tests {
         let documents = yaml::read(&Source::new("e.yaml", text)).documents;
         let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let languages: Vec<&dyn InCluster> = snapshot.languages().collect();
+        let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
         let admitted = admitted(&documents, &namespaces, &languages, now);
         let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)

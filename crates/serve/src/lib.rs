@@ -2,9 +2,9 @@
 //!
 //! A review is parsed, decided by the engine with the rules of the [`Snapshot`] at hand, and answered; everything
 //! else in this crate keeps that snapshot, the certificates and the webhook configurations as they should be.
-//! No rule language is named here: what a language wants in a cluster it says itself ([`InCluster`]).
+//! No rule language is named here: what a language wants in a cluster it says itself ([`ClusterSupport`]).
 //!
-//! [`InCluster`]: kubewright_engine::InCluster
+//! [`ClusterSupport`]: kubewright_engine::ClusterSupport
 
 pub mod admission_policies;
 pub mod binding;
@@ -56,7 +56,7 @@ pub use rules::keep_compiled;
 pub use run::{run, start};
 pub use server::{ServeError, Server, asked_to_stop, log_panics};
 pub use settings::{Settings, workers};
-pub use snapshot::{Hook, RuleState, Snapshot};
+pub use snapshot::{Hook, RuleState, Snapshot, cluster_dialects};
 pub use state::{Looking, Lookup, Nobody, Roles, State};
 pub use stores::Stores;
 pub use tell::run as tell;

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Discovery, Limits};
-use kubewright_engine::{ApiCall, ApiPath, ImageLookup, ObjectName, Query};
+use kubewright_engine::{ApiCall, ImageLookup, Query};
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{ObjectName, RuleId};
+use kubewright_engine::RuleId;
+use kubewright_k8s::ObjectName;
 
 /// Something that a rule did, for Events and the rule's status. Never of a dry run.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Reads an object anew after somebody else was faster, without waiting for the watch to say so.
 
 use kubewright_cluster::{Client, Error, Event, Store};
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 
 /// Puts the object at `path` into `store` as it is now.
 ///

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use kubewright_engine::{Decision, Operation, Request};
+use kubewright_engine::Decision;
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Text;
 
 use crate::http::{Answer, Call, ok, problem};
@@ -53,7 +54,7 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
     drop(bytes);
     let hook = call.hook.as_str();
     let snapshot = state.snapshot.load_full();
-    if snapshot.needs.bindings {
+    if snapshot.needs.role_bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
             return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
         };
@@ -86,7 +87,7 @@ pub(crate) fn late(state: &State, hook: &str) -> Answer {
 
 /// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
 async fn roles_of(state: &State, review: &Review, deadline: Instant) -> Option<(Vec<Text>, Vec<Text>)> {
-    let Request { user, namespace, .. } = &review.request;
+    let AdmissionRequest { user, namespace, .. } = &review.request;
     loop {
         match state.roles.of(user, namespace) {
             None if Instant::now() < deadline => tokio::time::sleep(MOMENT).await,

@@ -8,35 +8,36 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::KeySource;
-use kubewright_engine::{InCluster, ObjectName, WatchRole};
+use kubewright_engine::{ClusterSupport, Recompile, WatchRole};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::admission_policies::Progress;
 use crate::log::Level;
-use crate::{Settings, Snapshot, State, Stores, admitted};
+use crate::{Settings, Snapshot, State, Stores, admitted, cluster_dialects};
 
-/// How long nothing must happen before rules are compiled.
-const QUIET: Duration = Duration::from_millis(30);
+/// How long no change must arrive before rules are compiled.
+const DEBOUNCE: Duration = Duration::from_millis(30);
 
-/// After how long they are compiled though it is not quiet.
-const LONGEST: Duration = Duration::from_millis(200);
+/// After how long they are compiled though changes keep arriving.
+const MAX_DEBOUNCE: Duration = Duration::from_millis(200);
 
-/// After how long rules are compiled though nothing has changed, where they know the time of that moment.
-const OLD: Duration = Duration::from_secs(10);
+/// How often rules that capture the time or a random seed are compiled again.
+const RECOMPILE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// After how long where they do not.
-const VERY_OLD: Duration = Duration::from_secs(3600);
+/// How often other rules are compiled again though nothing has changed.
+const UNCHANGED_RECOMPILE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// How much longer than compiling that must be.
-const SELDOM: u32 = 200;
+/// How many times as long as compiling took the server waits before it compiles periodically again.
+const RECOMPILE_PAUSE_FACTOR: u32 = 200;
 
-/// How long new rules wait for what they need.
-const MOMENT: Duration = Duration::from_millis(500);
+/// How long new rules wait for the caches that they need.
+const NEEDS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How often is looked whether what the first rules need is there.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the caches that the first rules need are checked.
+const CACHE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What is waited for before reviews are answered.
 const RULES: &str = "rules";
@@ -60,7 +61,7 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
         stores,
         known: None,
         is_ready: false,
-        fresh_until: Instant::now() + VERY_OLD,
+        fresh_until: Instant::now() + UNCHANGED_RECOMPILE_INTERVAL,
         generations: sender,
     };
     // Its own, so that it does not mind when that of the server ends.
@@ -112,7 +113,7 @@ impl Compiler {
         let is_change = !is_same;
         let generation = *self.generations.borrow() + u64::from(is_change);
         let built = catch_unwind(AssertUnwindSafe(|| objects.snapshot(&self.state, generation)));
-        self.fresh_until = begun + OLD;
+        self.fresh_until = begun + RECOMPILE_INTERVAL;
         let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
             self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
@@ -120,8 +121,11 @@ impl Compiler {
         };
         let took = begun.elapsed();
         self.known = Some(objects);
-        let old = if snapshot.goes_stale { OLD.max(took * SELDOM) } else { VERY_OLD };
-        self.fresh_until = begun + old.min(until);
+        let interval = match snapshot.recompile {
+            Recompile::Periodically => RECOMPILE_INTERVAL.max(took * RECOMPILE_PAUSE_FACTOR),
+            Recompile::OnChange => UNCHANGED_RECOMPILE_INTERVAL,
+        };
+        self.fresh_until = begun + interval.min(until);
         self.stores.meet(&snapshot.needs);
         self.await_needs().await;
         let (rules, wrong) = count(&snapshot);
@@ -138,7 +142,7 @@ impl Compiler {
 
     /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
     async fn await_needs(&self) {
-        let deadline = Instant::now() + MOMENT;
+        let deadline = Instant::now() + NEEDS_TIMEOUT;
         while !self.stores.are_caches_synced() && Instant::now() < deadline {
             sleep(Duration::from_millis(2)).await;
         }
@@ -153,7 +157,7 @@ impl Compiler {
             } else if changes.has_changed().unwrap_or(true) {
                 return;
             } else {
-                sleep(LOOK).await;
+                sleep(CACHE_POLL_INTERVAL).await;
             }
         }
     }
@@ -170,8 +174,8 @@ struct Objects {
 
 /// Waits until nothing happens for a moment.
 async fn settle(changes: &mut watch::Receiver<u64>) {
-    let deadline = Instant::now() + LONGEST;
-    while timeout(QUIET, timeout_at(deadline, changes.changed()))
+    let deadline = Instant::now() + MAX_DEBOUNCE;
+    while timeout(DEBOUNCE, timeout_at(deadline, changes.changed()))
         .await
         .is_ok_and(|change| matches!(change, Ok(Ok(()))))
     {}
@@ -194,7 +198,7 @@ impl Objects {
         let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
         let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
         let before = state.snapshot.load();
-        let languages: Vec<&dyn InCluster> = before.languages().collect();
+        let languages: Vec<&dyn ClusterSupport> = before.languages().collect();
         let admitted = admitted(&exceptions, exception_namespaces, &languages, now);
         let mut options = options.clone();
         options.inputs.now = Some(now);
@@ -203,7 +207,8 @@ impl Objects {
         let documents: Vec<Document> = self.rules.iter().map(document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
         let until = until.map_or(Duration::MAX, Duration::from_nanos);
-        let snapshot = Snapshot::beside(&options, dialects, &documents, generation, &self.progress);
+        let dialects = cluster_dialects(&options, dialects);
+        let snapshot = Snapshot::compile(dialects, &documents, generation, &self.progress);
         (snapshot, until)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use kubewright_cluster::{Client, Pace, Store, keep};
-use kubewright_engine::{Dialect, InCluster, Shared, WatchRole};
+use kubewright_engine::{ClusterSupport, Dialect, SharedDataSource, WatchRole};
 use kubewright_value::{Document, Text, Value};
 
 use crate::{Settings, Stores};
@@ -26,7 +26,7 @@ pub(crate) struct Entries {
 struct Entry {
     version: Text,
     document: Document,
-    from: Shared,
+    from: SharedDataSource,
     store: Arc<Store>,
     watching: Option<tokio::task::AbortHandle>,
     answered: tokio::sync::Mutex<Option<(Instant, Value)>>,
@@ -63,11 +63,11 @@ impl Entries {
         let (name, part) = name.split_once('.').unwrap_or((name, ""));
         let (language, entry) = self.entry(name)?;
         let root = match &entry.from {
-            Shared::Objects(_) => {
+            SharedDataSource::Objects(_) => {
                 synced(&entry.store, deadline).await?;
                 Value::array(entry.store.all())
             }
-            Shared::Call(asked, every) => {
+            SharedDataSource::Call(asked, every) => {
                 let mut answered = entry.answered.lock().await;
                 match &*answered {
                     Some((when, value)) if when.elapsed() < *every => value.clone(),
@@ -82,20 +82,21 @@ impl Entries {
         if part.is_empty() {
             return Ok(root);
         }
-        let parts = language.projected(&entry.document, &root)?;
+        let parts = language.shared_data_parts(&entry.document, &root)?;
         let found = parts.into_iter().find(|(name, _)| name == part);
         found.map(|(_, value)| value).ok_or_else(|| format!("projection \"{part}\" not found"))
     }
 
     /// Returns the entry called `name` as the cluster has it now.
-    fn entry(&self, name: &str) -> Result<(&dyn InCluster, Arc<Entry>), String> {
+    fn entry(&self, name: &str) -> Result<(&dyn ClusterSupport, Arc<Entry>), String> {
         for (watched, store) in self.stores.of_role(WatchRole::Shared) {
             if !store.is_synced() {
                 return Err("the global context entries are not known yet".to_owned());
             }
             let Some(object) = store.get("", name) else { continue };
-            let mut languages = self.dialects.iter().filter_map(|dialect| dialect.in_cluster());
-            if let Some(language) = languages.find(|language| language.watched().contains(watched)) {
+            let mut languages = self.dialects.iter().filter_map(|dialect| dialect.cluster_support());
+            if let Some(language) = languages.find(|language| language.watched_resources().contains(watched))
+            {
                 return Ok((language, self.kept(language, name, object)?));
             }
         }
@@ -103,7 +104,7 @@ impl Entries {
         Err(format!("there is no global context entry `{name}`"))
     }
 
-    fn kept(&self, language: &dyn InCluster, name: &str, object: Value) -> Result<Arc<Entry>, String> {
+    fn kept(&self, language: &dyn ClusterSupport, name: &str, object: Value) -> Result<Arc<Entry>, String> {
         let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
         let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
         let version = Text::from(format!("{uid} {generation}"));
@@ -115,14 +116,14 @@ impl Entries {
             return Err("there are too many global context entries".to_owned());
         }
         let document = Document::written(object, name.to_owned());
-        let from = language.shared(&document)?;
+        let from = language.shared_data_source(&document)?;
         let store = Arc::new(Store::default());
         let watching = match &from {
-            Shared::Objects(path) => {
+            SharedDataSource::Objects(path) => {
                 let keeping = keep(self.client.clone(), path.clone(), Arc::clone(&store), Pace::default());
                 Some(tokio::spawn(keeping).abort_handle())
             }
-            Shared::Call(..) => None,
+            SharedDataSource::Call(..) => None,
         };
         let answered = tokio::sync::Mutex::default();
         let entry = Arc::new(Entry { version, document, from, store, watching, answered });

@@ -1,4 +1,4 @@
-//! The rules of one moment: compiled, arranged by webhook, and never changed afterwards.
+//! All compiled rules of a server, arranged by webhook. A snapshot is never changed, only replaced as a whole.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    AdmissionPolicy, AdmissionPolicyState, Diagnostic, Dialect, Door, Engine, InCluster, Needs, ObjectName,
-    Rule, RuleId, Webhook,
+    AdmissionPhase, AdmissionPolicy, AdmissionPolicyState, ClusterSupport, CompiledPolicy, Diagnostic,
+    Dialect, Engine, FailurePolicy, Needs, Recompile, Rule, RuleId, WebhookPlan,
 };
 use kubewright_golib::compile_budget::CompileBudget;
-use kubewright_value::{Document, Text, Value};
+use kubewright_k8s::ObjectName;
+use kubewright_value::{Document, Value};
 
 use crate::admission_policies::Progress;
 
-/// The rules of one moment.
+/// All compiled rules of a server.
 pub struct Snapshot {
     /// Counts the snapshots of this process.
     pub generation: u64,
@@ -22,12 +23,12 @@ pub struct Snapshot {
     pub states: Vec<RuleState>,
     /// The webhooks that these rules want, each with the engine that answers it.
     pub hooks: Vec<Hook>,
-    /// What these rules look at besides the request.
+    /// What these rules read besides the request.
     pub needs: Needs,
-    /// Whether some of them have to be compiled anew from time to time.
-    pub goes_stale: bool,
-    mutate: Engine,
-    validate: Engine,
+    /// When the rules must be compiled again.
+    pub recompile: Recompile,
+    mutating: Engine,
+    validating: Engine,
     dialects: Vec<Box<dyn Dialect>>,
     documents: HashMap<Arc<RuleId>, usize>,
 }
@@ -45,9 +46,9 @@ pub struct RuleState {
     pub rules: usize,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the API server should enforce in place of a rule of it, or why nothing; nothing where it never asks.
+    /// What the API server should enforce in place of a rule, or why it cannot; nothing where it never asks for that.
     pub admission_policy: Option<Result<Arc<AdmissionPolicy>, String>>,
-    /// What its status says of that.
+    /// What its status says about that.
     pub admission_policy_state: Option<AdmissionPolicyState>,
 }
 
@@ -56,8 +57,8 @@ pub struct RuleState {
 pub struct Hook {
     /// The path that the API server calls, without the leading slash: `mutate/ignore`, `validate/fail`, `validate/own/name`.
     pub path: String,
-    /// When it is asked: the targets of all its rules.
-    pub webhook: Webhook,
+    /// Its configuration: the union of what its policies ask for.
+    pub webhook: WebhookPlan,
     /// The rules.
     pub engine: Engine,
 }
@@ -69,55 +70,50 @@ impl Snapshot {
         Self::of(&Options::default(), &[], &[], 0)
     }
 
-    /// Compiles `documents` with the languages called `names`, or all where there are none. A document that no
-    /// language reads is left out; one that cannot be compiled leaves its neighbours standing.
+    /// Compiles `documents` with the dialects called `names`, or all where there are none. A document that no dialect
+    /// claims is left out; one that cannot be compiled does not affect the others.
     #[must_use]
     pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
-        Self::beside(options, names, documents, generation, &Progress::default())
+        Self::compile(cluster_dialects(options, names), documents, generation, &Progress::default())
     }
 
-    /// Compiles `documents` as [`of`](Self::of) does, without the rules that the API server enforces itself.
+    /// Compiles `documents` with `dialects`, without the rules that the API server enforces itself.
     #[must_use]
-    pub fn beside(
-        options: &Options,
-        names: &[String],
+    pub fn compile(
+        dialects: Vec<Box<dyn Dialect>>,
         documents: &[Document],
         generation: u64,
         progress: &Progress,
     ) -> Self {
-        let mut dialects = kubewright_dialects::all(options);
-        dialects.retain(|dialect| {
-            dialect.in_cluster().is_some()
-                && (names.is_empty() || names.iter().any(|name| name == dialect.name()))
-        });
         let mut building = Building::default();
         for document in documents {
-            let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) else { continue };
-            if let Some(cluster) = dialect.in_cluster() {
-                building.add(dialect.as_ref(), cluster, document, progress);
+            if let Some(dialect) = dialects.iter().find(|dialect| dialect.claims(document)) {
+                building.add(dialect.as_ref(), document, progress);
             }
         }
-        let Building { states, rules, hooks, needs, goes_stale, documents, .. } = building;
-        let behind = |door: Door| {
-            let hooks = rules.iter().filter(|(hook, _)| hook.door == door);
-            Engine::sharing(hooks.flat_map(|(_, rules)| rules.iter().cloned()).collect())
-        };
-        let (mutate, validate) = (behind(Door::Mutate), behind(Door::Validate));
-        let engines = rules.into_iter().map(|(_, rules)| Engine::sharing(rules));
-        let hooks = hooks.into_iter().zip(engines);
-        let hooks = hooks.map(|(webhook, engine)| Hook { path: path(&webhook), webhook, engine }).collect();
-        Self { generation, states, hooks, needs, goes_stale, mutate, validate, dialects, documents }
+        let Building { states, hooks, needs, recompile, documents, mutating, validating, .. } = building;
+        let hook = |(webhook, rules)| Hook { path: path(&webhook), webhook, engine: Engine::sharing(rules) };
+        Self {
+            generation,
+            states,
+            hooks: hooks.into_iter().map(hook).collect(),
+            needs,
+            recompile,
+            mutating: Engine::sharing(mutating),
+            validating: Engine::sharing(validating),
+            dialects,
+            documents,
+        }
     }
 
-    /// Returns a snapshot of rules that were compiled elsewhere, all behind `door`. They are of no document, and where
-    /// their language is not one of ours, of no words of their own.
+    /// Returns a snapshot of rules that were compiled elsewhere, all in `phase`. They belong to no document.
     #[must_use]
-    pub fn of_rules(door: Door, rules: Vec<Rule>, generation: u64) -> Self {
+    pub fn of_rules(phase: AdmissionPhase, rules: Vec<Rule>, generation: u64) -> Self {
         let engine = Engine::new(rules);
         let mut snapshot = Self { generation, ..Self::empty() };
-        match door {
-            Door::Mutate => snapshot.mutate = engine,
-            Door::Validate => snapshot.validate = engine,
+        match phase {
+            AdmissionPhase::Mutating => snapshot.mutating = engine,
+            AdmissionPhase::Validating => snapshot.validating = engine,
         }
         snapshot
     }
@@ -126,8 +122,8 @@ impl Snapshot {
     #[must_use]
     pub fn engine(&self, path: &str) -> Option<&Engine> {
         match path {
-            "mutate" => Some(&self.mutate),
-            "validate" => Some(&self.validate),
+            "mutate" => Some(&self.mutating),
+            "validate" => Some(&self.validating),
             path => self.hooks.iter().find(|hook| hook.path == path).map(|hook| &hook.engine),
         }
     }
@@ -138,20 +134,20 @@ impl Snapshot {
         self.states.get(*self.documents.get(rule)?)
     }
 
-    /// Returns the language called `name`, where it lives in a cluster.
+    /// Returns the cluster side of the dialect called `name`.
     #[must_use]
-    pub fn language(&self, name: &str) -> Option<&dyn InCluster> {
-        self.dialects.iter().find(|dialect| dialect.name() == name)?.in_cluster()
+    pub fn language(&self, name: &str) -> Option<&dyn ClusterSupport> {
+        self.dialects.iter().find(|dialect| dialect.name() == name)?.cluster_support()
     }
 
-    /// Returns the languages as they compile rules.
+    /// Returns the dialects.
     pub fn dialects(&self) -> impl Iterator<Item = &dyn Dialect> {
         self.dialects.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the languages.
-    pub fn languages(&self) -> impl Iterator<Item = &dyn InCluster> {
-        self.dialects.iter().filter_map(|dialect| dialect.in_cluster())
+    /// Returns the cluster sides of the dialects.
+    pub fn languages(&self) -> impl Iterator<Item = &dyn ClusterSupport> {
+        self.dialects.iter().filter_map(|dialect| dialect.cluster_support())
     }
 }
 
@@ -161,130 +157,148 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-/// How many webhooks of their own rules may have, and how many bytes all conditions of these. The API server keeps all
-/// webhooks in one object of bounded size: without these bounds, whoever may make rules for one namespace could fill it,
-/// and no rule of anybody would be asked for any more.
-const MOST_OWN: usize = 64;
-const MOST_CONDITIONS: usize = 192 << 10;
+/// Returns the dialects called `names`, or all where there are none, that run in a cluster.
+#[must_use]
+pub fn cluster_dialects(options: &Options, names: &[String]) -> Vec<Box<dyn Dialect>> {
+    let mut dialects = kubewright_dialects::all(options);
+    dialects.retain(|dialect| {
+        dialect.cluster_support().is_some()
+            && (names.is_empty() || names.iter().any(|name| name == dialect.name()))
+    });
+    dialects
+}
 
-/// A snapshot that is being made. `rules` and `hooks` run in parallel.
+/// How many dedicated webhooks there may be, and how many bytes all their match conditions may have. The API server
+/// keeps all webhooks in one object of bounded size: without these bounds, a user who may create rules for one namespace
+/// could fill it, and no rule at all would be asked any more.
+const MAX_DEDICATED_WEBHOOKS: usize = 64;
+const MAX_CONDITION_BYTES: usize = 192 << 10;
+
+/// A snapshot under construction.
 #[derive(Default)]
 struct Building {
     states: Vec<RuleState>,
-    rules: Vec<(HookKey, Vec<Arc<Rule>>)>,
-    hooks: Vec<Webhook>,
+    hooks: Vec<(WebhookPlan, Vec<Arc<Rule>>)>,
+    mutating: Vec<Arc<Rule>>,
+    validating: Vec<Arc<Rule>>,
     needs: Needs,
-    goes_stale: bool,
+    recompile: Recompile,
     documents: HashMap<Arc<RuleId>, usize>,
-    /// What all rules together may take.
+    /// What compiling all rules together may take.
     budget: CompileBudget,
 }
 
-/// What rules must have in common to share a webhook.
-#[derive(Debug, Clone, PartialEq)]
-struct HookKey {
-    door: Door,
-    fails: bool,
-    own: Option<Text>,
-}
-
 impl Building {
-    fn add(
-        &mut self,
-        dialect: &dyn Dialect,
-        cluster: &dyn InCluster,
-        document: &Document,
-        progress: &Progress,
-    ) {
-        // Nothing a rule contains should panic; where it does, it is that rule's mistake and nobody else's.
+    fn add(&mut self, dialect: &dyn Dialect, document: &Document, progress: &Progress) {
+        // Compiling never panics; if it does, only this document is lost.
         let budget = &mut self.budget;
         let compiled =
             catch_unwind(AssertUnwindSafe(|| kubewright_dialects::compile(dialect, document, &[], budget)));
-        let compiled = compiled.unwrap_or_default();
-        let place = self.states.len();
+        let CompiledPolicy { rules, webhooks, needs, recompile, native, diagnostics, .. } =
+            compiled.unwrap_or_default();
         let name = ObjectName::of(&document.value);
-        let asked = catch_unwind(AssertUnwindSafe(|| cluster.admission_policy(document))).unwrap_or_default();
-        let asked = asked.map(|asked| asked.map(Arc::new));
-        let native = match &asked {
+        let (admission_policy, remaining_webhooks) = match native {
+            Some(Ok(native)) => (Some(Ok(Arc::new(native.admission_policy))), native.remaining_webhooks),
+            Some(Err(why)) => (Some(Err(why)), Vec::new()),
+            None => (None, Vec::new()),
+        };
+        let enforced = match &admission_policy {
             Some(Ok(policy)) if progress.enforces(&name, policy) => Some(policy.rule.clone()),
             _ => None,
         };
+        let state = self.states.len();
         self.states.push(RuleState {
-            admission_policy_state: asked.as_ref().map(|asked| progress.state(&name, asked)),
-            admission_policy: asked,
+            admission_policy_state: admission_policy.as_ref().map(|wanted| progress.state(&name, wanted)),
+            admission_policy,
             name,
-            generation: document
-                .value
-                .at(&["metadata", "generation"])
-                .and_then(Value::as_i64)
-                .unwrap_or_default(),
+            generation: generation_of(document),
             dialect: dialect.name(),
-            rules: compiled.rules.len(),
-            diagnostics: compiled.diagnostics,
+            rules: rules.len(),
+            diagnostics,
         });
-        if compiled.rules.is_empty() {
-            return;
-        }
-        self.needs.add(cluster.needs(document));
-        self.goes_stale |= cluster.goes_stale(document);
-        let left = compiled.rules.into_iter().filter(|rule| Some(&rule.id.rule) != native.as_ref());
-        let rules: Vec<Arc<Rule>> = left.map(Arc::new).collect();
         if rules.is_empty() {
             return;
         }
-        self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), place)));
-        let webhook = match &native {
-            Some(rule) => cluster.webhook_without(document, rule),
-            None => cluster.webhook(document),
+        self.needs.add(needs);
+        self.recompile = self.recompile.max(recompile);
+        let (webhooks, rules) = match &enforced {
+            None => (webhooks, rules),
+            Some(name) => {
+                let others = rules.into_iter().filter(|rule| rule.id.rule != *name).collect();
+                (remaining_webhooks, others)
+            }
         };
-        self.hang(webhook, rules);
+        let rules: Vec<Arc<Rule>> = rules.into_iter().map(Arc::new).collect();
+        self.documents.extend(rules.iter().map(|rule| (Arc::clone(&rule.id), state)));
+        self.attach(webhooks, rules);
     }
 
-    /// Puts `rules` behind `webhook`, or behind the one that is like it.
-    fn hang(&mut self, mut webhook: Webhook, rules: Vec<Arc<Rule>>) {
-        if webhook.own.is_some() && !self.has_room(&webhook) {
-            // The rules look at their conditions themselves; they are only asked more often.
-            (webhook.own, webhook.namespaces, webhook.objects) = (None, Value::Null, Value::Null);
-            webhook.conditions.clear();
+    /// Puts each rule behind the webhook of its phase.
+    fn attach(&mut self, webhooks: Vec<WebhookPlan>, rules: Vec<Arc<Rule>>) {
+        for webhook in webhooks {
+            let own: Vec<Arc<Rule>> =
+                rules.iter().filter(|rule| rule.phase == webhook.phase).map(Arc::clone).collect();
+            if !own.is_empty() {
+                self.attach_to(webhook, own);
+            }
         }
-        let key = HookKey { door: webhook.door, fails: webhook.fails, own: webhook.own.clone() };
-        let like = self.rules.iter_mut().zip(&mut self.hooks).find(|((other, _), _)| *other == key);
-        match like {
-            Some(((_, behind), shared)) => {
+        for rule in rules {
+            match rule.phase {
+                AdmissionPhase::Mutating => self.mutating.push(rule),
+                AdmissionPhase::Validating => self.validating.push(rule),
+            }
+        }
+    }
+
+    /// Puts `rules` behind `webhook`, or behind the one that it can share.
+    fn attach_to(&mut self, mut webhook: WebhookPlan, rules: Vec<Arc<Rule>>) {
+        if webhook.dedicated_name.is_some() && !self.has_room(&webhook) {
+            // The rules evaluate their match conditions themselves; they are only called more often.
+            webhook.dedicated_name = None;
+            (webhook.namespace_selector, webhook.object_selector) = (Value::Null, Value::Null);
+            webhook.match_conditions.clear();
+        }
+        let key = |plan: &WebhookPlan| (plan.phase, plan.failure_policy, plan.dedicated_name.clone());
+        let wanted = key(&webhook);
+        match self.hooks.iter_mut().find(|(plan, _)| key(plan) == wanted) {
+            Some((shared, behind)) => {
                 behind.extend(rules);
-                shared.timeout = shared.timeout.max(webhook.timeout);
-                shared.targets.extend(webhook.targets);
-                shared.targets.sort();
-                shared.targets.dedup();
+                shared.timeout_seconds = shared.timeout_seconds.max(webhook.timeout_seconds);
+                shared.rules.extend(webhook.rules);
+                shared.rules.sort();
+                shared.rules.dedup();
             }
-            None => {
-                self.rules.push((key, rules));
-                self.hooks.push(webhook);
-            }
+            None => self.hooks.push((webhook, rules)),
         }
     }
-}
 
-impl Building {
-    /// Returns whether there may be one more webhook for certain rules alone.
-    fn has_room(&self, webhook: &Webhook) -> bool {
-        let size = |webhook: &Webhook| -> usize {
-            webhook.conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()
+    /// Returns whether there may be one more dedicated webhook.
+    fn has_room(&self, webhook: &WebhookPlan) -> bool {
+        let size = |plan: &WebhookPlan| -> usize {
+            plan.match_conditions.iter().map(|(name, expression)| name.len() + expression.len()).sum()
         };
-        let own: Vec<&Webhook> = self.hooks.iter().filter(|hook| hook.own.is_some()).collect();
-        own.len() < MOST_OWN
-            && own.into_iter().map(size).sum::<usize>().saturating_add(size(webhook)) <= MOST_CONDITIONS
+        let dedicated = || self.hooks.iter().filter(|(plan, _)| plan.dedicated_name.is_some());
+        let bytes = dedicated().map(|(plan, _)| size(plan)).sum::<usize>();
+        dedicated().count() < MAX_DEDICATED_WEBHOOKS
+            && bytes.saturating_add(size(webhook)) <= MAX_CONDITION_BYTES
     }
 }
 
-fn path(webhook: &Webhook) -> String {
-    let door = match webhook.door {
-        Door::Mutate => "mutate",
-        Door::Validate => "validate",
+fn generation_of(document: &Document) -> i64 {
+    document.value.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default()
+}
+
+fn path(webhook: &WebhookPlan) -> String {
+    let phase = match webhook.phase {
+        AdmissionPhase::Mutating => "mutate",
+        AdmissionPhase::Validating => "validate",
     };
-    match (&webhook.own, webhook.fails) {
-        (Some(own), _) => format!("{door}/own/{own}"),
-        (None, true) => format!("{door}/fail"),
-        (None, false) => format!("{door}/ignore"),
+    match (&webhook.dedicated_name, webhook.failure_policy) {
+        (Some(name), _) => format!("{phase}/own/{name}"),
+        (None, FailurePolicy::Fail) => format!("{phase}/fail"),
+        (None, FailurePolicy::Ignore) => format!("{phase}/ignore"),
     }
 }
+
+#[cfg(test)]
+mod tests;

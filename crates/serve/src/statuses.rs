@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_engine::{Diagnostic, Fault, ObjectName, RuleFailure, RuleReport};
+use kubewright_engine::{Diagnostic, Fault, RuleFailure, RuleReport};
+use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::{Map, Text, Value, json};
 
 use crate::events::{cut, is_secret};
@@ -41,7 +42,6 @@ impl Failures {
             return;
         }
         let ObjectName { kind, namespace, name, .. } = &notice.subject;
-        let slash = if namespace.is_empty() { "" } else { "/" };
         let message = match is_secret(&notice.subject) {
             // A message can be made of anything that the object has in it.
             true => "the rule could not answer".to_owned(),
@@ -50,7 +50,7 @@ impl Failures {
         let last = RuleFailure {
             time: clock::text(time).into(),
             message,
-            object: format!("{kind} {namespace}{slash}{name}"),
+            object: object_title(kind, namespace, name),
         };
         let entry = self.by_rule.entry(notice.document.clone());
         let entry = entry.or_insert_with(|| Failure { last: last.clone(), is_written: false, written: None });

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kubewright_cluster::{Client, Error, Pace, Resource, Store, keep};
-use kubewright_engine::{ApiPath, Needs, ObjectName, WatchRole, Watched};
+use kubewright_engine::{Needs, WatchRole, WatchedResource};
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Text, Value};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -27,7 +28,7 @@ pub struct Stores {
     client: Client,
     runtime: Handle,
     pace: Pace,
-    languages: Vec<(Watched, Kept)>,
+    languages: Vec<(WatchedResource, Kept)>,
     namespaces: Kept,
     needed: ArcSwap<Needed>,
     changes: watch::Sender<u64>,
@@ -37,7 +38,7 @@ pub struct Stores {
 #[derive(Debug, Default, Clone)]
 struct Needed {
     nodes: Option<Kept>,
-    bindings: Option<[Kept; 2]>,
+    role_bindings: Option<[Kept; 2]>,
     config_maps: BTreeMap<(Text, Text), Kept>,
 }
 
@@ -71,7 +72,7 @@ impl Stores {
             let resource = Resource::new(of.group, of.version, of.resource);
             (of, begin(resource.all(), whole, format!("{}/{}/{}", of.group, of.version, of.kind)))
         });
-        let languages: Vec<(Watched, Kept)> = languages.collect();
+        let languages: Vec<(WatchedResource, Kept)> = languages.collect();
         let namespaces = begin(Resource::new("", "v1", "namespaces").all(), whole, "v1/Namespace".to_owned());
         let changes = watch::Sender::new(0);
         for (_, kept) in languages.iter().filter(|(of, _)| of.role != WatchRole::Shared) {
@@ -104,7 +105,7 @@ impl Stores {
     }
 
     /// Returns the stores of the languages' objects of a role.
-    pub fn of_role(&self, role: WatchRole) -> impl Iterator<Item = (&Watched, &Arc<Store>)> {
+    pub fn of_role(&self, role: WatchRole) -> impl Iterator<Item = (&WatchedResource, &Arc<Store>)> {
         self.languages.iter().filter(move |(of, _)| of.role == role).map(|(of, kept)| (of, &kept.store))
     }
 
@@ -131,7 +132,7 @@ impl Stores {
     #[must_use]
     pub fn bindings(&self) -> Option<[Arc<Store>; 2]> {
         let needed = self.needed.load();
-        needed.bindings.as_ref().map(|both| both.each_ref().map(|kept| Arc::clone(&kept.store)))
+        needed.role_bindings.as_ref().map(|both| both.each_ref().map(|kept| Arc::clone(&kept.store)))
     }
 
     /// Returns the store of a ConfigMap, if rules need it.
@@ -150,9 +151,9 @@ impl Stores {
         if needs.nodes && needed.nodes.is_none() {
             needed.nodes = Some(begin(Resource::new("", "v1", "nodes").all(), without_images, "v1/Node"));
         }
-        if needs.bindings && needed.bindings.is_none() {
+        if needs.role_bindings && needed.role_bindings.is_none() {
             let of = |resource| Resource::new(ROLES, "v1", resource).all();
-            needed.bindings = Some([
+            needed.role_bindings = Some([
                 begin(of("rolebindings"), only_binding, "rbac.authorization.k8s.io/v1/RoleBinding"),
                 begin(
                     of("clusterrolebindings"),
@@ -211,8 +212,11 @@ impl Stores {
     fn all(&self) -> Vec<Kept> {
         let needed = self.needed.load();
         let languages = self.languages.iter().map(|(_, kept)| kept).chain([&self.namespaces]);
-        let needed =
-            needed.nodes.iter().chain(needed.bindings.iter().flatten()).chain(needed.config_maps.values());
+        let needed = needed
+            .nodes
+            .iter()
+            .chain(needed.role_bindings.iter().flatten())
+            .chain(needed.config_maps.values());
         languages.chain(needed).cloned().collect()
     }
 }
@@ -233,13 +237,13 @@ impl Kept {
 }
 
 /// What is watched for the languages that `settings` names.
-fn watched(settings: &Settings) -> Vec<Watched> {
+fn watched(settings: &Settings) -> Vec<WatchedResource> {
     let mut all = Vec::new();
     for dialect in kubewright_dialects::all(&settings.options) {
         let is_wanted =
             settings.dialects.is_empty() || settings.dialects.iter().any(|name| name == dialect.name());
-        let Some(language) = dialect.in_cluster().filter(|_| is_wanted) else { continue };
-        for of in language.watched() {
+        let Some(language) = dialect.cluster_support().filter(|_| is_wanted) else { continue };
+        for of in language.watched_resources() {
             let is_off = of.role == WatchRole::Exception && settings.exception_namespaces.is_empty();
             if !is_off && !all.contains(of) {
                 all.push(*of);

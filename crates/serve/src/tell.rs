@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use kubewright_cluster::{Client, Error, Patch, Resource};
-use kubewright_engine::{ApiPath, ObjectName, RuleReport, Watched};
+use kubewright_engine::{RuleReport, WatchedResource};
+use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::Receiver;
 
@@ -129,7 +130,7 @@ impl Teller {
     async fn write(&mut self, snapshot: &Snapshot, state: &crate::RuleState) -> Result<(), Error> {
         let Some(stored) = self.stores.object(&state.name) else { return Ok(()) };
         let Some(language) = snapshot.language(state.dialect) else { return Ok(()) };
-        let Some(path) = path(language.watched(), &state.name) else { return Ok(()) };
+        let Some(path) = path(language.watched_resources(), &state.name) else { return Ok(()) };
         // A newer one is on its way into a snapshot.
         let generation = stored.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
         if generation != state.generation {
@@ -176,7 +177,7 @@ async fn put(client: &Client, write: &Write) -> Result<Value, Error> {
 }
 
 /// Returns the address of the status of the rule object called `name`.
-fn path(watched: &[Watched], name: &ObjectName) -> Option<ApiPath> {
+fn path(watched: &[WatchedResource], name: &ObjectName) -> Option<ApiPath> {
     let of = watched.iter().find(|of| of.group == name.group && of.kind == name.kind)?;
     let path = Resource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
     Some(ApiPath { subresource: "status".into(), ..path })

@@ -3,8 +3,9 @@
 //! What is stored already may stay: a rule with a mistake can be deleted, labelled, and given a status, because whoever
 //! wants to mend or remove it must be able to.
 
-use kubewright_engine::{Diagnostic, Fault, GroupVersionKind, Operation, invalid};
+use kubewright_engine::{Diagnostic, Fault, invalid};
 use kubewright_golib::compile_budget::CompileBudget;
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;

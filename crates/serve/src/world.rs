@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kubewright_cluster::Store;
-use kubewright_engine::{Answer, ApiCall, ApiPath, ObjectName, Query, World};
+use kubewright_engine::{Answer, ApiCall, Query, World};
+use kubewright_k8s::{ApiPath, ObjectName};
 
 use crate::Stores;
 

@@ -6,6 +6,8 @@
 mod crowds;
 #[path = "http/drain.rs"]
 mod drain;
+#[path = "http/error_kinds.rs"]
+mod error_kinds;
 #[path = "http/hostile.rs"]
 mod hostile;
 #[path = "http/long.rs"]

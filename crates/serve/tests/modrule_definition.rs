@@ -29,7 +29,7 @@ fn cluster() -> Option<&'static Cluster> {
 fn definitions() -> String {
     let dialects = kubewright_dialects::all(&Options::default());
     let dialect = dialects.iter().find(|dialect| dialect.name() == "modrule").expect("the dialect");
-    dialect.in_cluster().expect("it lives in clusters").definitions().join("\n---\n")
+    dialect.cluster_support().expect("it lives in clusters").custom_resource_definitions().join("\n---\n")
 }
 
 fn rule(spec: &str) -> String {

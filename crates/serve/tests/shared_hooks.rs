@@ -21,7 +21,7 @@ fn hooks(count: usize, length: usize) -> usize {
     let snapshot = Snapshot::of(&Options::default(), &[], &documents, 1);
     let rules: usize = snapshot.hooks.iter().map(|hook| hook.engine.rules().len()).sum();
     assert_eq!(rules, count, "every rule is asked");
-    let conditions = snapshot.hooks.iter().flat_map(|hook| &hook.webhook.conditions);
+    let conditions = snapshot.hooks.iter().flat_map(|hook| &hook.webhook.match_conditions);
     assert!(conditions.map(|(_, expression)| expression.len()).sum::<usize>() < 200 << 10);
     snapshot.hooks.len()
 }

@@ -91,7 +91,8 @@ fn prepare() -> Option<Cluster> {
 
 fn define(cluster: &Cluster) {
     let snapshot = Snapshot::empty();
-    let definitions: Vec<&str> = snapshot.languages().flat_map(|language| language.definitions()).collect();
+    let definitions: Vec<&str> =
+        snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
     cluster.kubectl(&["apply", "--server-side", "-f", "-"], &definitions.join("\n---\n")).expect_success();
     cluster.wait_until("rules can be stored", || {
         cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &rule("r", "label")).is_success()

@@ -3,13 +3,12 @@
 use std::fmt;
 
 use kubewright_engine::{Code, Diagnostic};
+use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Value};
 
 use super::diagnostics as code;
 use super::source::{self, Resource, TraitName};
 
-/// Kinds that run containers.
-const WORKLOADS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"];
 /// The workload type whose components run nothing.
 pub(crate) const PROXY: &str = "proxy";
 
@@ -26,7 +25,7 @@ pub(crate) struct TemplateProblem {
 
 /// Returns whether resources of `kind` run containers.
 pub(crate) fn is_workload(kind: &str) -> bool {
-    WORKLOADS.contains(&kind)
+    WorkloadKind::named(kind).is_some_and(WorkloadKind::is_top_level)
 }
 
 /// Returns what is wrong with the templates of a component type: each a resource, one of them the workload.

@@ -23,7 +23,7 @@ pub use pipeline::{ComponentType, Library, Release};
 pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
 pub use variables::Context;
 
-use kubewright_engine::{Code, Compiled, Diagnostic, Dialect};
+use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, SetProgram};
 use kubewright_value::{Document, Value};
 
 use source::Resource;
@@ -130,13 +130,18 @@ impl Dialect for Traits {
         is_known(document)
     }
 
-    fn is_meant(&self, document: &Document) -> bool {
+    fn looks_like(&self, document: &Document) -> bool {
         let kind = document.value.get("kind").and_then(Value::as_str);
         matches!(kind, Some("Trait" | "ClusterTrait")) && document.value.get("spec").is_some()
     }
 
-    fn compile(&self, document: &Document, _beside: &[Document]) -> Compiled {
-        Compiled { diagnostics: examine(document, self.depth), others: 1, ..Compiled::default() }
+    fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
+        let set_programs = vec![SetProgram::Trait];
+        CompiledPolicy {
+            diagnostics: examine(document, self.depth),
+            set_programs,
+            ..CompiledPolicy::default()
+        }
     }
 
     fn codes(&self) -> &'static [&'static Code] {

@@ -5,7 +5,7 @@ mod outcome;
 use std::fmt;
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, Severity, TraceNode, Verdict};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, TraceNode, Verdict};
 use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
@@ -364,8 +364,8 @@ pub(crate) fn section_at(
         Ok((value, wrong)) => {
             let diagnostic = |wrong: super::schema::Wrong| {
                 let (code, is_key) = match wrong.severity {
-                    Severity::Error => (&code::BAD_PARAMETER, false),
-                    Severity::Warning | Severity::Hint => (&code::UNKNOWN_PARAMETER, true),
+                    DiagnosticLevel::Error => (&code::BAD_PARAMETER, false),
+                    DiagnosticLevel::Warning | DiagnosticLevel::Hint => (&code::UNKNOWN_PARAMETER, true),
                 };
                 let message = format!("{what} of {about}: {}", wrong.message);
                 Diagnostic::new(code, message, place(&wrong.path, is_key)).help(wrong.help)

@@ -20,7 +20,7 @@ mod write;
 pub use field::{Child, Field};
 pub use shapes::{Sections, read_sections};
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Exhausted, Position, Step, Value};
 
 use node::Node;
@@ -62,7 +62,7 @@ pub struct Problem {
     /// The remedy; may be empty.
     pub help: String,
     /// Whether the schema does without the part that is wrong.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
 }
 
 /// A piece of a text.
@@ -84,7 +84,7 @@ pub struct Wrong {
     /// The remedy; may be empty.
     pub help: String,
     /// A parameter that the schema does not have is a warning, unless the schema forbids it.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
 }
 
 impl Schema {
@@ -154,7 +154,13 @@ impl Schema {
 
 impl Problem {
     fn new(path: Vec<Step>, message: impl Into<String>) -> Self {
-        Self { path, span: None, message: message.into(), help: String::new(), severity: Severity::Error }
+        Self {
+            path,
+            span: None,
+            message: message.into(),
+            help: String::new(),
+            severity: DiagnosticLevel::Error,
+        }
     }
 
     fn help(mut self, help: impl Into<String>) -> Self {
@@ -163,7 +169,7 @@ impl Problem {
     }
 
     fn warning(mut self) -> Self {
-        self.severity = Severity::Warning;
+        self.severity = DiagnosticLevel::Warning;
         self
     }
 }

@@ -2,7 +2,8 @@
 //! the same way every time.
 
 use kubewright_dialects::{Options, all, check_exceptions, is_exception, load};
-use kubewright_engine::{ClosedWorld, Decision, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Decision, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Limits, Source, json, yaml};
 
 use super::Target;
@@ -84,7 +85,7 @@ fn run(data: &[u8]) {
     for object in OBJECTS {
         let object = json::parse(object).unwrap_or_default();
         for operation in [Operation::Create, Operation::Update, Operation::Delete] {
-            let mut request = Request::for_object(object.clone(), operation, "default");
+            let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
             if operation != Operation::Create {
                 request.old_object = object.clone();
             }
@@ -94,7 +95,7 @@ fn run(data: &[u8]) {
     }
 }
 
-fn decide(engine: &Engine, request: &Request, is_traced: bool) -> Decision {
+fn decide(engine: &Engine, request: &AdmissionRequest, is_traced: bool) -> Decision {
     let limits = Limits { steps: 200_000, bytes: 4 << 20, ..Limits::default() };
     engine.decide(request, &ClosedWorld::default(), &Settings { limits, is_traced, ..Settings::default() })
 }

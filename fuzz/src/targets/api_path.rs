@@ -1,7 +1,7 @@
 //! Addresses on the API server, the one who reads them against the one who sends them: what is printed is read as the
 //! same again, and leads nowhere else.
 
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 
 use super::Target;
 

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_cel::{Bindings, Cost, Environment, Host, Inputs, Program};
+use kubewright_cel::{Bindings, Cost, Environment, Failure, Host, Inputs, Program};
 use kubewright_value::{Value, json};
 
 use super::Target;
@@ -71,7 +71,7 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| Environment::policy
 struct World(Value);
 
 impl Host for World {
-    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, Failure> {
         Ok(if question == "resource.toGVR" { Value::from("pods") } else { self.0.clone() })
     }
 }

@@ -1,7 +1,8 @@
 //! Whole policies: any text is compiled, and what compiles judges an object the same way every time.
 
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
 use super::Target;
@@ -79,7 +80,7 @@ fn run(data: &[u8]) {
     let object = json::parse(POD).unwrap_or_default();
     let limits = Limits { steps: 200_000, bytes: 4 << 20, ..Limits::default() };
     for operation in [Operation::Create, Operation::Update, Operation::Delete] {
-        let mut request = Request::for_object(object.clone(), operation, "default");
+        let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
         if operation != Operation::Create {
             request.old_object = object.clone();
         }

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
+use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
 use kubewright_value::{Map, Source, Value, yaml};
 
@@ -77,7 +78,7 @@ fn judged(object: Value) -> Option<Status> {
         let documents = yaml::read(&Source::new("policy.yaml", POLICY)).documents;
         Engine::new(load(&all(&Options::default()), &documents).rules)
     });
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
     decision.outcomes.first().map(|outcome| outcome.status)
 }

@@ -2,7 +2,8 @@
 //! changing what rules cannot change.
 
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
 use super::Target;
@@ -73,7 +74,7 @@ fn run(data: &[u8]) {
         ..Settings::default()
     };
     for operation in [Operation::Create, Operation::Delete] {
-        let request = Request::for_object(object.clone(), operation, "default");
+        let request = AdmissionRequest::for_object(object.clone(), operation, "default");
         let decide = || engine.decide(&request, &world, &settings);
         let (first, second) = (decide(), decide());
         assert_eq!(format!("{first:?}"), format!("{second:?}"), "decided twice");

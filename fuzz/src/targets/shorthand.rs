@@ -1,6 +1,6 @@
 //! Schemas of parameters: any shorthand is read, its JSON Schema reads back to the same, and what it fills in is stable.
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::{Schema, read_sections};
 use kubewright_value::{Budget, Limits, Map, Value, yaml};
 
@@ -65,11 +65,14 @@ fn run(input: &[u8]) {
 
 fn look(spec: &Value) {
     let (sections, problems) = read_sections(spec);
-    let is_sound = !problems.iter().any(|problem| problem.severity == Severity::Error);
+    let is_sound = !problems.iter().any(|problem| problem.severity == DiagnosticLevel::Error);
     for schema in [sections.parameters, sections.environment_configs].into_iter().flatten() {
         let written = schema.to_json_schema();
         let (again, found) = Schema::open_api(&written, &[]);
-        assert!(!is_sound || !found.iter().any(|problem| problem.severity == Severity::Error), "{found:?}");
+        assert!(
+            !is_sound || !found.iter().any(|problem| problem.severity == DiagnosticLevel::Error),
+            "{found:?}"
+        );
         assert_eq!(again.to_json_schema(), written);
         let mut budget = Budget::new(Limits::default());
         let Ok(filled) = schema.with_defaults(&Value::Null, &mut budget) else { continue };

@@ -1,9 +1,8 @@
 //! What policies find in the world, and what they say where it does not know.
 
 use kubewright_cel::Inputs;
-use kubewright_engine::{
-    ApiCall, Dialect as _, Engine, OpenWorld, Operation, Query, Request, ServiceCall, Settings,
-};
+use kubewright_engine::{ApiCall, Dialect as _, Engine, OpenWorld, Query, ServiceCall, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Text, Value, json, yaml};
 
 use crate::ValidatingPolicies;
@@ -43,7 +42,7 @@ fn says(kind: &str, expression: &str, answers: &[(&str, &str)], want: &str) {
     let mut reading = yaml::read(&Source::new("policy.yaml", text.as_str()));
     let inputs = Inputs { now: Some(0), ..Inputs::default() };
     let compiled = ValidatingPolicies::new(&[], inputs).compile(&reading.documents.remove(0), &[]);
-    let request = Request::for_object(json::parse(POD).expect("JSON"), Operation::Create, "shop");
+    let request = AdmissionRequest::for_object(json::parse(POD).expect("JSON"), Operation::Create, "shop");
     let decision = Engine::new(compiled.rules).decide(&request, &world(answers), &Settings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged).expect("an outcome");
     let said = format!("{}: {}", outcome.status, outcome.message);
@@ -162,7 +161,7 @@ fn requests_are_answered_by_the_first_expression_that_has_an_answer() {
     };
     let says = |engine: &Engine, request: &str| {
         let object: Value = json::parse(request).expect("JSON");
-        let request = Request::for_object(object, Operation::Create, "");
+        let request = AdmissionRequest::for_object(object, Operation::Create, "");
         let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
         let outcomes = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
         outcomes.map(|outcome| format!("{}: {}", outcome.status, outcome.message)).collect::<String>()

@@ -1,6 +1,7 @@
 //! Which requests a policy or a binding is about.
 
-use kubewright_engine::{Diagnostic, Operation, Operations, kind_of_resource, resource_name};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{Operation, Operations, kind_of_resource, resource_name};
 use kubewright_value::Text;
 
 use super::{Constraints, ResourceRule, code};

@@ -9,7 +9,7 @@ use super::*;
 fn soon(policies: &str) -> String {
     let start = Instant::now();
     let rules = load(&[], &documents(policies)).rules;
-    let request = Request::for_object(value(POD), Operation::Create, "default");
+    let request = AdmissionRequest::for_object(value(POD), Operation::Create, "default");
     let decision = Engine::new(rules).decide(&request, &ClosedWorld::default(), &Settings::default());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     let outcome = decision.outcomes.first().expect("an outcome");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_cel_rules::{Environments, Given, ParamWords, Params, Wording};
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_engine::{Compiled, Diagnostic, Rule, nearest_word};
+use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::NAME;
@@ -20,16 +20,20 @@ const PARAM_WORDS: ParamWords = ParamWords {
 };
 
 /// Compiles a ValidatingAdmissionPolicy: a rule for each of its bindings, or one that only reports.
-pub(super) fn compile(environments: &Environments, document: &Document, beside: &[Document]) -> Compiled {
+pub(super) fn compile(
+    environments: &Environments,
+    document: &Document,
+    auxiliaries: &[Document],
+) -> CompiledPolicy {
     let (policy, diagnostics) = source::read(document);
-    let Some(policy) = policy else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some(policy) = policy else { return CompiledPolicy::of_diagnostics(diagnostics) };
     let mut draft = Draft::new(NAME, document, policy, diagnostics);
     draft.check();
     let wrong = check::wording(&draft.policy, document);
     draft.diagnostics.extend(wrong);
     let given = Given { namespace: true, params: draft.policy.param_kind.is_some(), authorizer: true };
     let checks = Arc::new(draft.checks(environments, given, Wording::ApiServer).rebased(Workload::Pod));
-    let bindings = bindings(&mut draft, beside);
+    let bindings = bindings(&mut draft, auxiliaries);
     if bindings.is_empty() {
         report_unbound(&mut draft);
         let rule = draft.rule(Text::default(), &checks, Parts::default());
@@ -76,13 +80,13 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
 }
 
 /// Returns the bindings of the policy among `beside`.
-fn bindings(draft: &mut Draft, beside: &[Document]) -> Vec<Binding> {
+fn bindings(draft: &mut Draft, auxiliaries: &[Document]) -> Vec<Binding> {
     let mut bindings = Vec::new();
     let name = &draft.policy.name.value;
     let is_own = |document: &&Document| {
         document.value.at(&["spec", "policyName"]).and_then(Value::as_str) == Some(name.as_str())
     };
-    let own: Vec<&Document> = beside.iter().filter(is_own).collect();
+    let own: Vec<&Document> = auxiliaries.iter().filter(is_own).collect();
     for document in own {
         let (Some(binding), _) = source::read_binding(document) else { continue };
         if binding.policy.value != draft.policy.name.value {

@@ -1,6 +1,7 @@
 //! ValidatingAdmissionPolicy, held against what the API server (1.36) answers to the same policy and object.
 
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, yaml};
 
 /// What policies are about here.
@@ -33,7 +34,7 @@ fn decide(spec: &str, binding: &str, object: &str, world: &[&str]) -> (String, V
     let codes = loaded.diagnostics.iter().map(|one| one.code.id).collect();
     let parse = |text: &&str| yaml::parse(text).expect("YAML");
     let world = ClosedWorld::new(world.iter().map(parse));
-    let mut request = Request::for_object(parse(&object), Operation::Create, "default");
+    let mut request = AdmissionRequest::for_object(parse(&object), Operation::Create, "default");
     request.user = yaml::parse("{username: ann}").expect("YAML");
     let decision = Engine::new(loaded.rules).decide(&request, &world, &Settings::default());
     let outcome = decision.outcomes.iter().find(|outcome| outcome.is_judged);

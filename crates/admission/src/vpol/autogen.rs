@@ -1,6 +1,7 @@
 //! Which policies about Pods are also asked about the controllers that make Pods, and which controllers.
 
-use kubewright_engine::{Operations, nearest_word};
+use kubewright_engine::nearest_word;
+use kubewright_k8s::{Operations, WorkloadKind};
 use kubewright_value::{Step, Text};
 
 use super::source::Settings;
@@ -8,14 +9,14 @@ use crate::source::{Constraints, Policy, ResourceRule};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::workload::Workload;
 
-/// The controllers by the names that policies have for them: resource, group, and where the Pod is described.
-const CONTROLLERS: [(&str, &str, Workload); 6] = [
-    ("daemonsets", "apps", Workload::Template),
-    ("deployments", "apps", Workload::Template),
-    ("replicasets", "apps", Workload::Template),
-    ("statefulsets", "apps", Workload::Template),
-    ("jobs", "batch", Workload::Template),
-    ("cronjobs", "batch", Workload::CronJob),
+/// The controllers that a policy about Pods is also asked about.
+const CONTROLLERS: [WorkloadKind; 6] = [
+    WorkloadKind::DaemonSet,
+    WorkloadKind::Deployment,
+    WorkloadKind::ReplicaSet,
+    WorkloadKind::StatefulSet,
+    WorkloadKind::Job,
+    WorkloadKind::CronJob,
 ];
 
 /// A policy for controllers.
@@ -39,13 +40,13 @@ pub(super) fn generate(policy: &Policy, settings: &Settings) -> Vec<Generated> {
         return Vec::new();
     };
     let names: Vec<&str> = match &settings.controllers {
-        None => CONTROLLERS.iter().map(|(name, ..)| *name).collect(),
+        None => CONTROLLERS.iter().map(|kind| kind.resource()).collect(),
         Some(names) => names.iter().map(|name| name.value.as_str()).collect(),
     };
     let mut generated = Vec::new();
     for (name, workload) in [
         ("autogen-defaults", Some(Workload::Template)),
-        ("autogen-cronjobs", Some(Workload::CronJob)),
+        ("autogen-cronjobs", Some(Workload::JobTemplate)),
         ("autogen-extract", None),
     ] {
         let controllers = names.iter().filter_map(|name| controller(name));
@@ -71,7 +72,7 @@ fn unknown_name(name: &Placed<Text>) -> Option<Unknown> {
     if controller(&name.value).is_some() {
         return None;
     }
-    let known = || CONTROLLERS.iter().map(|(name, ..)| *name);
+    let known = || CONTROLLERS.iter().map(|kind| kind.resource());
     let help = match nearest_word(&name.value, known()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
@@ -92,8 +93,9 @@ struct Controller<'n> {
 
 /// Returns the controller called `name`: one of those that everybody knows, or `resource.version.group`.
 fn controller(name: &str) -> Option<Controller<'_>> {
-    if let Some((_, group, workload)) = CONTROLLERS.iter().find(|(known, ..)| *known == name) {
-        return Some(Controller { group, version: "v1", resource: name, workload: Some(*workload) });
+    if let Some(kind) = CONTROLLERS.iter().find(|kind| kind.resource() == name) {
+        let workload = Some(kind.template_path());
+        return Some(Controller { group: kind.group(), version: "v1", resource: name, workload });
     }
     let (resource, rest) = name.split_once('.')?;
     let (version, group) = rest.split_once('.')?;

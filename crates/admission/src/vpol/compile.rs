@@ -6,7 +6,7 @@ use kubewright_cel::Kind;
 use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Wording};
 use kubewright_dialect_kit::workload::Workload;
-use kubewright_engine::{Compiled, Diagnostic, Occasions};
+use kubewright_engine::{CompiledPolicy, Diagnostic, EvaluationModes};
 use kubewright_value::{Document, Text};
 
 use super::exceptions::Exception;
@@ -21,9 +21,9 @@ pub(super) fn compile(
     environments: &Environments,
     exceptions: &[Exception],
     document: &Document,
-) -> Compiled {
+) -> CompiledPolicy {
     let (read, diagnostics) = source::read(document);
-    let Some((policy, settings)) = read else { return Compiled { diagnostics, ..Compiled::default() } };
+    let Some((policy, settings)) = read else { return CompiledPolicy::of_diagnostics(diagnostics) };
     let mut draft = Draft::new(NAME, document, policy, diagnostics);
     if settings.mode == Mode::Kubernetes {
         draft.check();
@@ -53,7 +53,10 @@ pub(super) fn compile(
         exceptions: excused.clone(),
         mode: Some(settings.mode),
         inputs: environments.inputs,
-        occasions: Occasions { admission: settings.is_admission, background: settings.is_background },
+        evaluation_modes: EvaluationModes {
+            admission: settings.is_admission,
+            background: settings.is_background,
+        },
         ..Parts::default()
     };
     let mut rules = vec![draft.rule(Text::default(), &checks, parts())];

@@ -2,7 +2,8 @@
 //!
 //! What such kinds have in common is that they take over the Pod template of Kubernetes as it is.
 
-use kubewright_engine::{EvalError, GroupVersionKind, Request};
+use kubewright_engine::EvalError;
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Map, Step, Text, Value};
 
 /// How deep templates are looked for.
@@ -41,12 +42,12 @@ impl Template<'_> {
     }
 
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
-    pub(crate) fn request(&self, request: &Request, old: Option<&Template<'_>>) -> Request {
+    pub(crate) fn request(&self, request: &AdmissionRequest, old: Option<&Template<'_>>) -> AdmissionRequest {
         let pod = self.pod(request);
         let named = |key: &str| -> Text {
             pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
         };
-        Request {
+        AdmissionRequest {
             kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
             name: named("name"),
             namespace: named("namespace"),
@@ -57,7 +58,7 @@ impl Template<'_> {
     }
 
     /// A Pod without a name has that of the object it stands in.
-    fn pod(&self, request: &Request) -> Value {
+    fn pod(&self, request: &AdmissionRequest) -> Value {
         let metadata = self.value.get("metadata").and_then(Value::as_object);
         let mut metadata = metadata.cloned().unwrap_or_default();
         for (key, text) in [("name", &request.name), ("namespace", &request.namespace)] {

@@ -69,8 +69,7 @@ impl<'a> Run<'_, 'a> {
             };
             current = step.near.get(object, name);
             if current.is_none() {
-                let message = format!("no such key: {name}");
-                return Err(Failure::new(EvalErrorKind::Missing, message).at(step.at));
+                return Err(Failure::missing_key(name).at(step.at));
             }
         }
         Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), false))
@@ -151,7 +150,7 @@ fn object_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
 
 fn no_field(value: &Val<'_>, name: &str) -> Failure {
     if is_plain(value) {
-        return Failure::new(EvalErrorKind::Missing, format!("no such key: {name}"));
+        return Failure::missing_key(name);
     }
     no_overload(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
 }
@@ -190,8 +189,8 @@ fn missing(value: &Val<'_>, what: &StepKind) -> Failure {
             format!("index out of bounds: {index:?}")
         }
         (Val::List(_), _) => "index out of bounds".to_owned(),
-        (_, StepKind::Field(name)) => format!("no such key: {name}"),
-        (_, StepKind::Index(Plan::Constant(Val::String(name), _))) => format!("no such key: {name}"),
+        (_, StepKind::Field(name)) => return Failure::missing_key(name),
+        (_, StepKind::Index(Plan::Constant(Val::String(name), _))) => return Failure::missing_key(name),
         (_, StepKind::Index(Plan::Constant(key, _))) => format!("no such key: {key:?}"),
         _ => "no such key".to_owned(),
     };

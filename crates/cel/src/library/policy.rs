@@ -120,9 +120,9 @@ fn ask<'a>(
     arguments: &[Value],
     failed: &str,
 ) -> Result<Val<'a>, Failure> {
-    let failure = |reason: &str| Failure::value(format!("{failed}: {reason}"));
-    let host = call.host().ok_or_else(|| failure("nobody is there to be asked"))?;
-    host.ask(question, arguments).map(Val::from).map_err(|reason| failure(&reason))
+    let no_host = || Failure::value("there is no cluster to ask");
+    let answer = call.host().ok_or_else(no_host).and_then(|host| host.ask(question, arguments));
+    answer.map(Val::from).map_err(|failure| failure.within(failed))
 }
 
 /// Returns the argument at `index` as JSON.

@@ -1,7 +1,7 @@
 //! Where the API server is, and what stands in the first line of a request to it.
 
 use hyper::Uri;
-use kubewright_engine::ApiPath;
+use kubewright_k8s::ApiPath;
 
 use crate::Error;
 

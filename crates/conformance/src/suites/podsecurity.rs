@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::{Options, all, load};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Outcome, Request, Settings, Status};
+use kubewright_engine::{ClosedWorld, Engine, Outcome, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, yaml};
 
 use super::{CaseResult, SuiteResult};
@@ -78,7 +79,7 @@ fn engine(level: &str, version: &str) -> Result<Engine, String> {
 fn check(engine: &Engine, file: &Path, expected: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let pod: Value = yaml::parse(&text).map_err(|problem| problem.to_string())?;
-    let request = Request::for_object(pod, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(pod, Operation::Create, "default");
     let outcomes = engine.decide(&request, &ClosedWorld::default(), &Settings::default()).outcomes;
     let [outcome] = outcomes.as_slice() else {
         return Err(format!("expected one outcome, got {}", outcomes.len()));

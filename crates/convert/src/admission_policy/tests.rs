@@ -1,4 +1,4 @@
-use kubewright_engine::{AdmissionPolicy, Dialect as _, InCluster as _};
+use kubewright_engine::{AdmissionPolicy, Dialect as _};
 use kubewright_kyverno::Kyverno;
 use kubewright_value::{Source, yaml};
 
@@ -23,7 +23,8 @@ fn rule(name: &str, resources: &str, validate: &str) -> String {
 
 fn made(document: &Document, exceptions: &[&str]) -> Option<Result<AdmissionPolicy, String>> {
     let exceptions: Vec<Document> = exceptions.iter().map(|text| document_of(text)).collect();
-    dialect(&exceptions).admission_policy(document)
+    let native = dialect(&exceptions).compile(document, &[]).native;
+    native.map(|native| native.map(|native| native.admission_policy))
 }
 
 fn dialect(exceptions: &[Document]) -> Kyverno {
@@ -119,18 +120,20 @@ fn a_policy_in_a_namespace_is_never_asked() {
 #[test]
 fn a_rule_that_is_enforced_elsewhere_leaves_the_webhook_and_its_controllers_stay() {
     let dialect = dialect(&[]);
-    let kinds = |document: &Document, without: Option<&str>| -> Vec<String> {
-        let webhook = match without {
-            Some(rule) => dialect.webhook_without(document, rule),
-            None => dialect.webhook(document),
+    let kinds = |document: &Document, is_enforced: bool| -> Vec<String> {
+        let compiled = dialect.compile(document, &[]);
+        let webhooks = match is_enforced {
+            true => compiled.native.expect("a ClusterPolicy").expect("one is made").remaining_webhooks,
+            false => compiled.webhooks,
         };
-        webhook.targets.iter().map(|target| format!("{:?}", target.name)).collect()
+        let rules = webhooks.iter().flat_map(|webhook| &webhook.rules);
+        rules.map(|rule| format!("{:?}", rule.name)).collect()
     };
     let plain = policy("ClusterPolicy", &[rule("r", "kinds: [Deployment]", CEL)]);
-    assert_eq!(kinds(&plain, None).len(), 1);
-    assert_eq!(kinds(&plain, Some("r")), Vec::<String>::new());
+    assert_eq!(kinds(&plain, false).len(), 1);
+    assert_eq!(kinds(&plain, true), Vec::<String>::new());
     let pods = policy("ClusterPolicy", &[rule("r", "kinds: [Pod]", CEL)]);
-    let left = kinds(&pods, Some("r"));
+    let left = kinds(&pods, true);
     assert!(left.iter().any(|kind| kind.contains("Deployment")), "{left:?}");
     assert!(!left.iter().any(|kind| kind.contains("\"Pod\"") || kind.contains("pods")), "{left:?}");
     assert!(dialect.claims(&pods));

@@ -2,7 +2,7 @@
 //!
 //! Where a shape is known, expressions need not ask whether a text is a number; where it is not, they do.
 
-mod kinds;
+mod schema;
 
 /// What can stand somewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,33 +70,11 @@ impl Shape {
 
 /// Returns what objects look like that are of one of `kinds`, as a rule names them.
 pub(super) fn of_kinds<'k>(kinds: impl Iterator<Item = &'k str>) -> Shape {
-    let mut found: Option<&'static Shape> = None;
-    for kind in kinds {
-        let Some(shape) = of_kind(kind) else { return OBJECT };
-        found = match found {
-            Some(found) if *found == *shape => Some(found),
-            Some(found) if kinds::is_workload(found) && kinds::is_workload(shape) => Some(&kinds::WORKLOAD),
-            Some(_) => return OBJECT,
-            None => Some(shape),
-        };
-    }
-    found.copied().unwrap_or(OBJECT)
+    let known: Option<Vec<&'static str>> = kinds.map(schema::known_kind).collect();
+    known.and_then(|known| schema::of_all(&known)).unwrap_or_else(object_shape)
 }
 
-/// `Pod`, `v1/Pod`, `apps/v1/Deployment`
-fn of_kind(written: &str) -> Option<&'static Shape> {
-    let parts: Vec<&str> = written.split('/').collect();
-    match parts.as_slice() {
-        [kind] => kinds::object(None, kind),
-        [version, kind] if version.starts_with('v') || *version == "*" => kinds::object(Some(""), kind),
-        [group, _, kind] => kinds::object(Some(group), kind),
-        _ => None,
-    }
+/// Returns what any object looks like.
+pub(super) fn object_shape() -> Shape {
+    schema::any_object()
 }
-
-/// Any object.
-pub(super) const OBJECT: Shape = Shape::Map(&[
-    ("apiVersion", Shape::Required(&Shape::Word)),
-    ("kind", Shape::Required(&Shape::Word)),
-    ("metadata", Shape::Required(&kinds::METADATA)),
-]);

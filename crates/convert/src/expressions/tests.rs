@@ -3,7 +3,7 @@ use kubewright_jmespath::Functions;
 use kubewright_value::{Budget, Source, Value, yaml};
 
 use super::expressions;
-use super::shape::{OBJECT, Shape};
+use super::shape::{Shape, object_shape};
 use crate::{Expressions, Inexpressible};
 use kubewright_dialect_kit::fields::Placed;
 use kubewright_dialect_kit::notes::Notes;
@@ -181,7 +181,7 @@ fn what_needs_the_world_is_refused() {
 #[track_caller]
 fn agrees(pattern: &str, object: &str, want: &str) {
     let (pattern, object) = (value(pattern), value(object));
-    let (pass, skip) = compiled(&pattern, OBJECT).unwrap();
+    let (pass, skip) = compiled(&pattern, object_shape()).unwrap();
     assert_eq!(verdict(&pattern, &object), want, "the original");
     assert_eq!(in_cel(&pass, &skip, &object).as_deref(), Ok(want), "{}\n{}", pass.source(), skip.source());
 }

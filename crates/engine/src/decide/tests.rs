@@ -71,13 +71,14 @@ pub(crate) fn rule(text: &'static str) -> Rule {
             ..Scope::default()
         },
         position: 0,
-        about: std::sync::Arc::default(),
+        metadata: std::sync::Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,
         reads_secrets: false,
         home: None,
-        occasions: crate::Occasions::default(),
-        phase: if wants == Some("!reject") { Phase::Judge } else { Phase::Patch },
+        evaluation_modes: crate::EvaluationModes::default(),
+        action: if wants == Some("!reject") { RuleAction::Validate } else { RuleAction::Mutate },
+        phase: crate::AdmissionPhase::Mutating,
         tier: words.get(3).map_or(0, |tier| tier.parse().unwrap()),
         precedence: 0,
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
@@ -85,12 +86,12 @@ pub(crate) fn rule(text: &'static str) -> Rule {
     }
 }
 
-pub(crate) fn request(kind: &str, namespace: &str) -> Request {
+pub(crate) fn request(kind: &str, namespace: &str) -> AdmissionRequest {
     let object = Map::from([
         ("kind", kind.into()),
         ("metadata", Value::object(Map::from([("namespace", namespace.into())]))),
     ]);
-    Request::for_object(object.into(), crate::Operation::Create, "")
+    AdmissionRequest::for_object(object.into(), kubewright_k8s::Operation::Create, "")
 }
 
 #[track_caller]

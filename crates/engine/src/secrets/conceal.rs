@@ -6,14 +6,20 @@ use std::sync::Arc;
 use kubewright_value::{Location, Text, Value};
 
 use super::SECRET_MARK;
-use crate::{Decision, Outcome, Request, Rule, Status, TraceNode, Verdict};
+use crate::{Decision, Outcome, Rule, Status, TraceNode, Verdict};
+use kubewright_k8s::AdmissionRequest;
 
 /// What is said where nothing that a rule says may be shown.
 const HIDDEN: &str = "(hidden: what the rule says depends on the values of a Secret)";
 
 /// Replaces every text of `decision` that may depend on the values of a Secret. `others` are the decisions about the
 /// same request with other values, `rules` those that may have an outcome in it.
-pub(crate) fn conceal(decision: &mut Decision, others: &[Decision; 2], request: &Request, rules: &[&Rule]) {
+pub(crate) fn conceal(
+    decision: &mut Decision,
+    others: &[Decision; 2],
+    request: &AdmissionRequest,
+    rules: &[&Rule],
+) {
     decision.is_unfinished |= others.iter().any(|other| other.is_unfinished);
     let rules: HashMap<_, &Rule> = rules.iter().map(|rule| (Arc::as_ptr(&rule.id), *rule)).collect();
     let mut places = [0; 2];
@@ -40,7 +46,7 @@ fn conceal_outcome(
     outcome: &mut Outcome,
     others: Option<(&Outcome, &Outcome)>,
     rule: Option<&Rule>,
-    request: &Request,
+    request: &AdmissionRequest,
 ) {
     let alike = others.filter(|(one, two)| one.status == outcome.status && two.status == outcome.status);
     let shown = alike.and_then(|(one, two)| Some((one, same_parts(one, two)?)));
@@ -121,7 +127,12 @@ fn with_message(denial: Option<String>, old: &str, new: &str) -> Option<String> 
 
 /// Replaces the texts of an outcome that depends on values. Which of several messages of a rule it would be depends on
 /// them too: it is `template`, which all other values lead to, or the only one that the rule has.
-fn conceal_texts(outcome: &mut Outcome, template: Option<&str>, rule: Option<&Rule>, request: &Request) {
+fn conceal_texts(
+    outcome: &mut Outcome,
+    template: Option<&str>,
+    rule: Option<&Rule>,
+    request: &AdmissionRequest,
+) {
     let template = template.unwrap_or_else(|| rule.map_or("", |rule| rule.program.message()));
     let message: Text = match outcome.status {
         // That the object is fine is said without its values.
@@ -138,7 +149,7 @@ fn conceal_texts(outcome: &mut Outcome, template: Option<&str>, rule: Option<&Ru
 
 /// Returns the author's words with a mark in place of every expression, but for those that name parts of the request
 /// which are never secret.
-fn masked(template: &str, request: &Request) -> String {
+fn masked(template: &str, request: &AdmissionRequest) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
@@ -156,7 +167,7 @@ fn masked(template: &str, request: &Request) -> String {
 
 /// Returns what `expression` stands for, if it is a plain path to something that is never secret. The paths are those of
 /// JMESPath and of Go templates.
-fn public(expression: &str, request: &Request) -> Option<Text> {
+fn public(expression: &str, request: &AdmissionRequest) -> Option<Text> {
     let path = expression.strip_prefix('.').unwrap_or(expression);
     let path = path.strip_prefix("request.").unwrap_or(path);
     let keys: Vec<&str> = path.split('.').collect();

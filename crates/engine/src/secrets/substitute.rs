@@ -3,7 +3,7 @@
 use kubewright_value::{Map, Text, Value, json};
 
 use super::SECRET_MARK;
-use crate::Request;
+use kubewright_k8s::AdmissionRequest;
 
 /// The annotation in which kubectl keeps a copy of the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -23,8 +23,8 @@ pub(crate) static SUBSTITUTES: [Substitute; 2] = [
 
 impl Substitute {
     /// Returns `request` with the substitute in place of the values of the Secret that it is about.
-    pub(crate) fn in_request(&self, request: &Request) -> Request {
-        Request {
+    pub(crate) fn in_request(&self, request: &AdmissionRequest) -> AdmissionRequest {
+        AdmissionRequest {
             object: self.in_secret(&request.object),
             old_object: self.in_secret(&request.old_object),
             ..request.clone()

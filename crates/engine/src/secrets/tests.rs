@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation};
 use kubewright_value::{Location, Position, Source, Text, Value, json};
 
 use crate::*;
@@ -14,7 +15,7 @@ impl Program for Saying {
         self.1
     }
 
-    fn denial(&self, message: &str, _: &Request) -> Option<String> {
+    fn denial(&self, message: &str, _: &AdmissionRequest) -> Option<String> {
         Some(format!("p: \"{message}\""))
     }
 
@@ -51,21 +52,22 @@ fn decided_by(object: &str, reads_secrets: bool, program: Box<dyn Program>) -> O
     let rule = Rule {
         id: Arc::new(RuleId { dialect: "test", policy: "p".into(), rule: Text::default() }),
         scope: Scope::default(),
-        phase: Phase::Judge,
+        action: RuleAction::Validate,
+        phase: crate::AdmissionPhase::Validating,
         tier: 0,
         precedence: 0,
         position: 0,
-        about: Arc::default(),
+        metadata: Arc::default(),
         refuses_on_error: true,
         is_exclusive: false,
         reads_secrets,
         home: None,
-        occasions: Occasions::default(),
+        evaluation_modes: EvaluationModes::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
         program,
     };
     let world = ClosedWorld::new([json::parse(SECRET).expect("JSON")]);
-    let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
+    let request = AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "");
     let settings = Settings { is_traced: true, ..Settings::default() };
     let mut decision = Engine::new(vec![rule]).decide(&request, &world, &settings);
     decision.outcomes.pop().expect("an outcome")

@@ -5,8 +5,10 @@ use std::sync::RwLock;
 
 use kubewright_value::{Map, Text, Value};
 
-use super::{Answer, ApiCall, ObjectName, Query, World};
-use crate::resource_name;
+use kubewright_k8s::ObjectName;
+
+use super::{Answer, ApiCall, Query, World};
+use kubewright_k8s::resource_name;
 
 /// A world in which exactly the given objects exist, and in which calls have the given answers.
 #[derive(Debug, Default)]
@@ -15,12 +17,12 @@ pub struct ClosedWorld {
     objects: Vec<Value>,
     by_name: HashMap<ObjectName, usize>,
     answers: HashMap<Query, Value>,
-    /// What calls were answered; rules ask the same for every object.
+    /// Answers to calls, which rules repeat for every object.
     calls: RwLock<HashMap<ApiCall, Answer>>,
 }
 
-/// How many answers are remembered.
-const REMEMBERED: usize = 1000;
+/// How many answers to calls are cached.
+const MAX_CACHED_CALLS: usize = 1000;
 
 impl ClosedWorld {
     /// Returns a world with `objects` in it; of two with one name the later one stays.
@@ -52,7 +54,7 @@ impl ClosedWorld {
         self.objects.iter().any(|object| path.selects(object))
     }
 
-    /// Lets `query` have this answer, whatever objects there are.
+    /// Sets the answer to `query`, whatever objects exist.
     pub fn answer(&mut self, query: Query, answer: Value) {
         self.answers.insert(query, answer);
     }
@@ -68,27 +70,27 @@ impl World for ClosedWorld {
                 let object = self.by_name.get(name).and_then(|place| self.objects.get(*place));
                 object.cloned().map_or(Answer::Absent, Answer::Found)
             }
-            Query::Api(call) => self.remembered(call),
+            Query::Api(call) => self.cached_call(call),
             Query::Http(_) | Query::Image(_) | Query::Shared(_) => Answer::Unknown,
         }
     }
 }
 
 impl ClosedWorld {
-    fn remembered(&self, call: &ApiCall) -> Answer {
+    fn cached_call(&self, call: &ApiCall) -> Answer {
         if let Some(answer) = self.calls.read().ok().and_then(|calls| calls.get(call).cloned()) {
             return answer;
         }
         let answer = self.call(call);
         if let Ok(mut calls) = self.calls.write()
-            && calls.len() < REMEMBERED
+            && calls.len() < MAX_CACHED_CALLS
         {
             calls.insert(call.clone(), answer.clone());
         }
         answer
     }
 
-    /// Answers as the API server would that holds exactly these objects; it does not know other services.
+    /// Answers as an API server that holds exactly these objects; calls of services are unknown.
     fn call(&self, call: &ApiCall) -> Answer {
         let Some(path) = Path::of(call) else { return Answer::Unknown };
         if call.method != "GET" {
@@ -107,7 +109,7 @@ fn list(items: Vec<Value>) -> Value {
         .into()
 }
 
-/// What an address of the API server is about.
+/// The parts of a path on the API server.
 struct Path<'p> {
     group: &'p str,
     namespace: Option<&'p str>,

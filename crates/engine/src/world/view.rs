@@ -1,13 +1,16 @@
 //! What one rule may look up: everything, or only what is in the namespace of its policy.
 //!
-//! Whoever may write a policy in a namespace is trusted with that namespace and with no other, but rules are asked by
-//! a program that may read far more. So every lookup of a rule goes through a [`WorldView`], which the engine makes of the
-//! world and of [`Rule::home`](crate::Rule::home); no rule ever holds the world itself.
+//! A user who may write a policy in a namespace is trusted with that namespace and with no other, but the server may
+//! read far more. So every lookup of a rule goes through a [`WorldView`], which the engine makes of the world and of
+//! [`Rule::home`](crate::Rule::home); no rule ever holds the world itself.
 
 use kubewright_value::{Text, Value, json};
 
-use super::{Answer, ApiCall, ObjectName, Query, World};
-use crate::{ApiPath, GroupVersionKind, Request, RuleId, is_cluster_scoped, kind_of_resource};
+use kubewright_k8s::ObjectName;
+
+use super::{Answer, ApiCall, Query, World};
+use crate::RuleId;
+use kubewright_k8s::{AdmissionRequest, ApiPath, GroupVersionKind, is_cluster_scoped, kind_of_resource};
 
 /// The world as one rule sees it.
 #[derive(Clone, Copy)]
@@ -38,23 +41,23 @@ impl<'w> WorldView<'w> {
         }
     }
 
-    /// Returns what the caller gives `rule` for `request` in place of what it would find itself.
+    /// Returns the variables that the caller sets for `rule` and `request`; see [`World::overrides`].
     #[must_use]
-    pub fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.world.given(rule, request)
+    pub fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        self.world.overrides(rule, request)
     }
 
-    /// Returns the namespace of the object under review, which is part of what is asked: every rule sees it, also one
-    /// that turns out to be about another namespace.
+    /// Returns the Namespace of the object under review, which is part of the request: every rule may read it, also one
+    /// of another namespace.
     pub(crate) fn namespace_of_request(&self, name: &str) -> Answer {
         self.world.get(&Query::namespace(name))
     }
 }
 
-/// The reviews that say who may do what; they name the namespace in what is sent.
+/// The reviews of permissions; they name the namespace in the request body.
 const ACCESS_REVIEWS: (&str, &str) = ("authorization.k8s.io", "subjectaccessreviews");
 
-/// Returns why a policy in the namespace `home` may not ask `query`; nothing where it may.
+/// Returns why a policy in the namespace `home` may not send `query`; nothing where it may.
 fn refusal(query: &Query, home: &Text) -> Option<String> {
     match query {
         Query::Object(name) => refused_object(name, home),
@@ -65,7 +68,7 @@ fn refusal(query: &Query, home: &Text) -> Option<String> {
             "the global context entry `{name}` belongs to the whole cluster, and a policy of namespace {home} reads \
              that namespace alone"
         )),
-        // What a registry says of an image is in no namespace, but pull secrets are.
+        // Images are not namespaced, but pull secrets are.
         Query::Image(image) if !image.secrets.is_empty() && image.namespace != *home => Some(format!(
             "the pull secrets of image `{}` are in another namespace than the policy, {home}",
             image.reference
@@ -100,7 +103,7 @@ fn refused_service(call: &ApiCall, home: &Text) -> String {
     )
 }
 
-/// Looks at the very structure that is sent.
+/// Checks the same structure that is sent.
 fn refused_path(call: &ApiCall, home: &Text) -> Option<String> {
     let Some(path) = &call.path else { return Some(ApiPath::parse(&call.url).err().unwrap_or_default()) };
     if is_about_access_in(path, call, home) {
@@ -122,7 +125,7 @@ fn refused_path(call: &ApiCall, home: &Text) -> Option<String> {
     is_cluster_scoped(&kind_in(group, kind)).then(|| format!("path {shown}: {resource} are in no namespace"))
 }
 
-/// Returns whether `call` asks who may do something in `home`, as a review in that namespace would.
+/// Returns whether `call` reviews permissions in the namespace `home`.
 fn is_about_access_in(path: &ApiPath, call: &ApiCall, home: &Text) -> bool {
     let is_review = (path.group.as_str(), path.resource.as_str()) == ACCESS_REVIEWS && path.name.is_empty();
     let review = json::parse(&call.data).unwrap_or_default();

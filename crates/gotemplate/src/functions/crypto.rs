@@ -1,7 +1,7 @@
 //! Encryption and passwords.
 
 use aes::cipher::block_padding::NoPadding;
-use aes::cipher::{BlockDecryptMut as _, BlockEncryptMut as _, KeyIvInit as _};
+use aes::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
 use sha2::{Digest as _, Sha256};
@@ -85,7 +85,7 @@ fn decrypt(_: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResult {
     }
     let cipher = cbc::Decryptor::<aes::Aes256>::new_from_slices(&encryption_key(password), &bytes)
         .map_err(|error| error.to_string())?;
-    let plain = cipher.decrypt_padded_mut::<NoPadding>(&mut content).map_err(|error| error.to_string())?;
+    let plain = cipher.decrypt_padded::<NoPadding>(&mut content).map_err(|error| error.to_string())?;
     let padding = usize::from(*plain.last().ok_or("runtime error: index out of range [-1]")?);
     let end = plain.len().checked_sub(padding);
     match end.and_then(|end| plain.get(..end)) {
@@ -110,7 +110,7 @@ fn encrypt(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> CallResul
     let cipher = cbc::Encryptor::<aes::Aes256>::new_from_slices(&encryption_key(password), &vector)
         .map_err(|error| error.to_string())?;
     let encrypted =
-        cipher.encrypt_padded_mut::<NoPadding>(&mut content, length).map_err(|error| error.to_string())?;
+        cipher.encrypt_padded::<NoPadding>(&mut content, length).map_err(|error| error.to_string())?;
     Ok(TemplateItem::text(STANDARD.encode([vector.as_slice(), encrypted].concat())))
 }
 
@@ -196,7 +196,7 @@ fn derive_password(call: &mut FunctionCall<'_>, arguments: &[TemplateItem]) -> C
     call.budget.step(SLOW_HASH_STEPS)?;
     let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes();
     let salt = [SEED, &length(user), user.as_bytes()].concat();
-    let parameters = scrypt::Params::new(15, 8, 2, 64).map_err(|error| error.to_string())?;
+    let parameters = scrypt::Params::new(15, 8, 2).map_err(|error| error.to_string())?;
     let mut key = [0; 64];
     scrypt::scrypt(password.as_bytes(), &salt, &parameters, &mut key).map_err(|error| error.to_string())?;
     let seed = hmac_sha256(&key, &[SEED, &length(site), site.as_bytes(), &counter.to_be_bytes()].concat());

@@ -2,6 +2,7 @@
 //!
 //! It is a guess, so it leads only to what is in the set: nothing is broken because of it.
 
+use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Value};
 
 use super::declared::CORE;
@@ -14,12 +15,13 @@ const MAX_DEPTH: usize = 12;
 /// How many fields of one object are looked at.
 const MAX_FIELDS: usize = 10_000;
 
-/// Kinds that are meant without a group, and their groups.
-const USUAL: [(&str, &[&str]); 3] = [
-    ("", &CORE),
-    ("apps", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
-    ("batch", &["CronJob", "Job"]),
-];
+/// Returns the group that is meant by a kind without one.
+fn usual_group(kind: &str) -> Option<&'static str> {
+    if CORE.contains(&kind) {
+        return Some("");
+    }
+    WorkloadKind::named(kind).map(WorkloadKind::group).filter(|group| !group.is_empty())
+}
 
 /// Returns whether kinds of this group are described by whoever made them, and not by us.
 pub(crate) fn is_foreign(group: &str) -> bool {
@@ -79,9 +81,8 @@ impl Deriving<'_, '_> {
         if kind.is_empty() || name.is_empty() {
             return;
         }
-        let usual = USUAL.iter().find(|(_, kinds)| kinds.contains(&kind)).map(|(group, _)| *group);
         let own_group = self.group.clone();
-        let group = named_group(value).or(usual).unwrap_or(&own_group);
+        let group = named_group(value).or_else(|| usual_group(kind)).unwrap_or(&own_group);
         let own = self.namespace.clone();
         let is_global = has_no_namespace(group, kind) || kind.starts_with("Cluster");
         let namespace = if is_global { "" } else { or(text(value, &["namespace"]), &own) };

@@ -1,11 +1,12 @@
 //! HAS_AFFINITY_TO and HAS_ANTI_AFFINITY_TO: what attracts Pods and what repels them.
 
+use kubewright_k8s::LabelOperator;
 use kubewright_value::{Map, Value};
 
 use super::{Deriving, Template, items, text};
 use crate::graph::{Only, Scope, Selection};
 use crate::names::{Field, NO_PLACE, Symbol};
-use crate::selector::{Operator, Selector};
+use crate::selector::Selector;
 use crate::{EdgeType, Strength};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -33,7 +34,9 @@ impl Deriving<'_, '_> {
     /// One term of an affinity to Pods.
     fn term(&mut self, kind: EdgeType, term: &Value, own: Option<&Map>, via: Field<'_>, strength: Strength) {
         let Some(mut selector) = term.get("labelSelector").and_then(Selector::of_labels) else { return };
-        for (field, operator) in [("matchLabelKeys", Operator::In), ("mismatchLabelKeys", Operator::NotIn)] {
+        for (field, operator) in
+            [("matchLabelKeys", LabelOperator::In), ("mismatchLabelKeys", LabelOperator::NotIn)]
+        {
             for (_, key) in items(term, &[field]) {
                 let value = key.as_str().and_then(|key| Some((key, own?.get(key)?.as_str()?)));
                 if let Some((key, value)) = value {
@@ -113,7 +116,7 @@ impl Deriving<'_, '_> {
     pub(super) fn scopes_of(&mut self, selector: Selector) -> Vec<Scope> {
         match selector.all.as_slice() {
             [] if selector.any.is_empty() => vec![Scope::Everywhere],
-            [only] if only.key == NAMESPACE_NAME && only.operator == Operator::In => {
+            [only] if only.key == NAMESPACE_NAME && only.is_in() => {
                 let names = only.values.iter().filter(|name| !name.is_empty());
                 names.map(|name| Scope::Namespace(self.draft.intern(name))).collect()
             }

@@ -1,6 +1,6 @@
 //! REFERENCES_KRATEO and MANAGES_KRATEO: widgets that name each other by the plural of the kind.
 
-use kubewright_engine::{kind_of_resource, resource_name};
+use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Text, Value};
 
 use super::{Deriving, Target, items, or, text};

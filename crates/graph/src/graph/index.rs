@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use kubewright_engine::{GroupVersionKind, is_cluster_scoped};
+use kubewright_k8s::{GroupVersionKind, PodTemplatePath, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
 use super::taints::Taints;
 use super::{Graph, Question};
-use crate::derive::{Shape, Template, is_foreign, shape};
+use crate::derive::{Template, is_foreign, shape};
 use crate::ids::{insert, under, withdraw};
 use crate::names::{Names, Symbol, SymbolMap};
 use crate::node::{Identity, group_of, usual_version};
@@ -21,7 +21,7 @@ pub(super) struct Header {
     pub(super) kind: KindNumber,
     pub(super) api_version: Text,
     pub(super) uid: Text,
-    pub(super) shape: Option<Shape>,
+    pub(super) shape: Option<PodTemplatePath>,
     pub(super) labels: Labels,
     /// Whether it names an owner.
     pub(super) is_owned: bool,
@@ -101,7 +101,7 @@ impl Header {
         let own = labels.and_then(Value::as_object);
         let shape = shape(object);
         let pods = match shape {
-            Some(Shape::Pod) => own,
+            Some(PodTemplatePath::Pod) => own,
             Some(shape) => Template::of(object, shape).labels,
             None => None,
         };

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::Graph;
 use super::index::label;
-use crate::derive::{Shape, Wanted};
+use crate::derive::Wanted;
 use crate::ids::{Ids, insert, under, withdraw};
 use crate::names::{Symbol, SymbolMap};
-use crate::selector::{Operator, Requirement, Rules, Selector};
+use crate::selector::{Requirement, Rules, Selector};
 use crate::{EdgeType, Id, Sort, Strength};
+use kubewright_k8s::PodTemplatePath;
 
 /// Who is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -120,7 +121,7 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 impl Selection {
     /// Returns the conditions of which a selected object has a label.
     fn required(&self) -> impl Iterator<Item = &Requirement> {
-        let all = self.selector.all.iter().filter(|one| one.operator == Operator::In);
+        let all = self.selector.all.iter().filter(|one| one.is_in());
         all.filter(|one| !one.key.starts_with('@'))
     }
 }
@@ -484,7 +485,7 @@ impl Graph {
             Scope::Everywhere => true,
             Scope::Matching(_) => self.is_namespace_selected(&group.scope, namespace),
         };
-        let is_pod = slot.shape == Some(Shape::Pod);
+        let is_pod = slot.shape == Some(PodTemplatePath::Pod);
         let is_meant = match selection.only {
             Only::All => true,
             Only::Pods => is_pod,

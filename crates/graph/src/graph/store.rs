@@ -5,13 +5,14 @@
 
 use std::cmp::Ordering;
 
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::Value;
 
 use super::index::{Header, KindNumber, Labels};
 use super::selections::Link;
 use super::taints::Taints;
 use super::{Graph, Question};
-use crate::derive::{Derived, Shape, Wanted};
+use crate::derive::{Derived, Wanted};
 use crate::ids::{insert, withdraw};
 use crate::names::{Symbol, SymbolMap};
 use crate::node::Identity;
@@ -24,7 +25,7 @@ pub(super) struct Slot {
     pub(super) identity: Identity,
     pub(super) kind: KindNumber,
     /// Where its object says what Pods are like.
-    pub(super) shape: Option<Shape>,
+    pub(super) shape: Option<PodTemplatePath>,
     pub(super) labels: Labels,
     /// Whether its object names an owner.
     pub(super) is_owned: bool,
@@ -144,7 +145,7 @@ impl Graph {
     }
 
     /// Returns what is needed to derive from the object of `id`.
-    pub(crate) fn deriving(&self, id: Id) -> Option<(&Value, Option<Shape>, Identity, KindNumber)> {
+    pub(crate) fn deriving(&self, id: Id) -> Option<(&Value, Option<PodTemplatePath>, Identity, KindNumber)> {
         let slot = self.slots.get(id.index())?;
         Some((slot.node.object.as_ref()?, slot.shape, slot.identity, slot.kind))
     }

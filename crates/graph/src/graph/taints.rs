@@ -3,6 +3,7 @@
 //! Nothing is stored between them. Many Nodes have the same taints and many Pods the same tolerations; these are
 //! written as texts, and compared when somebody asks.
 
+use kubewright_k8s::PodTemplatePath;
 use kubewright_value::Value;
 
 use super::Graph;
@@ -97,7 +98,7 @@ impl Graph {
 
     fn tolerations_of(&self, id: Id) -> &'static str {
         let shape = self.slots.get(id.index()).and_then(|slot| slot.shape);
-        shape.map_or("", |shape| shape.tolerations())
+        shape.map_or("", PodTemplatePath::tolerations_path)
     }
 }
 

@@ -11,7 +11,8 @@ pub(super) const TABLE: &[Builtin] = &[builtin(
     "string",
     "a text made up by chance that the regular expression matches",
     |_, _| Err(Failure::wrong_value("`random` is not known here: the caller has to give a seed")),
-)];
+)
+.volatile()];
 
 /// What compiling a pattern costs, besides 64 steps for each of its bytes.
 const COMPILE_STEPS: u64 = 2_000;

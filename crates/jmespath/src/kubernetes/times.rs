@@ -34,10 +34,11 @@ pub(super) const TABLE: &[Builtin] = &[
     ),
     builtin("time_between", THREE, "boolean", "whether the first time is between the others", time_between),
     builtin("time_diff", TWO, "string", "the duration from the first time to the second", time_diff),
-    builtin("time_now", &[], "string", "the present moment", |_, _| Err(no_clock("time_now"))),
+    builtin("time_now", &[], "string", "the present moment", |_, _| Err(no_clock("time_now"))).volatile(),
     builtin("time_now_utc", &[], "string", "the present moment, in UTC", |_, _| {
         Err(no_clock("time_now_utc"))
-    }),
+    })
+    .volatile(),
     builtin(
         "time_parse",
         TWO,
@@ -51,7 +52,8 @@ pub(super) const TABLE: &[Builtin] = &[
         "string",
         "the duration between two times of a layout; empty is RFC 3339, and now",
         |arguments, budget| time_since(arguments, budget, None),
-    ),
+    )
+    .volatile(),
     builtin("time_to_cron", ONE, "string", "a cron expression for the time", time_to_cron),
     builtin(
         "time_truncate",

@@ -53,6 +53,7 @@ impl Parser<'_> {
             return Err(Bad { kind: ParseErrorKind::UnknownFunction, ..self.bad(&message) });
         };
         let function = Arc::clone(function);
+        self.is_volatile |= function.is_volatile();
         let place = self.bad("");
         self.next += 2;
         let arguments = self.arguments()?;

@@ -6,7 +6,11 @@ use kubewright_engine::nearest_word;
 /// Returns the names of the rule languages that live in a cluster.
 pub(crate) fn languages() -> Vec<&'static str> {
     let dialects = kubewright_dialects::all(&Options::default());
-    dialects.iter().filter(|dialect| dialect.in_cluster().is_some()).map(|dialect| dialect.name()).collect()
+    dialects
+        .iter()
+        .filter(|dialect| dialect.cluster_support().is_some())
+        .map(|dialect| dialect.name())
+        .collect()
 }
 
 /// Checks the name of a rule language that lives in a cluster.

@@ -3,13 +3,14 @@
 use clap::{Args, ValueEnum};
 use kubewright_engine::nearest_word;
 use kubewright_patterns::Level;
+use kubewright_report::PATTERN_LEVELS;
 
-use crate::commands::FindingOutput;
+use crate::output::{Output, ReportContent, finding_output, output_help};
 
 /// Finds patterns and smells in a set of objects.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Severities, from the least: INFO, LOW, MEDIUM, WARNING, HIGH, CRITICAL. An object says itself what it is to be spared:
+Severities, from the least: INFO, LOW, MEDIUM, WARNING, HIGH, CRITICAL. An object suppresses findings about it:
 the annotation `kubewright.dev/ignore-patterns` lists names of patterns, and `kubewright.dev/ignore-reason` says why.
 
 Examples:
@@ -40,10 +41,14 @@ pub(crate) struct Detect {
     #[arg(long, value_name = "PATH")]
     pub(crate) references: Vec<String>,
 
-    /// table, json, yaml, sarif, junit, github, markdown, policyreport, k8spattern or smell, into FILE when one is
-    /// named; may be repeated
-    #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
-    pub(crate) outputs: Vec<FindingOutput>,
+    #[arg(
+        short,
+        long = "output",
+        value_name = "FORMAT[=FILE]",
+        value_parser = finding_output,
+        help = output_help(ReportContent::Findings)
+    )]
+    pub(crate) outputs: Vec<Output>,
 
     /// Only this pattern, with `*` and `?` as wildcards; may be repeated
     #[arg(long = "pattern", value_name = "NAME")]
@@ -69,7 +74,7 @@ pub(crate) struct Detect {
     #[arg(long, value_name = "LEVEL", value_parser = threshold, default_value = "low", hide_default_value = true)]
     pub(crate) fail_on: Threshold,
 
-    /// Also show the findings that objects ask to be spared
+    /// Also show suppressed findings
     #[arg(long)]
     pub(crate) show_suppressed: bool,
 
@@ -126,21 +131,17 @@ pub(crate) enum Compat {
 pub(crate) struct Threshold(Option<Level>);
 
 impl Threshold {
-    /// Returns whether a finding of `level` is a failure.
-    pub(crate) fn is_reached(self, level: Level) -> bool {
-        self.0.is_some_and(|least| level >= least)
+    /// Returns the least severe failure, if there is any.
+    pub(crate) fn least(self) -> Option<Level> {
+        self.0
     }
 }
 
-/// Every severity, from the least.
-pub(crate) const LEVELS: [Level; 6] =
-    [Level::Info, Level::Low, Level::Medium, Level::Warning, Level::High, Level::Critical];
-
 fn level(text: &str) -> Result<Level, String> {
-    if let Some(level) = LEVELS.into_iter().find(|level| level.name().eq_ignore_ascii_case(text)) {
+    if let Some(level) = PATTERN_LEVELS.into_iter().find(|level| level.name().eq_ignore_ascii_case(text)) {
         return Ok(level);
     }
-    let names = LEVELS.map(|level| level.name().to_lowercase());
+    let names = PATTERN_LEVELS.map(|level| level.name().to_lowercase());
     Err(match nearest_word(text, names.iter().map(String::as_str)) {
         Some(near) => format!("there is no such severity; did you mean `{near}`?"),
         None => format!("there is no such severity; use one of {}", names.join(", ")),

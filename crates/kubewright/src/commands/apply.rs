@@ -3,16 +3,19 @@
 use std::time::Instant;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
+use kubewright_report::{ObjectRow, OutcomeCounts, Report, Results, Totals};
+use kubewright_value::Document;
 
 use crate::arguments::Apply;
 use crate::failure::{Exit, Failure};
-use crate::load;
 use crate::output::{
-    ColorChoice, Diff, Ending, Folder, Manner, Needs, Output, Show, keep_apart, keep_inputs, standard_output,
+    ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableOptions, chosen_or_table,
+    keep_apart, keep_inputs, standard_output,
 };
 use crate::progress::Bar;
-use crate::review::{Counts, Question};
-use crate::session::{Session, complain, no_objects};
+use crate::review::Reviewer;
+use crate::rule_inputs::{RuleInputs, complain, no_objects};
 
 /// Runs the command.
 ///
@@ -21,38 +24,39 @@ use crate::session::{Session, complain, no_objects};
 pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure> {
     let started = Instant::now();
     let outputs = outputs(arguments)?;
-    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
+    let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     keep_inputs(&outputs)?;
-    let mut shows = open(arguments, &outputs, color)?;
-    let question = session.question(needs(arguments, &outputs));
-    let question = Question { is_lenient: arguments.audit_warn, ..question };
+    let mut renderers = open(arguments, &outputs, color)?;
+    let reviewer = inputs.reviewer(columns(arguments, &outputs));
+    let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
     let mut bar = Bar::new();
-    let (mut objects, mut counts) = (0, Counts::default());
-    let problems = load::stream(
-        &session.inputs,
-        session.wanted(),
-        |document| question.review(document),
-        |report, progress| {
+    let (mut objects, mut counts) = (0, OutcomeCounts::default());
+    let problems = files::stream(
+        &inputs.manifests,
+        inputs.wanted(),
+        |document| review(&reviewer, document, &outputs),
+        |(row, prepared), progress| {
             objects += 1;
-            counts += report.counts;
+            counts += row.counts;
             bar.show(progress);
-            Ok(shows.iter_mut().try_for_each(|show| show.object(&report))?)
+            // The renderers that `-o` does not open have nothing prepared.
+            let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
+            let mut each = renderers.iter_mut().zip(prepared);
+            each.try_for_each(|(renderer, prepared)| renderer.object(&row, prepared))
         },
     )?;
     bar.clear();
-    session.diagnostics.extend(problems);
-    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
-        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    inputs.diagnostics.extend(problems);
+    if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
+        inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    let ending = Ending {
-        rules: session.engine.rules(),
-        diagnostics: &session.diagnostics,
-        objects,
-        counts,
+    let report = Report {
+        results: Results::Objects(Totals { rules: inputs.engine.rules(), objects, counts }),
+        diagnostics: &inputs.diagnostics,
         elapsed: started.elapsed(),
     };
-    shows.iter_mut().try_for_each(|show| show.finish(&ending))?;
-    let is_incomplete = complain(&session.diagnostics, color.paint_errors());
+    renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
+    let is_incomplete = complain(&inputs.diagnostics, color.paint_errors());
     Ok(match (is_incomplete, counts.has_violations()) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
@@ -62,7 +66,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
 }
 
 /// Returns whether the exit code for warnings is due.
-fn is_warned(arguments: &Apply, counts: Counts) -> bool {
+fn is_warned(arguments: &Apply, counts: OutcomeCounts) -> bool {
     let has_warnings = counts.warn > 0 || (arguments.warn_no_pass && counts.pass == 0);
     has_warnings && arguments.warn_exit_code > 0
 }
@@ -71,11 +75,9 @@ fn is_warned(arguments: &Apply, counts: Counts) -> bool {
 fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
     let mut outputs = arguments.outputs.clone();
     if arguments.policy_report {
-        outputs.push(Output::policy_report());
+        outputs.extend(Output::named("policyreport"));
     }
-    if outputs.is_empty() {
-        outputs.push(Output::table());
-    }
+    let outputs = chosen_or_table(&outputs);
     keep_apart(&outputs)?;
     if arguments.diff && outputs.iter().any(|output| output.file.is_none() && !output.is_table()) {
         return Err(Failure::usage("--diff goes to standard output, which another output takes")
@@ -84,23 +86,37 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
     Ok(outputs)
 }
 
-fn open(arguments: &Apply, outputs: &[Output], color: ColorChoice) -> Result<Vec<Box<dyn Show>>, Failure> {
-    let mut shows = Vec::new();
-    for output in outputs {
-        let manner = Manner::new(color, arguments.quiet, arguments.diff && output.file.is_none());
-        shows.push(output.open(manner)?);
-    }
-    if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
-        shows.push(Box::new(Diff::new(standard_output(), color.paint_output())));
-    }
-    if let Some(folder) = &arguments.output_objects {
-        shows.push(Box::new(Folder::create(folder)?));
-    }
-    Ok(shows)
+/// Reviews one object, and prepares its row for each output.
+fn review(reviewer: &Reviewer<'_>, document: &Document, outputs: &[Output]) -> (ObjectRow, Vec<String>) {
+    let mut row = reviewer.review(document);
+    let prepared = outputs.iter().map(|output| (output.format.prepare)(&row)).collect();
+    row.drop_patches();
+    (row, prepared)
 }
 
-fn needs(arguments: &Apply, outputs: &[Output]) -> Needs {
+/// Opens a renderer for each of `outputs`, in their order, and those for what else was asked for.
+fn open(
+    arguments: &Apply,
+    outputs: &[Output],
+    color: ColorChoice,
+) -> Result<Vec<Box<dyn Renderer>>, Failure> {
+    let mut renderers = Vec::new();
+    for output in outputs {
+        let has_differences = arguments.diff && output.file.is_none();
+        let (paint, is_quiet) = (color.paint_output(), arguments.quiet);
+        renderers.push(output.open(TableOptions { paint, is_quiet, has_differences })?);
+    }
+    if arguments.diff && outputs.iter().all(|output| output.file.is_some()) {
+        renderers.push(Box::new(DiffRenderer::new(standard_output(), color.paint_output())));
+    }
+    if let Some(folder) = &arguments.output_objects {
+        renderers.push(Box::new(FolderRenderer::create(folder)?));
+    }
+    Ok(renderers)
+}
+
+fn columns(arguments: &Apply, outputs: &[Output]) -> Columns {
     let has_objects = arguments.diff || arguments.output_objects.is_some();
-    let needs = Needs { objects: has_objects, ..Needs::default() };
-    outputs.iter().fold(needs, |needs, output| needs.and(output.needs()))
+    let columns = Columns { objects: has_objects, ..Columns::default() };
+    outputs.iter().fold(columns, |columns, output| columns.and(output.format.columns))
 }

@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 
 use kubewright_convert::{Conversion, Target, Written, convert, is_written};
 use kubewright_engine::Diagnostic;
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
+use kubewright_report::text::listed;
 use kubewright_value::{Document, Text};
 
 use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
-use crate::words::listed;
-use crate::workers;
 use proof::Proof;
 
 /// A policy and what became of it.
@@ -53,15 +53,15 @@ pub(super) fn run(
     target: Target,
     color: ColorChoice,
 ) -> Result<Exit, Failure> {
-    let found = load::find(&arguments.policies);
+    let found = files::find(&arguments.policies);
     let mut problems = found.problems;
-    let documents = load::documents(&found.inputs, &mut problems);
-    let documents = load::objects_of(documents, &mut Vec::new());
+    let documents = files::documents(&found.inputs, &mut problems);
+    let documents = files::objects_of(documents, &mut Vec::new());
     let own = own_files(&documents);
     let mut options = rules::dialect_options(&RuleOptions::default(), None);
-    let exceptions = load::find(exceptions);
+    let exceptions = files::find(exceptions);
     problems.extend(exceptions.problems);
-    options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut problems));
+    options.exceptions = rules::exceptions(files::documents(&exceptions.inputs, &mut problems));
     let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
     let made =
@@ -100,7 +100,7 @@ fn text_of(written: &Written) -> String {
 /// Returns the folders whose tests are looked at.
 fn roots(paths: &[String]) -> Vec<String> {
     let mut roots: Vec<String> = Vec::new();
-    for input in load::find(paths).inputs {
+    for input in files::find(paths).inputs {
         let Input::File(file) = input else { continue };
         let named = paths.iter().find(|path| Path::new(path).is_dir() && file.starts_with(path));
         let folder = match named {

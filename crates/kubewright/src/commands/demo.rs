@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Parser as _;
-use kubewright_engine::{Engine, Operation};
+use kubewright_engine::Engine;
+use kubewright_k8s::{Operation, UserInfo};
+use kubewright_report::{OutcomeCounts, Report, Results, Totals};
 use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
 use kubewright_value::{Document, Source, Value, yaml};
 
@@ -15,11 +17,11 @@ use super::render::differences;
 use super::trace::Writer;
 use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::given::{GivenWorld, OldObjects, UserInfo};
-use crate::output::{ColorChoice, Ending, Manner, Needs, Output, standard_output, write_file};
-use crate::review::{Counts, Question};
+use crate::fixtures::{FileWorld, OldObjects};
+use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
+use crate::pattern_inputs::PatternInputs;
+use crate::review::Reviewer;
 use crate::rules;
-use crate::survey::Survey;
 
 /// An example: where it is saved, and what it holds.
 type Example = (&'static str, &'static str);
@@ -71,38 +73,37 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     let options = rules::dialect_options(&RuleOptions::default(), None);
     let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &documents(&RULES));
     let engine = Engine::new(loaded.rules);
-    let needs = Needs { all_outcomes: true, objects: true, trace: true, ..Needs::default() };
-    let question = Question {
+    let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
+    let reviewer = Reviewer {
         engine: &engine,
-        world: &GivenWorld::default(),
+        world: &FileWorld::default(),
         operation: Operation::Create,
         namespace: "default",
         old: &OldObjects::default(),
         user: &UserInfo::default(),
         is_lenient: false,
-        occasion: None,
-        needs,
+        evaluation_mode: None,
+        columns,
     };
     say("$ kubewright apply rules -r manifests --diff\n", color)?;
-    let mut table = Output::table().open(Manner::new(color, false, true))?;
-    let mut counts = Counts::default();
+    let options = TableOptions { paint: color.paint_output(), is_quiet: false, has_differences: true };
+    let mut table = Output::table().open(options)?;
+    let mut counts = OutcomeCounts::default();
     let objects = documents(&MANIFESTS);
     for document in &objects {
-        let report = question.review(document);
+        let report = reviewer.review(document);
         counts += report.counts;
-        table.object(&report)?;
+        table.object(&report, "")?;
     }
-    table.finish(&Ending {
-        rules: engine.rules(),
+    table.finish(&Report {
+        results: Results::Objects(Totals { rules: engine.rules(), objects: objects.len(), counts }),
         diagnostics: &loaded.diagnostics,
-        objects: objects.len(),
-        counts,
         elapsed: started.elapsed(),
     })?;
     say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
     let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
     for document in &objects {
-        let mut report = question.review(document);
+        let mut report = reviewer.review(document);
         report.outcomes.retain(|row| row.rule.rule == TRACED);
         writer.object(&report, &[])?;
     }
@@ -111,7 +112,7 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
     render(color)?;
     say(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
     if let Ok(Arguments { command: Command::Detect(arguments), .. }) = Arguments::try_parse_from(DETECTED) {
-        detect::show(Survey::of(&documents(&[SHOP])), &arguments, color)?;
+        detect::show(PatternInputs::of(&documents(&[SHOP])), &arguments, color)?;
     }
     say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
     Ok(Exit::Clean)

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use kubewright_files as files;
 use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
 use kubewright_jsonpath::{CapturedKey, JsonPathExpression, JsonPathResult, JsonPathSelector};
 use kubewright_value::display::escape_json;
@@ -13,10 +14,9 @@ mod jmespath;
 use crate::arguments::{Eval, Language, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::load;
 use crate::output::{ColorChoice, standard_output, tell};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
 
 /// Runs the command.
 ///
@@ -32,9 +32,9 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     }
     let mut problems = Vec::new();
     let paths = std::slice::from_ref(&arguments.file);
-    let found = load::find(paths);
+    let found = files::find(paths);
     problems.extend(found.problems);
-    let documents = load::documents(&found.inputs, &mut problems);
+    let documents = files::documents(&found.inputs, &mut problems);
     let Some(document) = documents.first() else {
         if problems.is_empty() {
             let message = format!("no document found in `{}`", arguments.file);

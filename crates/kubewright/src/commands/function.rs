@@ -19,7 +19,7 @@ use kubewright_engine::Diagnostic;
 use crate::arguments::Function;
 use crate::failure::{Exit, Failure};
 use crate::output::{ColorChoice, standard_output, yaml_text};
-use crate::session::complain;
+use crate::rule_inputs::complain;
 
 /// Runs the command.
 ///

@@ -8,13 +8,14 @@ mod sheet;
 mod whole;
 
 use kubewright_graph::draw::{Options, Picture};
+use kubewright_patterns as patterns;
 use kubewright_value::Text;
 
 use crate::arguments::Graph;
 use crate::failure::{Exit, Failure};
 use crate::output::{Chosen, ColorChoice, Format as _, keep_apart, keep_inputs};
-use crate::session::complain;
-use crate::survey::{Sources, Survey};
+use crate::pattern_inputs::{PatternInputs, PatternSources};
+use crate::rule_inputs::complain;
 pub(crate) use drawing::Drawing;
 use overlay::Overlay;
 
@@ -26,20 +27,20 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
     let outputs = outputs(arguments)?;
     let file = arguments.pattern.iter().filter(|name| is_file(name)).cloned();
     let patterns: Vec<String> = arguments.patterns.iter().cloned().chain(file).collect();
-    let sources = Sources {
+    let sources = PatternSources {
         patterns: &patterns,
         references: &arguments.references,
         resources: &arguments.resources,
         is_strict: false,
         is_without_patterns: !arguments.findings && arguments.pattern.is_none(),
     };
-    let mut survey = Survey::read(sources)?;
+    let mut inputs = PatternInputs::read(sources)?;
     keep_inputs(&outputs)?;
-    if survey.objects == 0 {
-        complain(&survey.diagnostics, color.paint_errors());
+    if inputs.objects == 0 {
+        complain(&inputs.diagnostics, color.paint_errors());
         return Ok(Exit::BadInput);
     }
-    let picture = picture(arguments, &mut survey)?;
+    let picture = picture(arguments, &mut inputs)?;
     if let Some(mut picture) = picture {
         if let Some(title) = &arguments.title {
             picture.title.clone_from(title);
@@ -48,22 +49,24 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         write(&outputs, &picture, options)?;
     }
     // What is doubtful about patterns is for `lint` to say.
-    survey.diagnostics.retain(|diagnostic| diagnostic.is_error() || !diagnostic.code.id.starts_with("KW-P"));
-    let is_broken = complain(&survey.diagnostics, color.paint_errors());
+    inputs
+        .diagnostics
+        .retain(|diagnostic| diagnostic.is_error() || !patterns::is_pattern_code(diagnostic.code));
+    let is_broken = complain(&inputs.diagnostics, color.paint_errors());
     Ok(if is_broken { Exit::BadInput } else { Exit::Clean })
 }
 
 /// Returns what is to be drawn, if there is anything.
-fn picture(arguments: &Graph, survey: &mut Survey) -> Result<Option<Picture>, Failure> {
-    let focus = arguments.focus.as_ref().map(|text| focus::find(&survey.graph, text)).transpose()?;
+fn picture(arguments: &Graph, inputs: &mut PatternInputs) -> Result<Option<Picture>, Failure> {
+    let focus = arguments.focus.as_ref().map(|text| focus::find(&inputs.graph, text)).transpose()?;
     if let Some(name) = &arguments.pattern {
         if !is_file(name) {
-            survey.only(std::slice::from_ref(name))?;
+            inputs.only(std::slice::from_ref(name))?;
         }
-        return finding::picture(arguments, survey, focus);
+        return finding::picture(arguments, inputs, focus);
     }
-    let overlay = if arguments.findings { overlay::find(arguments, survey) } else { Overlay::default() };
-    whole::picture(arguments, survey, focus, &overlay).map(Some)
+    let overlay = if arguments.findings { overlay::find(arguments, inputs) } else { Overlay::default() };
+    whole::picture(arguments, inputs, focus, &overlay).map(Some)
 }
 
 fn outputs(arguments: &Graph) -> Result<Vec<Chosen<Drawing>>, Failure> {
@@ -78,7 +81,7 @@ fn outputs(arguments: &Graph) -> Result<Vec<Chosen<Drawing>>, Failure> {
 fn write(outputs: &[Chosen<Drawing>], picture: &Picture, options: Options) -> Result<(), Failure> {
     for output in outputs {
         let text = output.format.draw(picture, options);
-        let mut target = output.target()?;
+        let mut target = output.writer()?;
         let written = target.write_all(text.as_bytes()).and_then(|()| target.flush());
         match &output.file {
             Some(path) => written.map_err(Failure::writing(path))?,

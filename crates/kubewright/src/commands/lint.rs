@@ -1,51 +1,52 @@
 //! `lint`: what is wrong with rules, without running them.
 
-use std::io::{self, Write as _};
+use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, reading_codes};
-use kubewright_value::{Map, Value, json};
+use kubewright_report::text::plural;
+use kubewright_report::{LintTotals, Report, Results};
 
-use crate::arguments::{Lint, LintFormat};
+use crate::arguments::Lint;
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
 use crate::failure::{Exit, Failure};
-use crate::output::{self, ColorChoice, Tally, snippet, standard_output};
+use crate::output::{ColorChoice, DiagnosticCounts, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::rules::{self, Rules};
-use crate::words::plural;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When output cannot be written.
+/// When two outputs go to one place, or output cannot be written.
 pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let outputs = chosen_or_table(&arguments.outputs);
+    keep_apart(&outputs)?;
     let mut chosen = arguments.rules.clone();
     chosen.options.checks_idempotence = arguments.check_idempotent;
     let mut loaded = rules::load(&chosen, arguments.namespace.as_deref());
     if loaded.traits + loaded.patterns + loaded.references > 0 {
-        loaded.diagnostics.retain(|diagnostic| diagnostic.code.id != NOTHING_FOUND.id);
+        loaded.diagnostics.retain(|diagnostic| diagnostic.code != &NOTHING_FOUND);
     }
     let all = std::mem::take(&mut loaded.diagnostics);
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
-    let tally = Tally::of(&diagnostics);
-    match arguments.output {
-        LintFormat::Table => {
-            let files = plural(loaded.files, "file");
-            let rules = counted(&loaded);
-            let closing = match tally {
-                Tally { errors: 0, warnings: 0, hints: 0 } if loaded.files == 0 => String::new(),
-                Tally { errors: 0, warnings: 0, hints: 0 } => format!("{rules} in {files}: nothing wrong"),
-                tally => format!("{tally} in {files}"),
-            };
-            table(&diagnostics, &closing, arguments.quiet, color)?;
-        }
-        LintFormat::Json => json_document(&diagnostics, &unreadable, tally)?,
-        LintFormat::Sarif => output::sarif_diagnostics(standard_output(), &diagnostics)?,
-        LintFormat::Github => output::github_diagnostics(standard_output(), &diagnostics)?,
+    keep_inputs(&outputs)?;
+    let totals =
+        LintTotals { checked: &counted(&loaded), files: loaded.files, unreadable: unreadable.as_slice() };
+    let report = Report {
+        results: Results::Diagnostics(totals),
+        diagnostics: &diagnostics,
+        elapsed: started.elapsed(),
+    };
+    let options =
+        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, has_differences: false };
+    for output in &outputs {
+        output.open(options)?.finish(&report)?;
     }
-    crate::session::complain(&unreadable, color.paint_errors());
+    let counts = DiagnosticCounts::of(&diagnostics);
+    crate::rule_inputs::complain(&unreadable, color.paint_errors());
     let is_broken = diagnostics.iter().any(is_not_text);
     Ok(if is_broken || !unreadable.is_empty() {
         Exit::BadInput
-    } else if tally.errors > 0 || (arguments.deny_warnings && tally.warnings > 0) {
+    } else if counts.errors > 0 || (arguments.deny_warnings && counts.warnings > 0) {
         Exit::Violations
     } else {
         Exit::Clean
@@ -69,35 +70,10 @@ fn counted(loaded: &Rules) -> String {
 
 /// Returns whether this is about a file that could not be looked at at all.
 fn is_unreadable(diagnostic: &Diagnostic) -> bool {
-    [UNREADABLE.id, NOTHING_FOUND.id].contains(&diagnostic.code.id)
+    [&UNREADABLE, &NOTHING_FOUND].contains(&diagnostic.code)
 }
 
-/// Returns whether this is about a text that could not be read, so that nobody knows what rules are in it.
+/// Returns whether this is about a text that could not be read, so that its rules are not known.
 fn is_not_text(diagnostic: &Diagnostic) -> bool {
     diagnostic.is_error() && reading_codes().contains(&diagnostic.code)
-}
-
-fn table(diagnostics: &[Diagnostic], closing: &str, is_quiet: bool, color: ColorChoice) -> io::Result<()> {
-    let mut out = standard_output();
-    for diagnostic in diagnostics {
-        writeln!(out, "{}", snippet(diagnostic, color.paint_output()))?;
-    }
-    if !closing.is_empty() && (!is_quiet || !diagnostics.is_empty()) {
-        writeln!(out, "{closing}")?;
-    }
-    out.flush()
-}
-
-fn json_document(diagnostics: &[Diagnostic], unreadable: &[Diagnostic], tally: Tally) -> io::Result<()> {
-    let summary = Map::from([
-        ("errors", Value::from(tally.errors)),
-        ("warnings", tally.warnings.into()),
-        ("hints", tally.hints.into()),
-        ("unreadable", unreadable.len().into()),
-    ]);
-    let all: Vec<Value> = diagnostics.iter().chain(unreadable).map(output::json_diagnostic).collect();
-    let document = Map::from([("diagnostics", Value::array(all)), ("summary", summary.into())]);
-    let mut out = standard_output();
-    writeln!(out, "{}", json::to_shown_pretty(&document.into()))?;
-    out.flush()
 }

@@ -20,15 +20,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
+use kubewright_report::text::{grouped, plural};
 use kubewright_traits::{self as traits, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use crate::arguments::{Render, RenderFormat};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell};
-use crate::session::{complain, no_objects};
-use crate::words::{grouped, plural};
+use crate::rule_inputs::{complain, no_objects};
 pub(super) use job::{Job, given_manifests};
 use library::Library;
 use setting::One;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let (own, shared) = settings(arguments);
     let said = context::Said::read(arguments, stack.as_ref(), shared, &mut problems);
     let trait_paths = trait_paths(arguments, stack.as_ref(), &mut problems);
-    let found = load::find(&trait_paths);
+    let found = files::find(&trait_paths);
     problems.extend(found.problems);
     let others: Vec<Input> = found.inputs.iter().cloned().chain(value_files(arguments)).collect();
     let base = base::read(arguments, &others, &mut problems)?;
@@ -134,7 +134,7 @@ fn read_once(arguments: &Render) -> Result<(), Failure> {
     let named = lists.into_iter().chain(more).flatten().chain(&arguments.stack);
     let is_implied = arguments.files.is_empty();
     if named.filter(|path| *path == "-").count() + usize::from(is_implied) > 1 {
-        let failure = Failure::usage("`-` stands twice, and standard input can be read only once");
+        let failure = Failure::usage("`-` is given more than once; standard input can be read only once");
         return Err(if is_implied {
             failure.help("without -f the manifests are read from standard input")
         } else {

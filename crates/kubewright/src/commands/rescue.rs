@@ -7,6 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Error, Resource};
+use kubewright_report::text::plural;
 use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
 use kubewright_value::{Map, Value};
 
@@ -14,7 +15,6 @@ use crate::arguments::Rescue;
 use crate::failure::{Exit, Failure};
 use crate::live::Live;
 use crate::output::{standard_output, tell};
-use crate::words::plural;
 
 /// How long the servers are tried to be told.
 const PATIENCE: Duration = Duration::from_secs(15);

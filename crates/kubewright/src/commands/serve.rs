@@ -7,18 +7,18 @@ use std::net::SocketAddr;
 use kubewright_cluster::{Config, Login};
 use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
+use kubewright_report::text::listed;
 use kubewright_serve::{ServeError, Settings, Snapshot, offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::given::Values;
-use crate::load;
+use crate::fixtures::Values;
 use crate::output::{ColorChoice, refuse_input};
+use crate::rule_inputs::{complain, world};
 use crate::rules;
-use crate::session::{complain, world};
-use crate::words::listed;
 
 /// The port beside that of reviews.
 const HEALTH_PORT: u16 = 8080;
@@ -50,15 +50,15 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
 
 fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
     let mut diagnostics = Vec::new();
-    let found = load::find(&arguments.policies);
+    let found = files::find(&arguments.policies);
     diagnostics.extend(found.problems);
-    let documents = load::documents(&found.inputs, &mut diagnostics);
-    let documents = load::objects_of(documents, &mut diagnostics);
+    let documents = files::documents(&found.inputs, &mut diagnostics);
+    let documents = files::objects_of(documents, &mut diagnostics);
     let world = world(&arguments.world, Values::default(), &mut diagnostics);
-    let exceptions = load::find(&arguments.exceptions);
+    let exceptions = files::find(&arguments.exceptions);
     diagnostics.extend(exceptions.problems);
     let mut settings = settings(arguments);
-    settings.options.exceptions = rules::exceptions(load::documents(&exceptions.inputs, &mut diagnostics));
+    settings.options.exceptions = rules::exceptions(files::documents(&exceptions.inputs, &mut diagnostics));
     let snapshot = Snapshot::of(&settings.options, &settings.dialects, &documents, 1);
     diagnostics.extend(snapshot.states.iter().flat_map(|state| state.diagnostics.iter().cloned()));
     diagnostics.extend(of_others(&snapshot, &settings.options, documents));
@@ -73,7 +73,7 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
     }
     let ca = arguments.write_ca.as_deref();
     if let Some(folder) = &arguments.tls_dir {
-        ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| load::register(&folder.join(name)));
+        ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| files::register(&folder.join(name)));
     }
     ca.map_or(Ok(()), refuse_input)?;
     offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;

@@ -7,14 +7,14 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey, NotSigned, Signed};
 use kubewright_value::Document;
 
 use crate::arguments::Sign;
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, standard_output, tell, write_file, yaml_text};
-use crate::session::complain;
+use crate::rule_inputs::complain;
 
 /// How long a file with a key may be; some have all sorts of keys in them.
 const MAX_KEY: u64 = 1 << 20;
@@ -29,11 +29,11 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
     if output.is_some() && output == real(Path::new(&arguments.key)) {
         return Err(Failure::usage(format!("`{}` is the key, and would be written over", arguments.key)));
     }
-    load::register(Path::new(&arguments.key));
+    files::register(Path::new(&arguments.key));
     let key = private_key(&arguments.key)?;
     let mut problems = Vec::new();
-    let documents = load::documents(&[input(&arguments.manifest)], &mut problems);
-    let objects = load::objects_of(documents, &mut problems);
+    let documents = files::documents(&[input(&arguments.manifest)], &mut problems);
+    let objects = files::objects_of(documents, &mut problems);
     if complain(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
         return Ok(Exit::BadInput);
     }
@@ -78,7 +78,7 @@ fn private_key(path: &str) -> Result<ManifestSigningKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
     let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
-    reading.map_err(|error| problem(load::plain(&error)))?;
+    reading.map_err(|error| problem(files::plain(&error)))?;
     if text.len() as u64 > MAX_KEY {
         return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
     }

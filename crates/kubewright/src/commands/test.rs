@@ -8,7 +8,6 @@ mod kyverno;
 mod library;
 mod patterns;
 mod run;
-mod show;
 mod traits;
 
 use std::collections::HashSet;
@@ -18,23 +17,23 @@ use std::time::Instant;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
+use kubewright_report::{CaseResult, Report, Results, TestFileResult, TestResults};
 use kubewright_value::Document;
 
-use crate::arguments::{CaseSelector, Test, TestFormat};
+use crate::arguments::{CaseSelector, Test};
 use crate::codes::{self, NOTHING_FOUND};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
-use crate::output::{ColorChoice, standard_output};
+use crate::output::{ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, standard_output};
+use crate::rule_inputs::complain;
 use crate::rules;
-use crate::session::complain;
-use crate::workers;
 use coverage::Coverage;
 use file::{AnyCase, TestFile};
-pub(super) use kyverno::{Cases, Manner, is_meant, with_cases};
+pub(super) use kyverno::{CaseSetup, Cases, is_meant, with_cases};
 pub(super) use library::Library;
 use patterns::PatternBench;
-use run::{Bench, CaseResult};
-use show::FileResult;
+use run::Bench;
 use traits::TraitBench;
 
 /// The JSON schema of test files.
@@ -52,7 +51,9 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         return Ok(Exit::Clean);
     }
     let started = Instant::now();
-    let found = load::find_tests(&arguments.paths, arguments.file_name.as_deref());
+    let outputs = chosen_or_table(&arguments.outputs);
+    keep_apart(&outputs)?;
+    let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
     let shared =
@@ -70,16 +71,17 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     }
     let mut told = HashSet::new();
     problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
-    let coverage = arguments.coverage.then_some(&coverage);
-    let elapsed = started.elapsed();
-    match arguments.output {
-        TestFormat::Table => show::table(&files, coverage, arguments.quiet, elapsed, color.paint_output())?,
-        TestFormat::Json => show::document(&files, coverage)?,
-        TestFormat::Junit => show::junit(&files)?,
-        TestFormat::Yaml => show::yaml(&files, coverage)?,
-        TestFormat::Markdown => show::markdown(&files)?,
+    keep_inputs(&outputs)?;
+    let coverage = arguments.coverage.then(|| coverage.summary());
+    let tests = TestResults { files: &files, coverage: coverage.as_ref() };
+    let report =
+        Report { results: Results::Cases(tests), diagnostics: &problems, elapsed: started.elapsed() };
+    let options =
+        TableOptions { paint: color.paint_output(), is_quiet: arguments.quiet, has_differences: false };
+    for output in &outputs {
+        output.open(options)?.finish(&report)?;
     }
-    let (_, failed) = show::count(&files);
+    let (_, failed) = tests.counts();
     Ok(match (complain(&problems, color.paint_errors()), failed) {
         (true, _) => Exit::BadInput,
         (false, 0) => Exit::Clean,
@@ -89,7 +91,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
 
 /// Keeps the results of the cases that `selector` means.
 fn select(
-    files: &mut Vec<FileResult>,
+    files: &mut Vec<TestFileResult>,
     selector: &CaseSelector,
     arguments: &Test,
     problems: &mut Vec<Diagnostic>,
@@ -121,7 +123,7 @@ struct Shared {
 #[derive(Default)]
 struct Ran {
     /// One for each document that could be read.
-    files: Vec<FileResult>,
+    files: Vec<TestFileResult>,
     coverage: Coverage,
     problems: Vec<Diagnostic>,
 }
@@ -129,7 +131,7 @@ struct Ran {
 /// Runs the tests of one file.
 fn test(input: &Input, arguments: &Test, shared: &Shared) -> Ran {
     let mut ran = Ran::default();
-    let documents = load::documents(std::slice::from_ref(input), &mut ran.problems);
+    let documents = files::documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
         if kyverno::is_meant(document) {
             theirs(document, input, arguments, shared, &mut ran);
@@ -161,23 +163,33 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     if arguments.coverage {
         ran.coverage.add(bench.rules(), &bench.exercised);
     }
-    let trace = trace_words(&file, &folder);
-    ran.files.push(FileResult { file: title(input, file.name.as_deref()), trace, results });
+    let trace_arguments = trace_words(&file, &folder);
+    ran.files.push(file_result(title(input, file.name.as_deref()), trace_arguments, results));
 }
 
 /// Runs a test in the format of `kyverno-test.yaml`.
 fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared, ran: &mut Ran) {
-    let manner = kyverno::Manner {
+    let setup = kyverno::CaseSetup {
         folder: &folder(input),
         library: &shared.library,
         options: &shared.options,
         dialects: &shared.dialects,
         has_coverage: arguments.coverage,
     };
-    let Some(outcome) = kyverno::run(document, &manner, &mut ran.problems) else { return };
+    let Some(outcome) = kyverno::run(document, &setup, &mut ran.problems) else { return };
     ran.coverage.merge(outcome.coverage);
     let file = title(input, outcome.name.as_deref());
-    ran.files.push(FileResult { file, trace: outcome.trace, results: outcome.results });
+    ran.files.push(file_result(file, outcome.trace, outcome.results));
+}
+
+/// Returns the results of a test file. Its title is the folder, or the file where it has a name of its own.
+fn file_result(file: String, trace_arguments: String, results: Vec<CaseResult>) -> TestFileResult {
+    let folder = files::TEST_FILES.iter().find_map(|name| file.strip_suffix(name));
+    let title = folder.map_or(file.as_str(), |folder| {
+        let folder = folder.trim_end_matches('/').trim_end_matches(".kyverno-test").trim_end_matches('/');
+        if folder.is_empty() { "." } else { folder }
+    });
+    TestFileResult { title: title.to_owned(), file, trace_arguments, results }
 }
 
 /// Returns where the paths of a test file start.
@@ -198,11 +210,11 @@ fn title(input: &Input, name: Option<&str>) -> String {
 /// Returns the words that make `trace` look at what the file names.
 fn trace_words(file: &TestFile, folder: &Path) -> String {
     let here = |paths: &[String]| -> String {
-        paths.iter().map(|path| load::relative(folder, path)).collect::<Vec<_>>().join(" ")
+        paths.iter().map(|path| files::relative(folder, path)).collect::<Vec<_>>().join(" ")
     };
     let mut words = format!("{} -r {}", here(&file.rules), here(&file.resources));
     for world in &file.world {
-        words.push_str(&format!(" --world {}", load::relative(folder, world)));
+        words.push_str(&format!(" --world {}", files::relative(folder, world)));
     }
     if let Some(namespace) = &file.namespace {
         words.push_str(&format!(" --namespace {namespace}"));

@@ -8,19 +8,21 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use kubewright_engine::{Diagnostic, Rule, Status, TraceNode, Verdict};
-use kubewright_value::{Document, Location, Map, Value, json};
+use kubewright_files as files;
+use kubewright_report::trace::{out_of_scope_trace, outcome_trace};
+use kubewright_report::{ObjectRow, OutcomeRow};
+use kubewright_value::{Document, Location, Value, json};
 
 use super::render;
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::load;
-use crate::output::{ColorChoice, Needs, Paint, Target, json_place, short, standard_output, tree, visible};
-use crate::review::{ObjectReport, OutcomeRow, Question};
+use crate::output::{ColorChoice, Columns, Paint, ReportWriter, short, standard_output, tree, visible};
+use crate::review::Reviewer;
+use crate::rule_inputs::{RuleInputs, complain, no_objects};
 use crate::rules;
-use crate::session::{Session, complain, no_objects};
 
 /// How much of a line of a rule is shown.
-const LONGEST: usize = 100;
+const MAX_LINE_CHARACTERS: usize = 100;
 
 /// Runs the command.
 ///
@@ -37,26 +39,26 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         return Err(Failure::usage("`--object` is about patterns, and there are none")
             .help("for rules, give the object alone with `-r`"));
     }
-    let mut session = Session::open(&arguments.rules, &arguments.objects)?;
-    let question = session.question(Needs { all_outcomes: true, trace: true, ..Needs::default() });
+    let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
+    let reviewer = inputs.reviewer(Columns { all_outcomes: true, trace: true, ..Columns::default() });
     let mut writer = Writer::new(color.paint_output(), arguments.output);
     let (mut objects, mut has_violations) = (0, false);
-    let problems = load::stream(
-        &session.inputs,
-        session.wanted(),
-        |document| (question.review(document), outside(&question, document)),
+    let problems = files::stream(
+        &inputs.manifests,
+        inputs.wanted(),
+        |document| (reviewer.review(document), outside(&reviewer, document)),
         |(report, outside), _| {
             objects += 1;
             has_violations |= report.counts.has_violations();
-            Ok(writer.object(&report, &outside)?)
+            writer.object(&report, &outside)
         },
     )?;
     writer.finish()?;
-    session.diagnostics.extend(problems);
-    if objects == 0 && !session.diagnostics.iter().any(Diagnostic::is_error) {
-        session.diagnostics.push(no_objects(&arguments.objects.resources));
+    inputs.diagnostics.extend(problems);
+    if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
+        inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    Ok(match (complain(&session.diagnostics, color.paint_errors()), has_violations) {
+    Ok(match (complain(&inputs.diagnostics, color.paint_errors()), has_violations) {
         (true, _) => Exit::BadInput,
         (false, true) => Exit::Violations,
         (false, false) => Exit::Clean,
@@ -72,10 +74,10 @@ pub(super) struct Outside {
 }
 
 /// Returns the rules whose scope leaves out the object.
-pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outside> {
-    let request = question.request(document);
+pub(super) fn outside(reviewer: &Reviewer<'_>, document: &Document) -> Vec<Outside> {
+    let request = reviewer.request(document);
     let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
-        question.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
+        reviewer.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
     let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
     let tell = |rule: &Arc<Rule>| Outside {
@@ -88,7 +90,7 @@ pub(super) fn outside(question: &Question<'_>, document: &Document) -> Vec<Outsi
 
 /// Writes traces in the chosen format.
 pub(super) struct Writer {
-    out: Target,
+    out: ReportWriter,
     paint: Paint,
     format: TraceFormat,
     is_first: bool,
@@ -101,11 +103,11 @@ impl Writer {
     }
 
     /// Writes what the rules did to one object.
-    pub(super) fn object(&mut self, report: &ObjectReport, outside: &[Outside]) -> io::Result<()> {
+    pub(super) fn object(&mut self, report: &ObjectRow, outside: &[Outside]) -> io::Result<()> {
         for row in &report.outcomes {
             match self.format {
                 TraceFormat::Tree => self.tree(row, report)?,
-                TraceFormat::Json => self.item(&traced(row, report))?,
+                TraceFormat::Json => self.item(&outcome_trace(row, report))?,
             }
         }
         for outside in outside {
@@ -120,13 +122,15 @@ impl Writer {
                         self.paint.dim(&format!("out of scope: {}", outside.reason))
                     )?;
                 }
-                TraceFormat::Json => self.item(&untraced(outside, report))?,
+                TraceFormat::Json => {
+                    self.item(&out_of_scope_trace(&outside.rule, &outside.reason, report))?;
+                }
             }
         }
         Ok(())
     }
 
-    fn tree(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+    fn tree(&mut self, row: &OutcomeRow, report: &ObjectRow) -> io::Result<()> {
         let paint = self.paint;
         if !std::mem::take(&mut self.is_first) {
             writeln!(self.out)?;
@@ -150,7 +154,7 @@ impl Writer {
     }
 
     /// Writes where the object is not as it should be, and where the rule says so.
-    fn places(&mut self, row: &OutcomeRow, report: &ObjectReport) -> io::Result<()> {
+    fn places(&mut self, row: &OutcomeRow, report: &ObjectRow) -> io::Result<()> {
         let paint = self.paint;
         if !matches!(row.status, Status::Fail | Status::Warn | Status::Error) {
             return Ok(());
@@ -165,7 +169,11 @@ impl Writer {
             let is_whole = rule.is_some_and(|rule| rule.position == location.position);
             let line = location.source.line(location.position.line).filter(|_| !is_whole).unwrap_or_default();
             let place = paint.cyan(&visible(&location.to_string()));
-            writeln!(self.out, "{}", format!("      {place}  {}", short(line.trim(), LONGEST)).trim_end())?;
+            writeln!(
+                self.out,
+                "{}",
+                format!("      {place}  {}", short(line.trim(), MAX_LINE_CHARACTERS)).trim_end()
+            )?;
         }
         Ok(())
     }
@@ -191,56 +199,4 @@ fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
         let is_wrong = matches!(node.verdict, Verdict::No | Verdict::Error);
         (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
     })
-}
-
-fn traced(row: &OutcomeRow, report: &ObjectReport) -> Value {
-    let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
-    let mut item = head(&row.rule.to_string(), report);
-    item.insert("inScope".into(), true.into());
-    item.insert("status".into(), row.status.name().into());
-    item.insert("message".into(), row.message.as_str().into());
-    item.insert("path".into(), row.path.as_str().into());
-    item.insert("pathLine".into(), u64::from(row.position.line).into());
-    let (file, line, column) = json_place(row.rule_location.as_ref());
-    item.insert("ruleFile".into(), file);
-    item.insert("ruleLine".into(), line);
-    item.insert("ruleColumn".into(), column);
-    item.insert("trace".into(), children.iter().map(json_node).collect::<Vec<_>>().into());
-    item.into()
-}
-
-fn untraced(outside: &Outside, report: &ObjectReport) -> Value {
-    let mut item = head(&outside.rule, report);
-    item.insert("inScope".into(), false.into());
-    item.insert("status".into(), Status::Skip.name().into());
-    item.insert("message".into(), outside.reason.as_str().into());
-    item.insert("trace".into(), Value::array(Vec::new()));
-    item.into()
-}
-
-fn head(rule: &str, report: &ObjectReport) -> Map {
-    Map::from([
-        ("rule", Value::from(rule)),
-        ("file", report.location.file.clone().into()),
-        ("line", u64::from(report.location.position.line).into()),
-        ("kind", report.kind.clone().into()),
-        ("namespace", report.namespace.clone().into()),
-        ("name", report.name.clone().into()),
-    ])
-}
-
-/// Returns what was looked at, with stable keys.
-pub(super) fn json_node(node: &TraceNode) -> Value {
-    let (file, line, column) = json_place(node.location.as_ref());
-    Map::from([
-        ("what", Value::from(node.what.as_str())),
-        ("found", node.found.as_str().into()),
-        ("wanted", node.wanted.as_str().into()),
-        ("verdict", node.verdict.name().into()),
-        ("ruleFile", file),
-        ("ruleLine", line),
-        ("ruleColumn", column),
-        ("children", node.children.iter().map(json_node).collect::<Vec<_>>().into()),
-    ])
-    .into()
 }

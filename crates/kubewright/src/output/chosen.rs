@@ -2,17 +2,15 @@
 //! a file.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kubewright_engine::nearest_word;
+use kubewright_report::ReportWriter;
 
 use super::file::{create as create_file, refuse_input};
 use crate::failure::Failure;
-
-/// Where bytes go.
-pub(crate) type Target = Box<dyn Write>;
 
 /// A format that is chosen by its name.
 pub(crate) trait Format: Sized + 'static {
@@ -43,10 +41,35 @@ impl<F: Format> Chosen<F> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn target(&self) -> Result<Target, Failure> {
+    pub(crate) fn writer(&self) -> Result<ReportWriter, Failure> {
         Ok(match &self.file {
             None => standard_output(),
             Some(path) => Box::new(BufWriter::new(create_file(path)?)),
+        })
+    }
+}
+
+impl<F: Format> Chosen<F> {
+    /// Reads `FORMAT` or `FORMAT=FILE`, where the format is one of `formats`.
+    ///
+    /// # Errors
+    /// When there is no such format, or no file after `=`.
+    pub(crate) fn parse(
+        text: &str,
+        formats: impl Iterator<Item = &'static F> + Clone,
+    ) -> Result<Self, String> {
+        let (name, file) = match text.split_once('=') {
+            Some((_, "")) => return Err(format!("`{text}` names no file")),
+            Some((name, file)) => (name, Some(PathBuf::from(file))),
+            None => (text, None),
+        };
+        if let Some(format) = formats.clone().find(|format| format.name() == name) {
+            return Ok(Self { format, file });
+        }
+        let names: Vec<&str> = formats.map(Format::name).collect();
+        Err(match nearest_word(name, names.iter().copied()) {
+            Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
+            None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
         })
     }
 }
@@ -55,19 +78,7 @@ impl<F: Format> FromStr for Chosen<F> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, file) = match text.split_once('=') {
-            Some((_, "")) => return Err(format!("`{text}` names no file")),
-            Some((name, file)) => (name, Some(PathBuf::from(file))),
-            None => (text, None),
-        };
-        if let Some(format) = F::all().iter().find(|format| format.name() == name) {
-            return Ok(Self { format, file });
-        }
-        let names: Vec<&str> = F::all().iter().map(Format::name).collect();
-        Err(match nearest_word(name, names.iter().copied()) {
-            Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
-            None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
-        })
+        Self::parse(text, F::all().iter())
     }
 }
 
@@ -110,6 +121,6 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// Returns standard output, written in large pieces.
-pub(crate) fn standard_output() -> Target {
+pub(crate) fn standard_output() -> ReportWriter {
     Box::new(BufWriter::with_capacity(64 << 10, io::stdout()))
 }

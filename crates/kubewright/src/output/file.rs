@@ -4,15 +4,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
+use kubewright_files as files;
+
 use crate::failure::Failure;
-use crate::load;
 
 /// Refuses a file that is read, whatever it is called: through links and hard links too.
 ///
 /// # Errors
 /// When it is.
 pub(crate) fn refuse_input(path: &Path) -> Result<(), Failure> {
-    if load::is_input(path) {
+    if files::is_input(path) {
         let message = format!("`{}` is read, and would be written over", path.display());
         return Err(
             Failure::usage(message).help("name another file for the output; nothing was written to it")

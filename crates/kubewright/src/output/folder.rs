@@ -5,16 +5,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kubewright_report::render::yaml_text;
+use kubewright_report::{ObjectRow, Renderer, Report};
+
 use super::file::write_named_by_object;
-use super::{Ending, Show, yaml};
 use crate::failure::Failure;
-use crate::review::ObjectReport;
 
 /// The longest file name that is made from an object's name.
-const LONGEST: usize = 200;
+const MAX_FILE_NAME_CHARACTERS: usize = 200;
 
 /// Writes objects into a folder.
-pub(crate) struct Folder {
+pub(crate) struct FolderRenderer {
     path: PathBuf,
     names: FileNames,
 }
@@ -28,7 +29,7 @@ pub(crate) struct FileNames {
     next: HashMap<String, usize>,
 }
 
-impl Folder {
+impl FolderRenderer {
     /// Makes the folder.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(path).map_err(Failure::writing(path))?;
@@ -48,7 +49,7 @@ impl FileNames {
         let parts = [kind.as_str(), namespace, name];
         let parts: Vec<String> =
             parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
-        let stem: String = parts.join("-").chars().take(LONGEST).collect();
+        let stem: String = parts.join("-").chars().take(MAX_FILE_NAME_CHARACTERS).collect();
         let mut name = format!("{stem}.{extension}");
         while !self.take(&name) {
             let number = self.next.entry(stem.to_lowercase()).or_insert(2);
@@ -71,15 +72,15 @@ pub(crate) fn safe(part: &str) -> String {
     part.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
-impl Show for Folder {
-    fn object(&mut self, report: &ObjectReport) -> io::Result<()> {
-        let Some((_, after)) = &report.objects else { return Ok(()) };
-        let name = self.names.next(&report.kind, &report.namespace, &report.name, "yaml");
+impl Renderer for FolderRenderer {
+    fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
+        let Some((_, after)) = &row.objects else { return Ok(()) };
+        let name = self.names.next(&row.kind, &row.namespace, &row.name, "yaml");
         let path = self.path.join(name);
-        write_named_by_object(&path, &yaml::text(after)).map_err(io::Error::other)
+        write_named_by_object(&path, &yaml_text(after)).map_err(io::Error::other)
     }
 
-    fn finish(&mut self, _ending: &Ending<'_>) -> io::Result<()> {
+    fn finish(&mut self, _report: &Report<'_>) -> io::Result<()> {
         Ok(())
     }
 }

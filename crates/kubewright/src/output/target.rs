@@ -1,56 +1,14 @@
-//! The formats of reports about objects.
+//! The formats of reports on the command line.
 
-use super::chosen::{Chosen, Format, Target};
-use super::{ColorChoice, Needs, Paint, Show};
-use super::{github::Github, json::Json, junit::Junit, markdown::Markdown, policyreport::PolicyReport};
-use super::{sarif::Sarif, table::Table, yaml::Yaml};
+use kubewright_report::{FORMATS, Paint, Renderer, ReportContent, ReportFormat, TableOptions};
+
+use super::chosen::{Chosen, Format};
 use crate::failure::Failure;
 
-/// What reports of objects can look like.
-#[derive(Debug)]
-pub(crate) struct ObjectFormat {
-    /// What it is called on the command line.
-    name: &'static str,
-    /// What it wants to know of each object.
-    needs: Needs,
-    open: fn(Target, Manner) -> Box<dyn Show>,
-}
-
-/// The first one is the default; the last one has an option of its own.
-static FORMATS: [ObjectFormat; 8] = [
-    ObjectFormat {
-        name: "table",
-        needs: Needs::NOTHING,
-        open: |out, manner| Box::new(Table::new(out, manner)),
-    },
-    ObjectFormat { name: "json", needs: Needs::EVERYTHING_AS_JSON, open: |out, _| Box::new(Json::new(out)) },
-    ObjectFormat { name: "yaml", needs: Needs::OBJECTS, open: |out, _| Box::new(Yaml::new(out)) },
-    ObjectFormat { name: "junit", needs: Needs::ALL_OUTCOMES, open: |out, _| Box::new(Junit::new(out)) },
-    ObjectFormat { name: "sarif", needs: Needs::NOTHING, open: |out, _| Box::new(Sarif::new(out)) },
-    ObjectFormat { name: "github", needs: Needs::NOTHING, open: |out, _| Box::new(Github::new(out)) },
-    ObjectFormat { name: "markdown", needs: Needs::NOTHING, open: |out, _| Box::new(Markdown::new(out)) },
-    ObjectFormat {
-        name: "policyreport",
-        needs: Needs::ALL_OUTCOMES,
-        open: |out, _| Box::new(PolicyReport::new(out)),
-    },
-];
-
-/// How the table is to be.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
-    /// Colours.
-    pub(crate) paint: Paint,
-    /// Only what is wrong.
-    pub(crate) is_quiet: bool,
-    /// With what changed.
-    pub(crate) has_differences: bool,
-}
-
 /// One `-o` of the command line.
-pub(crate) type Output = Chosen<ObjectFormat>;
+pub(crate) type Output = Chosen<ReportFormat>;
 
-impl Format for ObjectFormat {
+impl Format for ReportFormat {
     fn all() -> &'static [Self] {
         &FORMATS
     }
@@ -67,32 +25,60 @@ impl Output {
         Self { format: table, file: None }
     }
 
-    /// Returns reports on standard output.
-    pub(crate) fn policy_report() -> Self {
-        let [.., report] = &FORMATS;
-        Self { format: report, file: None }
+    /// Returns the format called `name` on standard output, if there is one.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let format = FORMATS.iter().find(|format| format.name == name)?;
+        Some(Self { format, file: None })
     }
 
     /// Returns whether this is the table.
     pub(crate) fn is_table(&self) -> bool {
-        self.format.name == "table"
+        std::ptr::eq(self.format, Self::table().format)
     }
 
-    /// Returns what this output wants to know of each object.
-    pub(crate) fn needs(&self) -> Needs {
-        self.format.needs
-    }
-
-    /// Opens the target and returns what shows reports there. A file has no colours.
-    pub(crate) fn open(&self, manner: Manner) -> Result<Box<dyn Show>, Failure> {
-        let paint = if self.file.is_none() { manner.paint } else { Paint::OFF };
-        Ok((self.format.open)(self.target()?, Manner { paint, ..manner }))
+    /// Opens the file, or standard output, and returns what renders reports there. A file has no colours.
+    pub(crate) fn open(&self, options: TableOptions) -> Result<Box<dyn Renderer>, Failure> {
+        let paint = if self.file.is_none() { options.paint } else { Paint::OFF };
+        Ok((self.format.open)(self.writer()?, TableOptions { paint, ..options }))
     }
 }
 
-impl Manner {
-    /// Returns the manner of a table on standard output.
-    pub(crate) fn new(color: ColorChoice, is_quiet: bool, has_differences: bool) -> Self {
-        Self { paint: color.paint_output(), is_quiet, has_differences }
-    }
+/// Reads `-o` of a command that reports on objects.
+pub(crate) fn object_output(text: &str) -> Result<Output, String> {
+    output_for(ReportContent::Objects, text)
+}
+
+/// Reads `-o` of a command that reports findings.
+pub(crate) fn finding_output(text: &str) -> Result<Output, String> {
+    output_for(ReportContent::Findings, text)
+}
+
+/// Reads `-o` of a command that reports diagnostics.
+pub(crate) fn diagnostic_output(text: &str) -> Result<Output, String> {
+    output_for(ReportContent::Diagnostics, text)
+}
+
+/// Reads `-o` of a command that reports test cases.
+pub(crate) fn case_output(text: &str) -> Result<Output, String> {
+    output_for(ReportContent::Cases, text)
+}
+
+fn output_for(content: ReportContent, text: &str) -> Result<Output, String> {
+    let formats: Vec<&'static ReportFormat> = ReportFormat::for_content(content).collect();
+    Output::parse(text, formats.iter().copied())
+}
+
+/// Returns the help of `-o` for reports of `content`.
+pub(crate) fn output_help(content: ReportContent) -> String {
+    let names: Vec<&str> = ReportFormat::for_content(content).map(|format| format.name).collect();
+    let names = match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.join(""),
+    };
+    format!("{names}, into FILE when one is named; may be repeated")
+}
+
+/// Returns the outputs that were asked for, or the table.
+pub(crate) fn chosen_or_table(chosen: &[Output]) -> Vec<Output> {
+    if chosen.is_empty() { vec![Output::table()] } else { chosen.to_vec() }
 }

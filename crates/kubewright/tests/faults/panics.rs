@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use kubewright_engine::{
-    Applies, Door, Effect, EvalError, Evaluation, KindScope, Occasions, Phase, Program, Rule, RuleId, Scope,
+    AdmissionPhase, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Program, Rule,
+    RuleAction, RuleId, Scope,
 };
 use kubewright_serve::certificates::{Keys, Step, Terms, take};
 use kubewright_serve::{Server, Settings, Snapshot, State};
@@ -92,7 +93,7 @@ impl Panicking {
         let settings = Settings { address: any, health_address: any, ..Settings::default() };
         let (notices, mut told) = mpsc::channel(100);
         let state = Arc::new(State::new(settings, notices));
-        state.snapshot.store(Arc::new(Snapshot::of_rules(Door::Validate, vec![rule()], 1)));
+        state.snapshot.store(Arc::new(Snapshot::of_rules(AdmissionPhase::Validating, vec![rule()], 1)));
         let terms = Terms {
             names: vec!["127.0.0.1".to_owned()],
             life: Duration::from_secs(3_600),
@@ -131,16 +132,17 @@ fn rule() -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "faults".into(), rule: "panics".into() }.into(),
         scope: Scope { kinds: KindScope::Named(vec!["Secret".into()]), ..Scope::default() },
-        phase: Phase::Judge,
+        action: RuleAction::Validate,
+        phase: AdmissionPhase::Validating,
         tier: 0,
         precedence: 0,
         position: 0,
-        about: Arc::default(),
+        metadata: Arc::default(),
         refuses_on_error: false,
         is_exclusive: false,
         reads_secrets: false,
         home: None,
-        occasions: Occasions::default(),
+        evaluation_modes: EvaluationModes::default(),
         location: Location { source: Source::new("panics", ""), position: Position::START, length: 1 },
         program: Box::new(Panics),
     }

@@ -1,8 +1,7 @@
 //! What rules in CEL say about objects.
 
-use kubewright_engine::{
-    ApiCall, ClosedWorld, Decision, Dialect as _, Engine, Operation, Query, Request, Settings, World,
-};
+use kubewright_engine::{ApiCall, ClosedWorld, Decision, Dialect as _, Engine, Query, Settings, World};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, yaml};
 
 use crate::Kyverno;
@@ -36,7 +35,7 @@ fn says_in(world: &dyn World, rule: &str, spec: &str, want: &str) {
     let widget = object(&format!(
         "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w, namespace: shop}}, spec: {spec}}}"
     ));
-    let request = Request::for_object(widget, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     let decision = engine("Widget", "", rule).decide(&request, world, &Settings::default());
     assert_eq!(said(&decision), want, "{rule}");
 }
@@ -166,7 +165,7 @@ fn what_costs_too_much_is_an_error() {
     let engine = engine("Widget", "", &one(expression));
     let widget =
         object(&format!("{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w}}, spec: {list}}}"));
-    let request = Request::for_object(widget, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
     assert!(
         said(&decision).starts_with("error: ") && said(&decision).contains("1000000"),
@@ -229,7 +228,7 @@ fn says_about_deployment(expression: &str, want: &str) {
     let deployment = object(
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: {app: of-d}}, spec: {replicas: 1, template: {metadata: {labels: {app: of-pod}}, spec: {containers: [{name: c}]}}}}",
     );
-    let request = Request::for_object(deployment, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(deployment, Operation::Create, "default");
     let decision =
         engine("Pod", "", &one(expression)).decide(&request, &ClosedWorld::default(), &Settings::default());
     assert_eq!(said(&decision), want, "{expression}");
@@ -256,7 +255,7 @@ fn match_conditions_decide_about_requests_to_a_cluster() {
     let spec = "  webhookConfiguration: {matchConditions: [{name: a, expression: \"object.metadata.name != 'w'\"}]}\n";
     let engine = engine("Widget", spec, "validate: {message: m, deny: {}}");
     let widget = object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}");
-    let mut request = Request::for_object(widget, Operation::Create, "default");
+    let mut request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     let world = ClosedWorld::default();
     assert_eq!(said(&engine.decide(&request, &world, &Settings::default())), "fail: m");
     request.uid = "a-request".into();
@@ -272,6 +271,6 @@ fn a_rule_of_which_an_admission_policy_was_made_says_nothing() {
     let document = yaml::read(&Source::new("policy.yaml", text.as_str())).documents.remove(0);
     let engine = Engine::new(Kyverno::new(&[], Default::default()).compile(&document, &[]).rules);
     let widget = object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}");
-    let request = Request::for_object(widget, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(widget, Operation::Create, "default");
     assert_eq!(said(&engine.decide(&request, &ClosedWorld::default(), &Settings::default())), "");
 }

@@ -1,6 +1,7 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 
-use kubewright_engine::{Operation, nearest_word};
+use kubewright_engine::nearest_word;
+use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
 use super::super::operator::ConditionOperator;

@@ -6,7 +6,7 @@ use kubewright_value::{Step, Text, Value};
 use super::super::source::{Match, Method, PolicySource, ResourceFilter, RuleSource};
 use super::{PolicyChecks, code, variables};
 use kubewright_dialect_kit::fields::child;
-use kubewright_dialect_kit::selector::{LabelOperator, Selector};
+use kubewright_dialect_kit::selector::Selector;
 
 /// Checks the `match` and `exclude` of a rule.
 pub(super) fn check_match(findings: &mut PolicyChecks<'_>, policy: &PolicySource, rule: &RuleSource) {
@@ -111,7 +111,7 @@ fn check_selector_labels(findings: &mut PolicyChecks<'_>, selector: &Selector) {
     }
     let places = child(&selector.path, "matchExpressions");
     for (index, requirement) in selector.expressions.iter().enumerate() {
-        let wants_values = matches!(requirement.operator, LabelOperator::In | LabelOperator::NotIn);
+        let wants_values = requirement.operator.takes_values();
         let message = label_key_problem(&requirement.key)
             .or_else(|| requirement.values.iter().find_map(|value| bad_value(value)))
             .or_else(|| match (wants_values, requirement.values.is_empty()) {

@@ -3,34 +3,35 @@
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState, GENERATED_LABEL};
 use kubewright_value::{Document, Map, Text, Value};
 
-use crate::source::{self, Method, PolicySource};
-use crate::{Kyverno, check, field};
+use crate::source::{Method, PolicySource};
+use crate::{Kyverno, field};
 
-/// Returns what stands for the rule of `document`, or why nothing does; nothing for what is no ClusterPolicy.
-pub(super) fn generated_admission_policy(
+/// Returns whether `document` is of a kind that the API server can enforce: a policy in a namespace is not.
+pub(crate) fn is_enforceable(document: &Document) -> bool {
+    field(document, "kind") == "ClusterPolicy"
+}
+
+/// Returns why no ValidatingAdmissionPolicy is made of a document that is not a policy.
+pub(crate) fn unreadable() -> String {
+    skipped_generation_message("the policy is not valid")
+}
+
+/// Returns the ValidatingAdmissionPolicy for the rule of `policy` that asks for one, or why there is none.
+pub(crate) fn generated_admission_policy(
     dialect: &Kyverno,
     document: &Document,
-) -> Option<Result<AdmissionPolicy, String>> {
-    if field(document, "kind") != "ClusterPolicy" {
-        return None;
-    }
-    let Some(mut policy) = source::read_policy_document(document).0 else {
-        return Some(Err(skipped_generation_message("the policy is not valid")));
-    };
-    check::check_policy(document, &mut policy);
+    policy: &PolicySource,
+) -> Result<AdmissionPolicy, String> {
+    let (rule, [policy, binding]) = write_admission_policy(dialect, document, policy)?;
     let owner = owner_reference(document);
-    Some(write_admission_policy(dialect, document, policy).map(|(rule, [policy, binding])| AdmissionPolicy {
-        rule,
-        policy: with_owner(policy, &owner),
-        binding: with_owner(binding, &owner),
-    }))
+    Ok(AdmissionPolicy { rule, policy: with_owner(policy, &owner), binding: with_owner(binding, &owner) })
 }
 
 /// Returns the rule of `policy` that asks for a ValidatingAdmissionPolicy, with that and its binding, or why there is none.
-pub(crate) fn write_admission_policy(
+fn write_admission_policy(
     dialect: &Kyverno,
     document: &Document,
-    policy: PolicySource,
+    policy: &PolicySource,
 ) -> Result<(Text, [Value; 2]), String> {
     let rule = match (policy.rules.as_slice(), policy.broken.len()) {
         ([], 0) => return Err(skipped_generation_message("no rules found")),
@@ -44,7 +45,8 @@ pub(crate) fn write_admission_policy(
         _ => return Err("skip generating ValidatingAdmissionPolicy for non CEL rules.".to_owned()),
     }
     let name = rule.name.value.clone();
-    match (dialect.write_admission_policy)(document, policy, &dialect.exceptions, &dialect.functions) {
+    match (dialect.write_admission_policy)(document, policy.clone(), &dialect.exceptions, &dialect.functions)
+    {
         Ok(documents) => Ok((name, documents)),
         Err(reason) => Err(skipped_generation_message(&reason)),
     }

@@ -6,13 +6,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kubewright_engine::{Outcome, Request};
+use kubewright_engine::Outcome;
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Value, yaml};
 
 use super::policy_of;
 
 /// Returns why `request` is refused; nothing where it is not.
-pub(super) fn blocked_message(request: &Request, outcomes: &[&Outcome]) -> String {
+pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&Outcome]) -> String {
     let mut failures: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.is_refusal) {
         failures.entry(policy_of(outcome)).or_default().insert(&outcome.rule.rule, &outcome.message);

@@ -1,27 +1,25 @@
-//! What the rules of a policy look at besides the request, as far as it can be told beforehand.
+//! What the rules of a policy read besides the request, as far as it is known before they run.
 
 use kubewright_engine::Needs;
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::Text;
 
 use crate::source::{
     self, ContextEntry, ContextSource, Foreach, Match, Method, PolicySource, ResourceFilter,
 };
 
-/// Returns what the policy in `document` needs, with the exceptions that are made from it.
-pub(super) fn of(document: &Document, exceptions: &[source::ExceptionSource]) -> Needs {
+/// Returns what `policy` needs, with the `exceptions` from it. What its expressions need is found when they are compiled.
+pub(crate) fn of(policy: &PolicySource, exceptions: &[source::ExceptionSource]) -> Needs {
     let mut needs = Needs::default();
-    let Some(policy) = source::read_policy_document(document).0 else { return needs };
     let key = policy.key();
     let excepted =
         exceptions.iter().filter(|exception| exception.policies.iter().any(|(name, _)| *name == key));
     let matches = policy.rules.iter().flat_map(|rule| std::iter::once(&rule.matching).chain(&rule.exclude));
     let broken = policy.broken.iter().flat_map(|rule| rule.matching.iter().chain(&rule.exclude));
     let mut all = matches.chain(broken).chain(excepted.map(|exception| &exception.matching));
-    needs.bindings =
-        all.any(|matching| filters(matching).any(asks_for_roles)) || mentions_roles(&document.value);
+    needs.role_bindings = all.any(|matching| filters(matching).any(asks_for_roles));
     for rule in &policy.rules {
-        config_maps(&rule.context, &policy, &mut needs);
-        in_loops(&rule.validate.method, &policy, &mut needs);
+        config_maps(&rule.context, policy, &mut needs);
+        in_loops(&rule.validate.method, policy, &mut needs);
     }
     needs.config_maps.sort();
     needs.config_maps.dedup();
@@ -34,16 +32,6 @@ fn filters(matching: &Match) -> impl Iterator<Item = &ResourceFilter> {
 
 fn asks_for_roles(filter: &ResourceFilter) -> bool {
     !filter.roles.is_empty() || !filter.cluster_roles.is_empty()
-}
-
-/// Returns whether any text has a variable that may be the roles of the one who asks. Its depth is that of a document.
-fn mentions_roles(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("request.roles") || text.contains("request.clusterRoles"),
-        Value::Array(items) => items.iter().any(mentions_roles),
-        Value::Object(map) => map.iter().any(|(_, item)| mentions_roles(item)),
-        _ => false,
-    }
 }
 
 /// Adds what loops look up; how deep they are is bounded by the depth of the document.

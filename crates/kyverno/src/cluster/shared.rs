@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use kubewright_engine::{ApiCall, ApiPath, ServiceCall, Shared};
+use kubewright_engine::{ApiCall, ServiceCall, SharedDataSource};
 use kubewright_jmespath::{Expression, Functions, Language};
+use kubewright_k8s::ApiPath;
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
 
@@ -13,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(600);
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Returns where the entry in `document` comes from.
-pub(super) fn global_context_source(document: &Document) -> Result<Shared, String> {
+pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSource, String> {
     let spec = document.value.get("spec").cloned().unwrap_or_default();
     if let Some(resource) = spec.get("kubernetesResource") {
         let part = |key: &str| Text::new(entry_text(resource, key));
@@ -25,7 +26,7 @@ pub(super) fn global_context_source(document: &Document) -> Result<Shared, Strin
             ..ApiPath::default()
         };
         // Its parts are texts that somebody wrote.
-        return ApiPath::parse(&path.to_string()).map(Shared::Objects);
+        return ApiPath::parse(&path.to_string()).map(SharedDataSource::Objects);
     }
     let Some(call) = spec.get("apiCall") else {
         return Err("the entry has neither `kubernetesResource` nor `apiCall`".to_owned());
@@ -53,7 +54,7 @@ pub(super) fn global_context_source(document: &Document) -> Result<Shared, Strin
         }
         (path, _) => ApiCall::resource(method, path, data),
     };
-    Ok(Shared::Call(called, every))
+    Ok(SharedDataSource::Call(called, every))
 }
 
 /// Returns the parts of `root` that the entry in `document` makes.

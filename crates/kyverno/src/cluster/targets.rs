@@ -3,21 +3,27 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{Operation, Operations, Target, TargetName};
+use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob;
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Text};
 
-use crate::autogen;
+use crate::autogen::AutogenRule;
 use crate::matching::kind;
 use crate::source::{Match, PolicySource, ResourceFilter};
 
-/// Returns what `policy` is about, apart from the rule called `without`; what was made of that for controllers counts.
-pub(super) fn webhook_rules_of(policy: &PolicySource, without: Option<&str>) -> Vec<Target> {
+/// Returns the webhook rules of `policy` and of what was `generated` from it, apart from the rule called `without`; what
+/// was generated from that rule counts.
+pub(super) fn webhook_rules_of(
+    policy: &PolicySource,
+    generated: &[AutogenRule],
+    without: Option<&str>,
+) -> Vec<WebhookRule> {
     let mut kinds = BTreeMap::new();
     for rule in policy.rules.iter().filter(|rule| Some(rule.name.value.as_str()) != without) {
         collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
-    for rule in autogen::autogen_rules(policy) {
+    for rule in generated {
         collect_matched_kinds(&mut kinds, &rule.matching, rule.exclude.as_ref());
     }
     for rule in &policy.broken {
@@ -25,7 +31,7 @@ pub(super) fn webhook_rules_of(policy: &PolicySource, without: Option<&str>) -> 
             collect_matched_kinds(&mut kinds, matching, rule.exclude.as_ref());
         }
     }
-    let mut targets: Vec<Target> =
+    let mut targets: Vec<WebhookRule> =
         kinds.iter().flat_map(|(kind, operations)| webhook_rules_of_kind(kind, *operations)).collect();
     targets.sort();
     targets.dedup();
@@ -89,16 +95,16 @@ fn operations_without(all: Operations, some: Operations) -> Operations {
 }
 
 /// Returns what a kind as a policy writes it stands for. Pods have parts that a rule about them is about as well.
-fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<Target> {
+fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRule> {
     if operations == Operations::NONE {
         return Vec::new();
     }
     let [group, version, kind, subresource] = kind::kind_parts(written);
     let name = match kind {
-        "*" => TargetName::Resource("*".into()),
-        kind => TargetName::Kind(kind.into()),
+        "*" => KindOrResource::Resource("*".into()),
+        kind => KindOrResource::Kind(kind.into()),
     };
-    let whole = Target {
+    let whole = WebhookRule {
         group: group.into(),
         version: version.into(),
         name,
@@ -109,13 +115,13 @@ fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<Target> {
         glob::matches_wildcard(pattern, text, &mut Budget::default()).unwrap_or(true)
     };
     let is_pod = subresource.is_empty() && fits(kind, "Pod") && fits(version, "v1") && fits(group, "");
-    let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| Target {
+    let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| WebhookRule {
         group: "".into(),
         version: "v1".into(),
-        name: TargetName::Resource("pods".into()),
+        name: KindOrResource::Resource("pods".into()),
         subresource: (*part).into(),
         operations,
     });
-    let parts: Vec<Target> = parts.collect();
+    let parts: Vec<WebhookRule> = parts.collect();
     std::iter::once(whole).chain(parts).collect()
 }

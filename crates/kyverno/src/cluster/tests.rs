@@ -1,4 +1,8 @@
-use kubewright_engine::{Dialect as _, Engine, Occasion, OpenWorld, Operation, Query, Settings};
+use kubewright_engine::{
+    AdmissionPhase, CompiledPolicy, Dialect as _, Engine, EvaluationMode, FailurePolicy, KindOrResource,
+    Needs, OpenWorld, Query, Recompile, Settings, WebhookPlan, WebhookRule,
+};
+use kubewright_k8s::Operation;
 use kubewright_value::{Source, yaml};
 
 use super::*;
@@ -19,23 +23,33 @@ fn dialect() -> Kyverno {
     Kyverno::new(&[], Default::default())
 }
 
-/// Returns the targets, each `group/version/Kind/subresource OPERATIONS`.
-fn targets(document: &Document) -> Vec<String> {
-    let shown = |target: kubewright_engine::Target| {
+fn compiled(document: &Document) -> CompiledPolicy {
+    dialect().compile(document, &[])
+}
+
+/// Returns the one webhook that the policy asks for.
+fn webhook(document: &Document) -> WebhookPlan {
+    let [webhook] = <[_; 1]>::try_from(compiled(document).webhooks).expect("one phase");
+    webhook
+}
+
+/// Returns the rules of the webhook, each `group/version/Kind/subresource OPERATIONS`.
+fn webhook_rules(document: &Document) -> Vec<String> {
+    let shown = |target: WebhookRule| {
         let name = match &target.name {
-            kubewright_engine::TargetName::Kind(kind) => kind.to_string(),
-            kubewright_engine::TargetName::Resource(resource) => resource.to_string(),
+            KindOrResource::Kind(kind) => kind.to_string(),
+            KindOrResource::Resource(resource) => resource.to_string(),
         };
         let operations = Operation::ALL.into_iter().filter(|one| target.operations.contains(*one));
         let operations: String = operations.filter_map(|one| one.name().chars().next()).collect();
         format!("{}/{}/{name}/{} {operations}", target.group, target.version, target.subresource)
     };
-    dialect().webhook(document).targets.into_iter().map(shown).collect()
+    webhook(document).rules.into_iter().map(shown).collect()
 }
 
 #[test]
 fn the_kinds_of_a_policy_and_their_controllers_are_asked_about() {
-    let found = targets(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", ""));
+    let found = webhook_rules(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", ""));
     let want = [
         "/v1/pods/ephemeralcontainers CUDC",
         "/v1/pods/resize CUDC",
@@ -54,7 +68,11 @@ fn the_kinds_of_a_policy_and_their_controllers_are_asked_about() {
 #[test]
 fn kinds_may_be_written_in_many_ways() {
     let of = |kind: &str| {
-        targets(&policy("background: false", &format!("{{any: [{{resources: {{kinds: ['{kind}']}}}}]}}"), ""))
+        webhook_rules(&policy(
+            "background: false",
+            &format!("{{any: [{{resources: {{kinds: ['{kind}']}}}}]}}"),
+            "",
+        ))
     };
     assert_eq!(of("apps/v1/Deployment"), ["apps/v1/Deployment/ CUDC"]);
     assert_eq!(of("Pod/exec"), ["*/*/Pod/exec CUDC"]);
@@ -70,7 +88,7 @@ fn kinds_may_be_written_in_many_ways() {
 
 #[test]
 fn an_entry_without_kinds_is_about_those_of_others_or_about_all() {
-    let of = |matching: &str| targets(&policy("background: false", matching, ""));
+    let of = |matching: &str| webhook_rules(&policy("background: false", matching, ""));
     let users = "{subjects: [{kind: User, name: a}]}";
     assert_eq!(
         of(&format!("{{all: [{{resources: {{kinds: [Service]}}}}, {users}]}}")),
@@ -84,7 +102,11 @@ fn an_entry_without_kinds_is_about_those_of_others_or_about_all() {
 #[test]
 fn operations_are_those_that_are_left() {
     let of = |filter: &str, exclude: &str| {
-        targets(&policy("", &format!("{{any: [{{resources: {{kinds: [Service]{filter}}}}}]}}"), exclude))
+        webhook_rules(&policy(
+            "",
+            &format!("{{any: [{{resources: {{kinds: [Service]{filter}}}}}]}}"),
+            exclude,
+        ))
     };
     assert_eq!(of(", operations: [CREATE, UPDATE]", ""), ["*/*/Service/ CU"]);
     assert_eq!(of("", "exclude: {any: [{resources: {operations: [DELETE]}}]}"), ["*/*/Service/ CUC"]);
@@ -96,40 +118,46 @@ fn operations_are_those_that_are_left() {
 #[test]
 fn a_policy_says_how_it_fails_and_how_long_it_may_take() {
     let kinds = "{any: [{resources: {kinds: [Service]}}]}";
-    let of = |spec: &str| dialect().webhook(&policy(spec, kinds, ""));
+    let of = |spec: &str| webhook(&policy(spec, kinds, ""));
     let plain = of("");
-    assert_eq!((plain.fails, plain.timeout, plain.own), (true, 5, None));
-    assert!(!of("failurePolicy: Ignore").fails);
-    assert!(!of("webhookConfiguration: {failurePolicy: Ignore}").fails);
-    assert_eq!(of("webhookConfiguration: {timeoutSeconds: 12}").timeout, 12);
-    assert_eq!(of("webhookTimeoutSeconds: 90").timeout, 30);
-    assert!(of("admission: false").targets.is_empty());
+    assert_eq!((plain.phase, plain.failure_policy), (AdmissionPhase::Validating, FailurePolicy::Fail));
+    assert_eq!((plain.timeout_seconds, plain.dedicated_name), (5, None));
+    assert_eq!(of("failurePolicy: Ignore").failure_policy, FailurePolicy::Ignore);
+    let inside = of("webhookConfiguration: {failurePolicy: Ignore}");
+    assert_eq!(inside.failure_policy, FailurePolicy::Ignore);
+    assert_eq!(of("webhookConfiguration: {timeoutSeconds: 12}").timeout_seconds, 12);
+    assert_eq!(of("webhookTimeoutSeconds: 90").timeout_seconds, 30);
+    assert!(of("admission: false").rules.is_empty());
     let own = of("webhookConfiguration: {matchConditions: [{name: c, expression: 'true'}]}");
-    assert_eq!(own.own.as_deref(), Some("cpol.p"));
-    assert_eq!(own.conditions, [("c".into(), "true".into())]);
+    assert_eq!(own.dedicated_name.as_deref(), Some("cpol.p"));
+    assert_eq!(own.match_conditions, [("c".into(), "true".into())]);
 }
 
 #[test]
 fn roles_are_needed_only_where_they_are_asked_for() {
     let kinds = "{any: [{resources: {kinds: [Service]}}]}";
-    let needs = |matching: &str, more: &str| dialect().needs(&policy("background: false", matching, more));
+    let needs = |matching: &str, more: &str| compiled(&policy("background: false", matching, more)).needs;
     assert_eq!(needs(kinds, ""), Needs::default());
-    assert!(needs("{any: [{resources: {kinds: [Service]}, clusterRoles: [admin]}]}", "").bindings);
-    assert!(needs(kinds, "exclude: {any: [{roles: ['a:b']}]}").bindings);
+    assert!(needs("{any: [{resources: {kinds: [Service]}, clusterRoles: [admin]}]}", "").role_bindings);
+    assert!(needs(kinds, "exclude: {any: [{roles: ['a:b']}]}").role_bindings);
     assert!(
         needs(
             kinds,
             "preconditions: {all: [{key: '{{request.clusterRoles}}', operator: AnyIn, value: [a]}]}"
         )
-        .bindings
+        .role_bindings
     );
-    assert!(!needs(kinds, "exclude: {any: [{subjects: [{kind: User, name: a}]}]}").bindings);
+    let composed = "context: [{name: c, variable: {jmesPath: \"request.roles[?@ == '{{ element }}']\"}}]";
+    assert!(needs(kinds, composed).role_bindings);
+    let other = "context: [{name: c, variable: {jmesPath: request.object.roles}}]";
+    assert!(!needs(kinds, other).role_bindings);
+    assert!(!needs(kinds, "exclude: {any: [{subjects: [{kind: User, name: a}]}]}").role_bindings);
     let context = "context: [{name: m, configMap: {name: m, namespace: a}}, {name: n, configMap: {name: '{{x}}', namespace: a}}]";
     assert_eq!(needs(kinds, context).config_maps, [("a".into(), "m".into())]);
 }
 
 /// Decides about a Service called `bad`, and returns what the one who asks is told.
-fn reply(spec: &str) -> (bool, Reply) {
+fn reply(spec: &str) -> (bool, ResponseParts) {
     let dialect = dialect();
     let document = policy(spec, "{any: [{resources: {kinds: [Service]}}]}", "");
     let engine = Engine::new(dialect.compile(&document, &[]).rules);
@@ -138,10 +166,10 @@ fn reply(spec: &str) -> (bool, Reply) {
     let mut world = OpenWorld::default();
     let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: one}}}";
     world.learn(Query::namespace("shop"), Some(yaml::parse(namespace).expect("YAML")));
-    let request = Request::for_object(service, Operation::Create, "default");
-    let settings = Settings { occasion: Some(Occasion::Admission), ..Settings::default() };
+    let request = AdmissionRequest::for_object(service, Operation::Create, "default");
+    let settings = Settings { evaluation_mode: Some(EvaluationMode::Admission), ..Settings::default() };
     let decision = engine.decide(&request, &world, &settings);
-    (decision.is_allowed, dialect.reply(&request, &decision.outcomes.iter().collect::<Vec<_>>()))
+    (decision.is_allowed, dialect.response(&request, &decision.outcomes.iter().collect::<Vec<_>>()))
 }
 
 #[test]
@@ -199,7 +227,7 @@ fn a_rule_that_only_reports_refuses_nothing_when_it_cannot_answer() {
         );
         let engine = Engine::new(dialect.compile(&document(&text), &[]).rules);
         let service = yaml::parse("{apiVersion: v1, kind: Service, metadata: {name: bad}}").expect("YAML");
-        let request = Request::for_object(service, Operation::Create, "default");
+        let request = AdmissionRequest::for_object(service, Operation::Create, "default");
         let decision = engine.decide(&request, &OpenWorld::default(), &Settings::default());
         assert!(decision.with_status(Status::Error).next().is_some());
         decision.is_allowed
@@ -222,7 +250,7 @@ fn an_exception_ends_when_it_says_so() {
 
 #[test]
 fn both_kinds_of_policies_are_defined_alike() {
-    let definitions = dialect().definitions();
+    let definitions = dialect().custom_resource_definitions();
     let names: Vec<&str> = definitions
         .iter()
         .filter_map(|text| text.lines().find(|line| line.starts_with("  name: ")))
@@ -233,13 +261,18 @@ fn both_kinds_of_policies_are_defined_alike() {
 }
 
 #[test]
-fn a_policy_that_looks_at_the_clock_goes_stale() {
-    let stale = |more: &str| dialect().goes_stale(&policy("", "{any: [{resources: {kinds: [Pod]}}]}", more));
+fn a_policy_that_captures_the_time_is_compiled_periodically() {
+    let stale = |more: &str| {
+        let policy = policy("", "{any: [{resources: {kinds: [Pod]}}]}", more);
+        compiled(&policy).recompile == Recompile::Periodically
+    };
     let condition =
         |key: &str| format!("preconditions: {{all: [{{key: \"{key}\", operator: Equals, value: x}}]}}");
     assert!(!stale(&condition("{{ request.operation }}")));
     assert!(stale(&condition("{{ time_now_utc() }}")));
     assert!(stale(&condition("{{ time_since('', request.object.metadata.creationTimestamp, '') }}")));
+    assert!(stale(&condition("{{ time_add(time_now(), '{{ request.object.spec.ttl }}') }}")));
+    assert!(!stale(&condition("it is not time_now()")));
 }
 
 #[test]
@@ -250,7 +283,7 @@ fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
          mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}\n",
     );
     let object = yaml::parse("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").expect("YAML");
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let rules = dialect().compile(&policy, &[]).rules;
     let decision = Engine::new(rules).decide(&request, &OpenWorld::default(), &Settings::default());
     assert_eq!(decision.with_status(Status::Error).count(), 1, "it is not hidden");

@@ -12,15 +12,20 @@ use kubewright_value::{Budget, Text};
 
 impl PolicyCompiler<'_> {
     /// Returns the exceptions from the rule called `name`.
-    pub(super) fn exceptions(&self, name: &Text) -> Vec<CompiledException> {
-        let policy = self.policy.key();
-        let about = self.dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
-        about.map(|exception| self.exception(exception)).collect()
+    pub(super) fn exceptions(&mut self, name: &Text) -> Vec<CompiledException> {
+        let (policy, dialect) = (self.policy.key(), self.dialect);
+        let own = dialect.exceptions.iter().filter(|exception| exception.is_for(&policy, name));
+        own.map(|exception| self.exception(exception)).collect()
     }
 
-    fn exception(&self, exception: &source::ExceptionSource) -> CompiledException {
-        let compile =
-            |conditions: &Placed<_>| ConditionSet::compile(conditions, &self.dialect.functions).0.excusing();
+    fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {
+        let functions = &self.dialect.functions;
+        let compile = |conditions: &Placed<_>| {
+            let conditions = ConditionSet::compile(conditions, functions).0.excusing();
+            let variables = conditions.templates().flat_map(|template| template.variables());
+            self.observe(variables.filter_map(|variable| variable.roots()));
+            conditions
+        };
         CompiledException {
             key: exception.key.clone(),
             matcher: MatchExclude::of_exception(&exception.matching),

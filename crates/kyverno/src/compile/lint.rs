@@ -1,12 +1,12 @@
 //! What works and is probably not what was meant, and what variables cannot ask for.
 
-use kubewright_engine::{Code, Diagnostic};
+use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
+use kubewright_jmespath::Roots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
 use super::{PolicyCompiler, RuleParts, RuleSource};
 use crate::check::{self, VariableUse};
-use crate::cluster::admission_policy;
 use crate::conditions::{ConditionLint, ConditionLintKind, ConditionSet};
 use crate::diagnostics as code;
 use crate::evaluate::Rooted;
@@ -21,6 +21,7 @@ impl PolicyCompiler<'_> {
         let message = rule.validate.message.as_ref().map_or(&rule.validate.path, |message| &message.path);
         found.variables(parts.message.variables(), message, false);
         found.body(&parts.body, false);
+        self.observe(found.roots.iter().copied());
         let is_background = self.policy.settings.is_background;
         self.diagnostics.extend(check::check_variables(&self.document, is_background, rule, &found.uses));
         for conditions in found.conditions {
@@ -30,16 +31,25 @@ impl PolicyCompiler<'_> {
         }
     }
 
-    /// Says why no ValidatingAdmissionPolicy is made of a policy that asks for one.
-    pub(super) fn generation(&mut self) {
+    /// Records what expressions make of the policy as a whole: what it needs, and when it is compiled again.
+    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r Roots>) {
+        for roots in all {
+            let roles = [["request", "roles"], ["request", "clusterRoles"]];
+            self.needs.role_bindings |= roles.iter().any(|path| roots.reads(path));
+            if roots.is_volatile {
+                self.recompile = Recompile::Periodically;
+            }
+        }
+    }
+
+    /// Reports why no ValidatingAdmissionPolicy is made of a policy that asks for one.
+    pub(super) fn report_not_generated(&mut self, native: &Result<NativeRule, String>) {
         let asking = self.policy.rules.iter().find_map(|rule| match &rule.validate.method {
             Method::Cel(cel) if cel.generates => Some(child(&cel.path, "generate")),
             _ => None,
         });
         let Some(path) = asking else { return };
-        let written =
-            admission_policy::write_admission_policy(self.dialect, &self.document, self.policy.clone());
-        if let Err(reason) = written {
+        if let Err(reason) = native {
             let message = reason.trim_end_matches('.').to_owned();
             let help = "the webhook enforces the rule; leave `generate` out if that is meant";
             let location = self.document.locate(&path);
@@ -85,12 +95,14 @@ impl PolicyCompiler<'_> {
 #[derive(Default)]
 struct LintedRule<'p> {
     uses: Vec<VariableUse<'p>>,
+    roots: Vec<&'p Roots>,
     conditions: Vec<&'p Rooted<ConditionSet>>,
 }
 
 impl<'p> LintedRule<'p> {
     /// Adds variables that stand somewhere below `path`.
     fn variables(&mut self, variables: Vec<&'p TemplateVariable>, path: &'p [Step], is_in_foreach: bool) {
+        self.roots.extend(variables.iter().filter_map(|variable| variable.roots()));
         self.uses
             .extend(variables.into_iter().map(|variable| variable_use(variable, path, is_in_foreach, false)));
     }
@@ -98,6 +110,7 @@ impl<'p> LintedRule<'p> {
     /// Adds an expression that is a field of its own, and the variables in it.
     fn query(&mut self, query: &'p VariableQuery, path: &'p [Step], is_in_foreach: bool) {
         self.variables(query.inner_variables(), path, is_in_foreach);
+        self.roots.extend(query.variables().last().and_then(|variable| variable.roots()));
         self.uses.extend(
             query.variables().last().map(|variable| variable_use(variable, path, is_in_foreach, true)),
         );

@@ -1,4 +1,5 @@
-use kubewright_engine::{ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, WorldView};
+use kubewright_engine::{ClosedWorld, DecisionCache, Evaluation, RuleId, Tracer, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, yaml};
 
 use super::*;
@@ -14,9 +15,10 @@ fn compile(text: &str) -> ConditionSet {
 }
 
 fn with_context<T>(test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
-    let request = Request::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
+    let request =
+        AdmissionRequest::for_object(yaml::parse(OBJECT).expect("YAML"), Operation::Create, "default");
     let world = ClosedWorld::default();
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };

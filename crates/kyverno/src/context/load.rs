@@ -1,6 +1,7 @@
 //! Loading context entries: what each source is asked, and what becomes of the answer.
 
-use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, ObjectName, Query as Asked, ServiceCall};
+use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query as Asked, ServiceCall};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Exhausted, Map, Text, Value};
 
 use super::super::gotext;
@@ -146,7 +147,7 @@ impl VariableContext<'_> {
             Answer::Absent => Err(Unresolved::Error(EvalError::new(format!(
                 "failed to get configmap {namespace}/{name} : configmaps \"{name}\" not found"
             )))),
-            Answer::Failed(why) => Err(Unresolved::Error(EvalError::new(format!(
+            Answer::Failed(why) => Err(Unresolved::Error(EvalError::failed_lookup(format!(
                 "failed to get configmap {namespace}/{name} : {why}"
             )))),
             Answer::Refused(why) => {
@@ -187,9 +188,12 @@ impl VariableContext<'_> {
                 return Err(Unresolved::Error(EvalError::new(format!("{FETCH}HTTP 404 Not Found: "))));
             }
             Answer::Absent => {
-                return Err(unfetched(&asked, "the server could not find the requested resource"));
+                let message = unfetched(&asked, "the server could not find the requested resource");
+                return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) => return Err(unfetched(&asked, &why)),
+            Answer::Failed(why) => {
+                return Err(Unresolved::Error(EvalError::failed_lookup(unfetched(&asked, &why))));
+            }
             // A default stands for what is not there, not for what may not be asked.
             Answer::Refused(why) => return Err(Unresolved::Error(EvalError::new(format!("{FETCH}{why}")))),
             Answer::Unknown => {
@@ -262,7 +266,11 @@ impl VariableContext<'_> {
                 let message = format!("failed to fetch image descriptor: {reference}, error: not found");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
-            Answer::Failed(why) | Answer::Refused(why) => {
+            Answer::Failed(why) => {
+                let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
+                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
+            }
+            Answer::Refused(why) => {
                 let message = format!("failed to fetch image descriptor: {reference}, error: {why}");
                 return Err(Unresolved::Error(EvalError::new(message)));
             }
@@ -305,7 +313,8 @@ impl VariableContext<'_> {
             Answer::Found(answer) => answer,
             Answer::Absent => return Err(error(format!("{prefix}failed to fetch entry key={shared}"))),
             Answer::Failed(why) => {
-                return Err(error(format!("{prefix}failed to fetch entry key={shared}: {why}")));
+                let message = format!("{prefix}failed to fetch entry key={shared}: {why}");
+                return Err(Unresolved::Error(EvalError::failed_lookup(message)));
             }
             Answer::Refused(why) => {
                 return Err(error(format!(
@@ -347,7 +356,7 @@ fn or_default(
 ) -> Result<Option<Sourced>, Unresolved> {
     match (found, default) {
         (Ok(found), _) => Ok(Some(found)),
-        (Err(unresolved), Some(default)) if unresolved.is_of_the_rule() => Ok(Some(default.clone())),
+        (Err(unresolved), Some(default)) if unresolved.is_final() => Ok(Some(default.clone())),
         (Err(unresolved), _) => {
             let prefix = format!("failed to apply jmespath {} to variable <nil>: ", query.text());
             Err(unresolved.within(&prefix))
@@ -356,13 +365,13 @@ fn or_default(
 }
 
 /// Says why a call has no answer.
-fn unfetched(call: &ApiCall, why: &str) -> Unresolved {
+fn unfetched(call: &ApiCall, why: &str) -> String {
     let ApiCall { method, url, .. } = call;
     let message = match call.service {
         None => format!("failed to {method} resource with raw url: {url}: {why}"),
         Some(_) => format!("failed to execute HTTP request for APICall {url}: {why}"),
     };
-    Unresolved::Error(EvalError::new(format!("failed to fetch data for APICall: {message}")))
+    format!("failed to fetch data for APICall: {message}")
 }
 
 /// Says what nobody knows, and how to make it known.

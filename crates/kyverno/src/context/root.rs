@@ -1,13 +1,13 @@
 //! The request as expressions see it.
 
-use kubewright_engine::{Operation, Request};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
 use kubewright_cel_rules::request::{kind_of, objects, resource_of};
 
 /// Returns what expressions are evaluated on: the request, and who asks.
-pub(super) fn context_root(request: &Request, object: &Value) -> Value {
-    let is_admission = !request.uid.is_empty();
+pub(super) fn context_root(request: &AdmissionRequest, object: &Value) -> Value {
+    let is_admission = request.is_admission();
     let mut root = Map::with_capacity(8);
     root.insert("request".into(), request_variables(request, object, is_admission).into());
     if is_admission || request.has_user() {
@@ -19,7 +19,7 @@ pub(super) fn context_root(request: &Request, object: &Value) -> Value {
 }
 
 /// Outside a cluster only what is known there exists; an admission request has all its fields.
-fn request_variables(request: &Request, object: &Value, is_admission: bool) -> Map {
+fn request_variables(request: &AdmissionRequest, object: &Value, is_admission: bool) -> Map {
     let mut map = Map::with_capacity(if is_admission { 18 } else { 8 });
     // What somebody connects to is in no object.
     if is_admission || request.operation == Operation::Connect {
@@ -46,7 +46,7 @@ fn request_variables(request: &Request, object: &Value, is_admission: bool) -> M
     map
 }
 
-fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: bool) {
+fn put_objects(map: &mut Map, request: &AdmissionRequest, object: &Value, is_admission: bool) {
     let (new, old) = objects(request, object);
     for (key, value) in [("object", new), ("oldObject", old)] {
         if is_admission || !value.is_null() {
@@ -55,10 +55,10 @@ fn put_objects(map: &mut Map, request: &Request, object: &Value, is_admission: b
     }
 }
 
-fn identify(map: &mut Map, request: &Request) {
+fn identify(map: &mut Map, request: &AdmissionRequest) {
     let kind = kind_of(&request.kind);
     let resource = resource_of(request.addressed());
-    if !request.uid.is_empty() {
+    if request.is_admission() {
         map.insert("uid".into(), request.uid.clone().into());
     }
     map.insert("kind".into(), kind.clone());
@@ -75,7 +75,7 @@ fn identify(map: &mut Map, request: &Request) {
 }
 
 /// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for anybody else.
-fn service_account_of(request: &Request) -> (Text, Text) {
+fn service_account_of(request: &AdmissionRequest) -> (Text, Text) {
     let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
     let account = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     let (namespace, name) = account.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_engine::EvalError;
 use kubewright_value::{Exhausted, Text, Value};
 
 use super::super::mixed::{Tainted, join_parts};
@@ -100,11 +100,11 @@ impl Unresolved {
         }
     }
 
-    /// Returns whether the rule itself is at fault, rather than a limit or something that nobody knows yet.
-    pub(super) fn is_of_the_rule(&self) -> bool {
+    /// Returns whether a default may take its place: no limit was reached, and no query is open.
+    pub(super) fn is_final(&self) -> bool {
         match self {
             Self::Missing(_) => true,
-            Self::Error(error) => error.kind == EvalErrorKind::Evaluation,
+            Self::Error(error) => error.kind.is_final(),
         }
     }
 }

@@ -1,4 +1,4 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Query as Asked, Tracer, World};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Query as Asked, Tracer, World};
 use kubewright_value::json;
 
 use super::super::source::{ContextEntry, ContextSource, Service, Workload};
@@ -87,14 +87,14 @@ impl<W: World> World for Giving<W> {
         self.0.get(query)
     }
 
-    fn given(&self, _rule: &RuleId, _request: &Request) -> Vec<(Text, Value)> {
+    fn overrides(&self, _rule: &RuleId, _request: &AdmissionRequest) -> Vec<(Text, Value)> {
         self.1.clone()
     }
 }
 
 /// What a test looks at.
 struct Setting {
-    request: Request,
+    request: AdmissionRequest,
     world: Box<dyn World>,
     home: Option<Text>,
 }
@@ -113,7 +113,7 @@ fn widget() -> Setting {
         parsed(r#"{"registry":"index.docker.io"}"#),
     );
     Setting {
-        request: Request::for_object(parsed(object), Operation::Create, "default"),
+        request: AdmissionRequest::for_object(parsed(object), Operation::Create, "default"),
         world: Box::new(world),
         home: None,
     }
@@ -126,7 +126,7 @@ impl Setting {
     }
 
     fn run<T>(&self, test: impl FnOnce(&mut VariableContext<'_>) -> T) -> T {
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let view = WorldView::new(&*self.world, self.home.as_ref());
         let mut evaluation = Evaluation::new(&self.request, view, &mut budget, &mut tracer, &memory);
         let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
@@ -317,8 +317,12 @@ fn a_namespaced_policy_stays_in_its_namespace() {
         &call("/api/v1/namespaces/ns2/pods"),
         "refers to namespace ns2, which is different from the policy namespace ns1",
     );
-    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "the part `..`, which is no name");
-    refuses(&setting, &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"), "the part `%2e%2e`, which is no name");
+    refuses(&setting, &call("/api/v1/namespaces/ns1/../ns2/pods"), "the part `..`, which is not a name");
+    refuses(
+        &setting,
+        &call("/api/v1/namespaces/ns1/%2e%2e/ns2/pods"),
+        "the part `%2e%2e`, which is not a name",
+    );
     refuses(&setting, &call("/api/v1/namespaces/ns1"), "does not contain a namespace segment");
     refuses(&setting, &call("/api/v1/namespaces/ns1/status"), "does not contain a namespace segment");
     refuses(&setting, &call("/api/v1/namespaces/ns1/nodes"), "nodes are in no namespace");
@@ -426,7 +430,7 @@ fn an_admission_request_has_all_its_fields() {
 fn images_are_those_of_pods_and_controllers() {
     let pod = r#"{"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"nginx"},{"name":"b","image":"ghcr.io/o/r:1"}],"initContainers":[{"name":"i"}]}}"#;
     let of = |object: &str, text: &str| {
-        let request = Request::for_object(parsed(object), Operation::Create, "default");
+        let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
         Setting { request, ..widget() }.finds("[]", text)
     };
     assert_eq!(of(pod, "{{ images.containers.a.registry }}"), r#"foreign "docker.io""#);
@@ -450,7 +454,7 @@ fn an_image_cannot_be_hidden_by_the_form_it_is_written_in() {
     let of = |containers: &str| {
         let object =
             format!(r#"{{"kind":"Pod","metadata":{{"name":"p"}},"spec":{{"containers":{containers}}}}}"#);
-        let request = Request::for_object(parsed(&object), Operation::Create, "default");
+        let request = AdmissionRequest::for_object(parsed(&object), Operation::Create, "default");
         Setting { request, ..widget() }.finds("[]", "{{ images.containers.*.path }}")
     };
     for containers in [
@@ -478,7 +482,7 @@ fn an_image_cannot_be_hidden_by_the_form_it_is_written_in() {
 fn entries_follow_a_rule_to_its_controllers() {
     let object =
         r#"{"kind":"Deployment","metadata":{"name":"d"},"spec":{"x":"out","template":{"spec":{"x":"in"}}}}"#;
-    let request = Request::for_object(parsed(object), Operation::Create, "default");
+    let request = AdmissionRequest::for_object(parsed(object), Operation::Create, "default");
     let declared = entries(&parsed(r#"[{"name":"v","variable":{"jmesPath":"request.object.spec.x"}}]"#));
     let rebased: Vec<CompiledContextEntry> =
         declared.iter().map(|entry| entry.rebased(Workload::Template)).collect();

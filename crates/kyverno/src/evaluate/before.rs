@@ -1,8 +1,9 @@
 //! Violations that were there before an update, which the update need not mend.
 
 use kubewright_engine::{
-    Answer, EvalError, Evaluation, Memory, Operation, Query, Request, RuleId, Tracer, World, WorldView,
+    Answer, DecisionCache, EvalError, Evaluation, Query, RuleId, Tracer, World, WorldView,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Text, Value};
 
 use super::{CheckVerdict, ValidateCheck, ValidateRule, ValidateRun, matching_exceptions};
@@ -41,8 +42,12 @@ impl ValidateRule {
     }
 
     /// Returns whether the rule is violated by the object as it was. Who asked for that object is not known.
-    fn was_bad(&self, request: &Request, evaluation: &mut Evaluation<'_>) -> Result<bool, EvalError> {
-        let before = Request {
+    fn was_bad(
+        &self,
+        request: &AdmissionRequest,
+        evaluation: &mut Evaluation<'_>,
+    ) -> Result<bool, EvalError> {
+        let before = AdmissionRequest {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
@@ -51,7 +56,7 @@ impl ValidateRule {
             cluster_roles: Vec::new(),
             ..request.clone()
         };
-        let (mut tracer, memory, mut notes) = (Tracer::off(), Memory::default(), Notes::off());
+        let (mut tracer, memory, mut notes) = (Tracer::off(), DecisionCache::default(), Notes::off());
         let world = Before { world: evaluation.world };
         let view = WorldView::new(&world, evaluation.world.home());
         let mut evaluation = Evaluation::new(&before, view, evaluation.budget, &mut tracer, &memory);
@@ -90,8 +95,8 @@ impl World for Before<'_> {
         self.world.get(query)
     }
 
-    fn given(&self, rule: &RuleId, request: &Request) -> Vec<(Text, Value)> {
-        let mut given = self.world.given(rule, request);
+    fn overrides(&self, rule: &RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        let mut given = self.world.overrides(rule, request);
         given.retain(|(name, _)| !REQUESTED.iter().any(|requested| name.starts_with(requested)));
         given
     }

@@ -1,6 +1,6 @@
 //! `foreach`: the same check for every element of a list.
 
-use kubewright_engine::{EvalError, EvalErrorKind};
+use kubewright_engine::EvalError;
 use kubewright_value::{Step, Value};
 
 use super::{CheckVerdict, CheckedObject, PathOrigin, RuleBody, ValidateCheck, ValidateRule, step_error};
@@ -106,7 +106,7 @@ impl ValidateRule {
             Ok(None) => {}
             Ok(Some(skip)) => return CheckVerdict::Skip(skip),
             // An element that cannot be asked about is left out, as its author's `||` would do.
-            Err(error) if error.kind == EvalErrorKind::Evaluation => {
+            Err(error) if error.kind.is_final() => {
                 return CheckVerdict::Skip(error.message.into());
             }
             Err(error) => return CheckVerdict::Error(error),

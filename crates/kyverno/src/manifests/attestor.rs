@@ -1,6 +1,7 @@
 //! Who must have signed: sets of signers, of which some are enough, and sets in sets.
 
-use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, ObjectName, Query, Verdict as Seen};
+use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query, Verdict as Seen};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Step, Text, Value, json};
 
 use super::difference;

@@ -1,8 +1,7 @@
 //! What the API server would make of what was signed, with its defaults filled in.
 
-use kubewright_engine::{
-    Answer, ApiCall, EvalError, Evaluation, GroupVersionKind, Query, is_cluster_scoped, resource_name,
-};
+use kubewright_engine::{Answer, ApiCall, EvalError, Evaluation, Query};
+use kubewright_k8s::{GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Text, Value};
 
 use crate::source::manifests;

@@ -6,7 +6,7 @@
 //! an entry `metadata.uid.conf`, and a Pod another `spec.serviceAccountName`, because `metadata.uid` and
 //! `spec.serviceAccount` are ignored.
 
-use kubewright_engine::{GroupVersionKind, ObjectName};
+use kubewright_k8s::{GroupVersionKind, ObjectName};
 use kubewright_value::{Text, Value};
 
 use super::message::SignatureAnnotations;

@@ -6,9 +6,10 @@ mod reading;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_engine::{
-    Answer, ApiCall, ClosedWorld, Compiled, Dialect as _, Engine, OpenWorld, Operation, Outcome, Query,
-    Request, Settings, Status, World,
+    Answer, ApiCall, ClosedWorld, CompiledPolicy, Dialect as _, Engine, OpenWorld, Outcome, Query, Settings,
+    Status, World,
 };
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
 use p256::ecdsa::SigningKey;
 
@@ -28,7 +29,7 @@ fn public(letter: char) -> String {
     let key = SigningKey::from_slice(&[letter as u8; 32]).unwrap();
     let mut der = vec![0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
     der.extend([0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00]);
-    der.extend(key.verifying_key().to_encoded_point(false).as_bytes());
+    der.extend(key.verifying_key().to_sec1_point(false).as_bytes());
     pem("PUBLIC KEY", &der)
 }
 
@@ -72,17 +73,17 @@ fn policy(manifests: &str) -> Document {
     reading.documents.remove(0)
 }
 
-fn loaded(manifests: &str) -> Compiled {
+fn loaded(manifests: &str) -> CompiledPolicy {
     Kyverno::new(&[], Default::default()).compile(&policy(manifests), &[])
 }
 
-fn outcomes(manifests: &str, request: &Request, world: &dyn World) -> Vec<Outcome> {
+fn outcomes(manifests: &str, request: &AdmissionRequest, world: &dyn World) -> Vec<Outcome> {
     Engine::new(loaded(manifests).rules).decide(request, world, &Settings::default()).outcomes
 }
 
 /// Returns what `manifests` say about `object`.
 fn judged_in(world: &dyn World, manifests: &str, object: Value) -> (Status, String) {
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let outcomes = outcomes(manifests, &request, world);
     let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
     (outcome.status, outcome.message.to_string())
@@ -450,11 +451,13 @@ fn a_text_with_several_objects_has_the_right_one_found() {
 
 #[test]
 fn deletions_and_dry_runs_are_not_checked() {
-    let mut request = Request::for_object(yaml::parse(CONFIG).unwrap(), Operation::Delete, "default");
+    let mut request =
+        AdmissionRequest::for_object(yaml::parse(CONFIG).unwrap(), Operation::Delete, "default");
     request.old_object = request.object.clone();
     let world = ClosedWorld::default();
     assert!(outcomes(ONE, &request, &world).is_empty());
-    let mut request = Request::for_object(yaml::parse(CONFIG).unwrap(), Operation::Create, "default");
+    let mut request =
+        AdmissionRequest::for_object(yaml::parse(CONFIG).unwrap(), Operation::Create, "default");
     request.is_dry_run = true;
     let [outcome] = &outcomes(ONE, &request, &world)[..] else { panic!("one outcome") };
     assert_eq!(
@@ -465,7 +468,8 @@ fn deletions_and_dry_runs_are_not_checked() {
 
 #[test]
 fn an_update_of_what_was_never_signed_is_not_forgiven() {
-    let mut request = Request::for_object(yaml::parse(CONFIG).unwrap(), Operation::Update, "default");
+    let mut request =
+        AdmissionRequest::for_object(yaml::parse(CONFIG).unwrap(), Operation::Update, "default");
     request.old_object = request.object.clone();
     let [outcome] = &outcomes(ONE, &request, &ClosedWorld::default())[..] else { panic!("one outcome") };
     assert_eq!((outcome.status, outcome.is_refusal), (Status::Fail, true));
@@ -548,7 +552,7 @@ fn what_is_out_of_reach_never_counts_and_spoils_nothing() {
 fn a_trace_says_which_key_and_which_field() {
     let mut object = signed(CONFIG, "a");
     object.as_object_mut().unwrap().remove("data");
-    let request = Request::for_object(object, Operation::Create, "default");
+    let request = AdmissionRequest::for_object(object, Operation::Create, "default");
     let settings = Settings { is_traced: true, ..Settings::default() };
     let engine = Engine::new(loaded(ONE).rules);
     let decision = engine.decide(&request, &ClosedWorld::default(), &settings);

@@ -1,14 +1,15 @@
 //! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
 
-use kubewright_engine::{EvalError, Evaluation, Operation, Operations, Request, TraceNode};
+use kubewright_engine::{EvalError, Evaluation, TraceNode};
 use kubewright_golib::glob::WildcardPattern;
+use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Placed, child};
 use kubewright_dialect_kit::selector::Selector;
-use kubewright_dialect_kit::selector::{LabelSelector, has_pair};
+use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
 /// One thing that is asked for.
 #[derive(Debug, Clone)]
@@ -27,11 +28,11 @@ pub(super) enum ClauseTest {
     Names(Vec<WildcardPattern>),
     Namespaces(Vec<WildcardPattern>),
     Annotations(Vec<(WildcardPattern, WildcardPattern)>),
-    Labels(LabelSelector),
+    Labels(WildcardSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
     Subjects(Vec<Who>),
-    NamespaceLabels(LabelSelector),
+    NamespaceLabels(WildcardSelector),
 }
 
 /// Who asks.
@@ -93,7 +94,7 @@ impl Clause {
             );
         }
         if let Some(selector) = &filter.selector {
-            let test = ClauseTest::Labels(LabelSelector::compile(selector));
+            let test = ClauseTest::Labels(WildcardSelector::compile(selector));
             push(test, format!("selector {}", selector_text(selector)), resources("selector"));
         }
         if !filter.roles.is_empty() {
@@ -110,7 +111,7 @@ impl Clause {
             push(test, format!("subjects {}", names.join(", ")), below("subjects"));
         }
         if let Some(selector) = &filter.namespace_selector {
-            let test = ClauseTest::NamespaceLabels(LabelSelector::compile(selector));
+            let test = ClauseTest::NamespaceLabels(WildcardSelector::compile(selector));
             push(
                 test,
                 format!("namespaceSelector {}", selector_text(selector)),
@@ -249,7 +250,7 @@ impl Who {
 }
 
 /// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
-pub(super) fn matched_namespace(request: &Request) -> &str {
+pub(super) fn matched_namespace(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
 
@@ -261,7 +262,7 @@ pub(super) fn namespace_labels<'e>(evaluation: &Evaluation<'e>) -> Result<Option
     Ok(evaluation.namespace()?.and_then(labels_of))
 }
 
-fn is_namespace(request: &Request) -> bool {
+fn is_namespace(request: &AdmissionRequest) -> bool {
     request.kind.kind == "Namespace"
 }
 

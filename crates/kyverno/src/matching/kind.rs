@@ -7,8 +7,8 @@ mod notation;
 
 use std::fmt;
 
-use kubewright_engine::{GroupVersionKind, Request};
 use kubewright_golib::glob::WildcardPattern;
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Exhausted, Text};
 
 pub use notation::{Notation, kind_parts, read_kind};
@@ -73,7 +73,7 @@ impl KindSelector {
     }
 
     /// Returns whether the selector means what `request` is about.
-    pub(super) fn matches(&self, request: &Request, budget: &mut Budget) -> Result<bool, Exhausted> {
+    pub(super) fn matches(&self, request: &AdmissionRequest, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
             Self::Named(kind) if request.subresource.is_empty() => Ok(request.kind.kind == *kind),
             Self::Named(kind) => {
@@ -114,7 +114,7 @@ pub(super) struct MatchedResource<'r> {
 
 impl<'r> MatchedResource<'r> {
     /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
-    pub(super) fn of(request: &'r Request) -> Self {
+    pub(super) fn of(request: &'r AdmissionRequest) -> Self {
         let is_of_own_type = request.whole.kind.is_empty();
         let GroupVersionKind { group, version, kind } =
             if is_of_own_type { &request.kind } else { &request.whole };

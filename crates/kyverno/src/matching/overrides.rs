@@ -5,7 +5,7 @@ use kubewright_golib::glob::WildcardPattern;
 
 use super::clause::{matched_namespace, namespace_labels};
 use crate::source::{ActionOverride, FailureAction};
-use kubewright_dialect_kit::selector::LabelSelector;
+use kubewright_dialect_kit::selector::WildcardSelector;
 
 /// Overrides, ready to be asked for.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Overrides {
 struct Override {
     action: FailureAction,
     namespaces: Vec<WildcardPattern>,
-    selector: Option<LabelSelector>,
+    selector: Option<WildcardSelector>,
 }
 
 impl Overrides {
@@ -26,7 +26,7 @@ impl Overrides {
         let list = overrides.iter().map(|written| Override {
             action: written.action,
             namespaces: written.namespaces.iter().map(|name| WildcardPattern::parse(name)).collect(),
-            selector: written.namespace_selector.as_ref().map(LabelSelector::compile),
+            selector: written.namespace_selector.as_ref().map(WildcardSelector::compile),
         });
         Self { list: list.collect() }
     }

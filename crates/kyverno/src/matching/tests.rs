@@ -1,4 +1,5 @@
-use kubewright_engine::{ClosedWorld, Memory, OpenWorld, Request, Tracer, World, WorldView};
+use kubewright_engine::{ClosedWorld, DecisionCache, OpenWorld, Tracer, World, WorldView};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Budget, Source, yaml};
 
 use super::*;
@@ -21,13 +22,17 @@ fn matcher(fields: &str) -> MatchExclude {
     MatchExclude::compile(&rule.matching, rule.exclude.as_ref(), policy.namespace.as_ref())
 }
 
-fn request(object: &str) -> Request {
-    Request::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
+fn request(object: &str) -> AdmissionRequest {
+    AdmissionRequest::for_object(yaml::parse(object).expect("YAML"), Operation::Create, "default")
 }
 
 #[track_caller]
-fn ask(matcher: &MatchExclude, request: &Request, world: &dyn World) -> Result<Option<Text>, EvalError> {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+fn ask(
+    matcher: &MatchExclude,
+    request: &AdmissionRequest,
+    world: &dyn World,
+) -> Result<Option<Text>, EvalError> {
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let quiet = matcher.matches(&request.object, request.operation, &mut evaluation, &mut Notes::off());
@@ -330,7 +335,7 @@ fn notes_say_what_each_entry_asked_for() {
         "match: {any: [{resources: {kinds: [Pod], names: [x], namespaces: [z]}}, {resources: {kinds: [Pod]}}, {resources: {kinds: [Node]}}]}",
     );
     let (request, world) = (request(POD), world());
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
     let mut notes = Notes::on();
@@ -379,7 +384,7 @@ fn the_first_override_for_the_namespace_counts() {
         let request =
             request(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: {namespace}}}}}"));
         let world = world();
-        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+        let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
         let mut evaluation =
             Evaluation::new(&request, WorldView::new(&world, None), &mut budget, &mut tracer, &memory);
         overrides.action(&mut evaluation).expect("an answer")

@@ -94,7 +94,7 @@ fn a_pattern_for_pods_is_used_for_what_makes_them() {
     assert_eq!(told(&template, &value(object)), "fail /spec/template/spec/c/");
     assert_eq!(told(&template, &value("{spec: {}}")), "fail /spec/template/");
     assert_eq!(told(&template, &value("{}")), "fail /spec/");
-    let cron = Arc::clone(&pattern).under(Workload::CronJob);
+    let cron = Arc::clone(&pattern).under(Workload::JobTemplate);
     let object =
         "{spec: {jobTemplate: {spec: {template: {metadata: {labels: {a1: x}}, spec: {b: 1, c: x}}}}}}";
     assert_eq!(told(&cron, &value(object)), "pass");

@@ -242,11 +242,7 @@ impl PodSecurityField<'_> {
 
 impl PodSpecRoot {
     fn spec(self) -> &'static str {
-        match self.0 {
-            Workload::Pod => "spec",
-            Workload::Template => "spec.template.spec",
-            Workload::CronJob => "spec.jobTemplate.spec.template.spec",
-        }
+        self.0.spec_path()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a level says about a Pod, in Kyverno's words.
 
-use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Operation, Outcome, Request, Settings, Status};
+use kubewright_engine::{ClosedWorld, Dialect as _, Engine, Outcome, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::StandardsVersion;
@@ -26,7 +27,7 @@ fn engine(profile: &str, exceptions: &str) -> Engine {
 }
 
 fn decide(engine: &Engine, object: Value, operation: Operation) -> Vec<Outcome> {
-    let mut request = Request::for_object(object.clone(), operation, "default");
+    let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
     if operation == Operation::Delete {
         request.old_object = object;
     }

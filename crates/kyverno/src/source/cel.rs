@@ -1,6 +1,6 @@
 //! What a rule checks in CEL.
 
-use kubewright_engine::GroupVersionKind;
+use kubewright_k8s::GroupVersionKind;
 
 use super::Cel;
 use kubewright_cel_rules::source::{

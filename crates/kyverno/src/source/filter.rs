@@ -1,6 +1,6 @@
 //! Which objects and whose requests: `match` and `exclude`, with selectors and subjects.
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 
 use super::{Match, ResourceFilter, SubjectFilter, SubjectKind};
 use kubewright_dialect_kit::fields::{Fields, Reader};

@@ -4,7 +4,8 @@
 //! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
 //! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
 
-use kubewright_engine::{kind_of_resource, nearest_word, resource_name};
+use kubewright_engine::nearest_word;
+use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::super::matching::kind;

@@ -1,8 +1,7 @@
 use std::cell::OnceCell;
 
-use kubewright_engine::{
-    ClosedWorld, Evaluation, Memory, Operation, Request, RuleId, Tracer, World, WorldView,
-};
+use kubewright_engine::{ClosedWorld, DecisionCache, Evaluation, RuleId, Tracer, World, WorldView};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, json};
 
 use super::*;
@@ -17,11 +16,11 @@ pub(in super::super) fn functions() -> Functions {
 
 /// Runs `test` with the context of `request`.
 pub(in super::super) fn with_context<T>(
-    request: &Request,
+    request: &AdmissionRequest,
     world: &dyn World,
     test: impl FnOnce(&mut VariableContext<'_>) -> T,
 ) -> T {
-    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), Memory::default());
+    let (mut budget, mut tracer, memory) = (Budget::default(), Tracer::off(), DecisionCache::default());
     let mut evaluation =
         Evaluation::new(request, WorldView::new(world, None), &mut budget, &mut tracer, &memory);
     let rule = RuleId { dialect: "kyverno", policy: "p".into(), rule: "r".into() };
@@ -32,8 +31,8 @@ pub(in super::super) fn with_context<T>(
 const OBJECT: &str = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x0","namespace":"default","labels":{"a":"b"}},
   "spec":{"m":{"k":"v"},"k":"z","z":"hit","tmpl":"{{ request.object.metadata.name }}","n":5,"l":[1,2],"q":"it's \"`\\","dot":"metadata.name","null":null,"html":{"b":"<","a":1}}}"#;
 
-fn request(operation: Operation) -> Request {
-    Request::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
+fn request(operation: Operation) -> AdmissionRequest {
+    AdmissionRequest::for_object(json::parse(OBJECT).expect("JSON"), operation, "default")
 }
 
 fn show(mixed: &Tainted) -> String {
@@ -214,14 +213,15 @@ fn problems_have_their_place_in_the_text() {
 #[track_caller]
 fn rebased(text: &str, to: Workload, want: &str) {
     let object = match to {
-        Workload::CronJob => {
+        Workload::JobTemplate => {
             r#"{"metadata":{"name":"c","namespace":"n","labels":{"l":"out"}},"spec":{"jobTemplate":{"spec":{"template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}}}"#
         }
         _ => {
             r#"{"metadata":{"name":"d","namespace":"n","labels":{"l":"out"}},"spec":{"x":"out","template":{"metadata":{"labels":{"l":"in"}},"spec":{"x":"in"}}}}"#
         }
     };
-    let request = Request::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
+    let request =
+        AdmissionRequest::for_object(json::parse(object).expect("JSON"), Operation::Create, "default");
     let (template, _) = VariableTemplate::parse(&Value::from(text), &functions());
     let found = with_context(&request, &ClosedWorld::default(), |context| {
         template.rebased(to).resolve(context).map_or_else(|e| e.message().to_owned(), |mixed| show(&mixed))
@@ -232,12 +232,12 @@ fn rebased(text: &str, to: Workload, want: &str) {
 #[test]
 fn a_rule_about_pods_reads_the_template_of_a_controller() {
     rebased("{{ request.object.spec.x }}", Workload::Template, "foreign \"in\"");
-    rebased("{{ request.object.spec.x }}", Workload::CronJob, "foreign \"in\"");
+    rebased("{{ request.object.spec.x }}", Workload::JobTemplate, "foreign \"in\"");
     rebased("{{ request.object.spec.x }}", Workload::Pod, "foreign \"out\"");
     rebased("{{ request.object.metadata.labels.l }}", Workload::Template, "foreign \"in\"");
     rebased(
         "{{ request.object.metadata.name }}-{{ request.object.metadata.namespace }}",
-        Workload::CronJob,
+        Workload::JobTemplate,
         "<c>-<n>",
     );
     rebased("{{ request.object.metadata | keys(@) }}", Workload::Template, r#"foreign ["labels"]"#);

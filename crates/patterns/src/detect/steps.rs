@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use kubewright_graph::Id;
+use kubewright_k8s::namespaced_name;
 use kubewright_value::{Budget, Exhausted, Text};
 
 use super::super::finding::{Trace, TraceStep};
@@ -86,9 +87,6 @@ impl Search<'_> {
     /// Returns an object as reasons name it.
     pub(super) fn name(&self, id: Id) -> String {
         let Some(node) = self.graph.node(id) else { return String::new() };
-        match node.namespace.as_str() {
-            "" => format!("{} `{}`", node.kind, node.name),
-            namespace => format!("{} `{namespace}/{}`", node.kind, node.name),
-        }
+        format!("{} `{}`", node.kind, namespaced_name(&node.namespace, &node.name))
     }
 }

@@ -1,8 +1,7 @@
 //! What selectors ask for, and in what labels do not meet it.
 
-use std::fmt;
-
 use kubewright_graph::Node;
+use kubewright_k8s::{LabelRequirement, PodTemplatePath, WorkloadKind};
 use kubewright_value::{Map, Text, Value};
 
 use super::Difference;
@@ -13,7 +12,7 @@ pub(super) fn field(relationship: &str, node: &Node) -> Option<&'static str> {
         ("EXPOSES", "Service") | ("PROTECTS", "PodDisruptionBudget") => Some("selector"),
         ("SCRAPES", "ServiceMonitor" | "PodMonitor") => Some("selector"),
         ("ISOLATES" | "SAME_NETWORK", "NetworkPolicy") => Some("podSelector"),
-        ("MANAGES" | "OWNS", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") => Some("selector"),
+        ("MANAGES" | "OWNS", kind) if is_apps_workload(kind) => Some("selector"),
         _ => None,
     }
 }
@@ -21,89 +20,22 @@ pub(super) fn field(relationship: &str, node: &Node) -> Option<&'static str> {
 /// Returns the labels that selectors look at: those of the Pods that a workload makes, or its own.
 pub(super) fn labels(node: &Node) -> Option<&Map> {
     let object = node.object.as_ref()?;
-    let of_template = object.at(&["spec", "template", "metadata", "labels"]);
-    let of_job = || object.at(&["spec", "jobTemplate", "spec", "template", "metadata", "labels"]);
-    let own = || object.at(&["metadata", "labels"]);
-    of_template.or_else(of_job).or_else(own).and_then(Value::as_object)
+    let labels_at = |path: PodTemplatePath| path.template(object)?.at(&["metadata", "labels"]);
+    let paths = [PodTemplatePath::Template, PodTemplatePath::JobTemplate, PodTemplatePath::Pod];
+    paths.into_iter().find_map(labels_at).and_then(Value::as_object)
 }
 
-/// One condition of a selector.
-#[derive(Debug, Clone)]
-pub(super) struct Requirement {
-    label: Text,
-    operator: Operator,
-    values: Vec<Text>,
+/// Returns whether objects of `kind` select the Pods that they made.
+fn is_apps_workload(kind: &str) -> bool {
+    WorkloadKind::named(kind).is_some_and(|workload| workload.group() == "apps")
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
-}
-
-/// Reads a selector, a plain map or `{matchLabels, matchExpressions}`; what makes no sense is left out.
-pub(super) fn requirements(selector: &Map) -> Vec<Requirement> {
-    let is_structured = selector.contains_key("matchLabels") || selector.contains_key("matchExpressions");
-    let equal = match is_structured {
-        true => selector.get("matchLabels").and_then(Value::as_object),
-        false => Some(selector),
-    };
-    let mut all = Vec::new();
-    for (label, value) in equal.into_iter().flat_map(Map::iter) {
-        if let Some(value) = value.as_str() {
-            let values = vec![value.into()];
-            all.push(Requirement { label: label.clone(), operator: Operator::In, values });
-        }
-    }
-    let expressions = selector.get("matchExpressions").filter(|_| is_structured).and_then(Value::as_array);
-    for expression in expressions.unwrap_or_default() {
-        let text = |field: &str| expression.get(field).and_then(Value::as_str);
-        let operator = match text("operator") {
-            Some("In") => Operator::In,
-            Some("NotIn") => Operator::NotIn,
-            Some("Exists") => Operator::Exists,
-            Some("DoesNotExist") => Operator::DoesNotExist,
-            _ => continue,
-        };
-        let values = expression.get("values").and_then(Value::as_array).unwrap_or_default();
-        let values = values.iter().filter_map(Value::as_str).map(Text::new).collect();
-        all.push(Requirement { label: text("key").unwrap_or_default().into(), operator, values });
-    }
-    all
-}
-
-impl Requirement {
-    /// Returns in what `labels` do not meet it.
-    pub(super) fn differs(&self, labels: Option<&Map>) -> Option<Difference> {
-        let found = labels.and_then(|labels| labels.get(&self.label)).and_then(Value::as_str);
-        let is_listed = found.is_some_and(|found| self.values.iter().any(|value| value == found));
-        let is_met = match self.operator {
-            Operator::In => is_listed,
-            Operator::NotIn => !is_listed,
-            Operator::Exists => found.is_some(),
-            Operator::DoesNotExist => found.is_none(),
-        };
-        (!is_met).then(|| Difference {
-            label: self.label.clone(),
-            wanted: self.to_string(),
-            found: found.map(Text::new),
-        })
-    }
-}
-
-/// As selectors are written on a command line.
-impl fmt::Display for Requirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = &self.label;
-        match (self.operator, self.values.as_slice()) {
-            (Operator::In, [value]) => write!(f, "{label}={value}"),
-            (Operator::NotIn, [value]) => write!(f, "{label}!={value}"),
-            (Operator::In, values) => write!(f, "{label} in ({})", values.join(", ")),
-            (Operator::NotIn, values) => write!(f, "{label} notin ({})", values.join(", ")),
-            (Operator::Exists, _) => write!(f, "{label}"),
-            (Operator::DoesNotExist, _) => write!(f, "!{label}"),
-        }
-    }
+/// Returns in what `labels` do not meet `requirement`.
+pub(super) fn differs(requirement: &LabelRequirement, labels: Option<&Map>) -> Option<Difference> {
+    let found = labels.and_then(|labels| labels.get(&requirement.key)).and_then(Value::as_str);
+    (!requirement.holds(found)).then(|| Difference {
+        label: requirement.key.clone(),
+        wanted: requirement.to_string(),
+        found: found.map(Text::new),
+    })
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cluster::{Client, Pace, Resource, Store};
-use kubewright_engine::{AdmissionPolicy, ObjectName};
+use kubewright_engine::AdmissionPolicy;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};

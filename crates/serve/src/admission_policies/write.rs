@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cluster::{Error, Event};
-use kubewright_engine::{AdmissionPolicy, ObjectName};
+use kubewright_engine::AdmissionPolicy;
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 use kubewright_value::Text;
 
 use super::SERIES;

@@ -1,5 +1,5 @@
 use super::*;
-use kubewright_engine::Operation;
+use kubewright_k8s::Operation;
 
 #[test]
 fn times_fall_into_the_first_bucket_that_holds_them() {

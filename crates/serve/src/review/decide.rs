@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubewright_engine::{Answer, Decision, Engine, Occasion, OpenWorld, Query, Request, Settings, World};
+use kubewright_engine::{Answer, Decision, Engine, EvaluationMode, OpenWorld, Query, Settings, World};
+use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Text, Value};
 use tokio::runtime::Handle;
 
@@ -132,7 +133,7 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
 pub(super) fn at_once(
     snapshot: &Snapshot,
     hook: &str,
-    request: &Request,
+    request: &AdmissionRequest,
     world: &dyn World,
 ) -> Option<Decision> {
     decide(snapshot, hook, request, world, (MAX_STEPS, None)).filter(|decision| !decision.is_unfinished)
@@ -197,12 +198,12 @@ async fn look_up(case: &Case, query: &Query, deadline: Instant) -> Result<Option
 fn decide(
     snapshot: &Snapshot,
     hook: &str,
-    request: &Request,
+    request: &AdmissionRequest,
     world: &dyn World,
     (total, deadline): (u64, Option<Instant>),
 ) -> Option<Decision> {
     let settings = Settings {
-        occasion: Some(Occasion::Admission),
+        evaluation_mode: Some(EvaluationMode::Admission),
         total: Some(total),
         deadline: deadline.map(clock::deadline),
         keeps_identity: true,
@@ -228,7 +229,7 @@ impl World for Seen<'_> {
         }
     }
 
-    fn given(&self, rule: &kubewright_engine::RuleId, request: &Request) -> Vec<(Text, Value)> {
-        self.known.given(rule, request)
+    fn overrides(&self, rule: &kubewright_engine::RuleId, request: &AdmissionRequest) -> Vec<(Text, Value)> {
+        self.known.overrides(rule, request)
     }
 }

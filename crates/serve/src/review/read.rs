@@ -1,6 +1,6 @@
 //! An AdmissionReview, read into what the engine asks about.
 
-use kubewright_engine::{GroupVersionKind, Operation, Request, kind_of_resource};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, kind_of_resource};
 use kubewright_value::{Map, Text, Value, json};
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ const MAX_API_NAME_BYTES: usize = 253;
 #[derive(Debug, Clone)]
 pub struct Review {
     /// What the engine asks about.
-    pub request: Request,
+    pub request: AdmissionRequest,
     /// The `request` as it was sent.
     pub raw: Value,
     /// Whether there is an object that could be changed.
@@ -100,7 +100,7 @@ impl Review {
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
         // The API server says of a Namespace that it is in itself.
         let is_namespace = kind.group.is_empty() && kind.kind == "Namespace";
-        let request = Request {
+        let request = AdmissionRequest {
             uid: uid.into(),
             operation,
             subresource: text("subResource").into(),

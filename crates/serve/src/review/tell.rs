@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_engine::{Decision, GroupVersionKind, ObjectName, Outcome, Request, SECRET_MARK, Status};
+use kubewright_engine::{Decision, EvalErrorKind, Outcome, SECRET_MARK, Status};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
 use kubewright_patch as patch;
 use kubewright_value::{Map, Value};
 
@@ -81,10 +82,10 @@ impl Told<'_> {
         for outcome in &decision.outcomes {
             meters.count(outcome);
             if outcome.status == Status::Error {
-                let reason = match outcome.message.as_str() {
-                    _ if !decision.queries.is_empty() => RuleError::Lookup,
-                    message if message.contains("the budget of ") => RuleError::Limit,
-                    _ => RuleError::Evaluation,
+                let reason = match &outcome.error {
+                    Some(EvalErrorKind::Limit) => RuleError::Limit,
+                    Some(EvalErrorKind::Query(_) | EvalErrorKind::Failed) => RuleError::Lookup,
+                    Some(EvalErrorKind::Evaluation) | None => RuleError::Evaluation,
                 };
                 metrics.rule_failed(reason);
             }
@@ -201,7 +202,7 @@ impl Told<'_> {
 }
 
 /// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::JsonPatchOperation], request: &Request) -> Value {
+fn shown_patch(patch: &[patch::JsonPatchOperation], request: &AdmissionRequest) -> Value {
     let is_secret = request.kind.kind == "Secret";
     let shown = patch.iter().map(|operation| {
         let mut value = operation.to_value();

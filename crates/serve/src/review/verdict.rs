@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_engine::{Decision, Outcome, Reply};
+use kubewright_engine::{Decision, Outcome, ResponseParts};
 use kubewright_patch as patch;
 use kubewright_value::{Text, Value, json};
 
@@ -60,7 +60,7 @@ impl Verdict {
             rest.retain(|outcome| outcome.rule.dialect != dialect);
             if let Some(language) = snapshot.language(dialect) {
                 let refuses = own.iter().any(|outcome| outcome.is_refusal);
-                verdict.join(language.reply(&review.request, &own), refuses);
+                verdict.join(language.response(&review.request, &own), refuses);
             }
         }
         if !verdict.is_allowed && verdict.message.is_empty() {
@@ -131,8 +131,8 @@ impl Verdict {
     }
 
     /// Adds what one language says.
-    fn join(&mut self, reply: Reply, refuses: bool) {
-        let Reply { message, reason, code, warnings, annotations } = reply;
+    fn join(&mut self, reply: ResponseParts, refuses: bool) {
+        let ResponseParts { message, reason, code, warnings, annotations } = reply;
         self.warnings.extend(warnings);
         self.annotations.extend(annotations);
         // What was done to an object matters less than why it is refused.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_engine::{GroupVersionKind, Operation, RuleId};
+use kubewright_engine::RuleId;
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Text, json};
 
 /// The span of the one who asks, as the header `traceparent` names it.

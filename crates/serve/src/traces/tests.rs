@@ -1,6 +1,7 @@
 use std::io::{Read as _, Write as _};
 
-use kubewright_engine::{GroupVersionKind, Operation, RuleId};
+use kubewright_engine::RuleId;
+use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Value, json};
 use std::time::SystemTime;
 

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_cluster::Resources;
-use kubewright_engine::{Door, Operation, Operations, WatchRole, Watched, Webhook};
+use kubewright_engine::{AdmissionPhase, FailurePolicy, WatchRole, WatchedResource, WebhookPlan};
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Map, Text, Value};
 
 use super::object;
@@ -11,10 +12,8 @@ use super::spared::Spared;
 use super::targets::Rules;
 use crate::guard;
 
-/// How long the API server waits for an answer unless a rule says otherwise, in seconds.
-const TIMEOUT: u8 = 5;
-/// The longest that it waits.
-const LONGEST: u8 = 30;
+/// The longest timeout that the API server accepts.
+const MAX_TIMEOUT_SECONDS: u8 = 30;
 /// How many conditions a webhook may have.
 const MAX_CONDITIONS: usize = 64;
 
@@ -36,15 +35,15 @@ pub struct Wanted<'w> {
     /// Whom it should believe, in PEM; without any, whatever stands there is left.
     pub bundle: Option<&'w str>,
     /// What the rules want, each with its path.
-    pub hooks: Vec<(&'w str, &'w Webhook)>,
+    pub hooks: Vec<(&'w str, &'w WebhookPlan)>,
     /// The kinds of our own: those that rules are never asked about.
-    pub kinds: Vec<Watched>,
+    pub kinds: Vec<WatchedResource>,
     /// Those of them that are checked when they are stored.
-    pub checked: Vec<Watched>,
+    pub checked: Vec<WatchedResource>,
     /// The labels by which namespaces keep out, each a key and the value that counts.
     pub labels: Vec<(&'w str, &'w str)>,
-    /// Whether anybody wants to hear of pods that are bound to nodes.
-    pub hears_bindings: bool,
+    /// Whether a dialect observes Pods being bound to Nodes.
+    pub observes_pod_bindings: bool,
     /// Who may give a namespace such a label.
     pub exempt: &'w [String],
     /// What the configurations belong to.
@@ -83,14 +82,14 @@ pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
     let spared = Spared { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
     for (path, webhook) in &wanted.hooks {
-        let entries = match webhook.door {
-            Door::Mutate => &mut mutating,
-            Door::Validate => &mut validating,
+        let entries = match webhook.phase {
+            AdmissionPhase::Mutating => &mut mutating,
+            AdmissionPhase::Validating => &mut validating,
         };
         entries.extend(of_rules(wanted, path, webhook, discovery, &spared));
     }
     validating.extend(checking(wanted));
-    if wanted.hears_bindings {
+    if wanted.observes_pod_bindings {
         validating.push(binding(wanted, &spared));
     }
     validating.extend(guarding(wanted, &spared));
@@ -105,12 +104,12 @@ struct Entry<'e> {
     name: String,
     path: &'e str,
     rules: Rules,
-    fails: bool,
-    door: Door,
-    timeout: u8,
-    namespaces: Value,
-    objects: Value,
-    conditions: Vec<(Text, Text)>,
+    failure_policy: FailurePolicy,
+    phase: AdmissionPhase,
+    timeout_seconds: u8,
+    namespace_selector: Value,
+    object_selector: Value,
+    match_conditions: Vec<(Text, Text)>,
     side_effects: &'static str,
 }
 
@@ -118,35 +117,37 @@ struct Entry<'e> {
 fn of_rules(
     wanted: &Wanted<'_>,
     path: &str,
-    webhook: &Webhook,
+    webhook: &WebhookPlan,
     discovery: &Resources,
     spared: &Spared<'_>,
 ) -> Vec<Value> {
-    let (mut asked, kept_apart) = Rules::of(&webhook.targets, discovery, spared);
-    if !webhook.fails {
+    let (mut asked, kept_apart) = Rules::of(&webhook.rules, discovery, spared);
+    if webhook.failure_policy == FailurePolicy::Ignore {
         asked.extend(&kept_apart);
     }
-    let entry = |rules: Rules, fails: bool, is_twin: bool| Entry {
-        name: name_of(webhook, is_twin),
-        path,
-        rules,
-        fails,
-        door: webhook.door,
-        timeout: if webhook.timeout == 0 { TIMEOUT } else { webhook.timeout.min(LONGEST) },
-        namespaces: spared.namespaces(&webhook.namespaces, fails),
-        objects: webhook.objects.clone(),
-        conditions: webhook
-            .conditions
-            .iter()
-            .cloned()
-            .chain([spared.not_ourselves()])
-            .chain(fails.then(|| spared.condition()))
-            .collect(),
-        side_effects: "None",
+    let timeout_seconds = match webhook.timeout_seconds {
+        0 => WebhookPlan::DEFAULT_TIMEOUT_SECONDS,
+        seconds => seconds.min(MAX_TIMEOUT_SECONDS),
     };
-    let mut entries = vec![entry(asked, webhook.fails, false)];
-    if webhook.fails {
-        entries.push(entry(kept_apart, false, true));
+    let entry = |rules: Rules, failure_policy: FailurePolicy, is_twin: bool| {
+        let fails = failure_policy == FailurePolicy::Fail;
+        let conditions = webhook.match_conditions.iter().cloned().chain([spared.not_ourselves()]);
+        Entry {
+            name: name_of(webhook, is_twin),
+            path,
+            rules,
+            failure_policy,
+            phase: webhook.phase,
+            timeout_seconds,
+            namespace_selector: spared.namespaces(&webhook.namespace_selector, fails),
+            object_selector: webhook.object_selector.clone(),
+            match_conditions: conditions.chain(fails.then(|| spared.condition())).collect(),
+            side_effects: "None",
+        }
+    };
+    let mut entries = vec![entry(asked, webhook.failure_policy, false)];
+    if webhook.failure_policy == FailurePolicy::Fail {
+        entries.push(entry(kept_apart, FailurePolicy::Ignore, true));
     }
     entries.into_iter().filter(|entry| !entry.rules.is_empty()).map(|entry| entry.value(wanted)).collect()
 }
@@ -159,7 +160,8 @@ fn checking(wanted: &Wanted<'_>) -> Option<Value> {
     for kind in wanted.checked.iter().filter(|kind| kind.role != WatchRole::Shared) {
         rules.add(&kind.group.into(), &"*".into(), kind.resource, "", operations);
     }
-    let entry = Entry { fails: true, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
+    let entry =
+        Entry { failure_policy: FailurePolicy::Fail, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
     (!entry.rules.is_empty()).then(|| entry.value(wanted))
 }
 
@@ -167,9 +169,9 @@ fn binding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Value {
     let mut rules = Rules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
     let entry = plain(format!("binding.{DOMAIN}"), "binding", rules);
-    let namespaces = spared.namespaces(&Value::Null, false);
+    let namespace_selector = spared.namespaces(&Value::Null, false);
     // What is written is written to the pod, and not when the binding is only tried.
-    Entry { namespaces, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
+    Entry { namespace_selector, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
 
 /// Whoever may label a namespace could take it out of everything, so that label is guarded.
@@ -182,10 +184,10 @@ fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
         rules.add(&"".into(), &"v1".into(), "namespaces", part, operations);
     }
     let entry = Entry {
-        fails: true,
-        // Not by labels: a namespace is known by the labels that it is about to have.
-        namespaces: spared.named_namespaces(),
-        conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
+        failure_policy: FailurePolicy::Fail,
+        // Not by labels: the selector sees the labels that the namespace is about to have.
+        namespace_selector: spared.named_namespaces(),
+        match_conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
         ..plain(format!("guard.{DOMAIN}"), "guard", rules)
     };
     Some(entry.value(wanted))
@@ -196,43 +198,48 @@ fn plain(name: String, path: &str, rules: Rules) -> Entry<'_> {
         name,
         path,
         rules,
-        fails: false,
-        door: Door::Validate,
-        timeout: TIMEOUT,
-        namespaces: object([]),
-        objects: Value::Null,
-        conditions: Vec::new(),
+        failure_policy: FailurePolicy::Ignore,
+        phase: AdmissionPhase::Validating,
+        timeout_seconds: WebhookPlan::DEFAULT_TIMEOUT_SECONDS,
+        namespace_selector: object([]),
+        object_selector: Value::Null,
+        match_conditions: Vec::new(),
         side_effects: "None",
     }
 }
 
 impl Entry<'_> {
     fn value(&self, wanted: &Wanted<'_>) -> Value {
-        let objects = if self.objects.is_null() { object([]) } else { self.objects.clone() };
+        let objects = &self.object_selector;
+        let objects = if objects.is_null() { object([]) } else { objects.clone() };
+        let failure_policy = match self.failure_policy {
+            FailurePolicy::Fail => "Fail",
+            FailurePolicy::Ignore => "Ignore",
+        };
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
         put("name", self.name.as_str().into());
         put("clientConfig", client(wanted, self.path));
         put("rules", self.rules.value());
-        put("failurePolicy", if self.fails { "Fail" } else { "Ignore" }.into());
+        put("failurePolicy", failure_policy.into());
         put("matchPolicy", "Equivalent".into());
-        put("namespaceSelector", self.namespaces.clone());
+        put("namespaceSelector", self.namespace_selector.clone());
         put("objectSelector", objects);
         put("sideEffects", self.side_effects.into());
-        put("timeoutSeconds", u64::from(self.timeout).into());
+        put("timeoutSeconds", u64::from(self.timeout_seconds).into());
         put("admissionReviewVersions", Value::array(vec!["v1".into()]));
-        if self.door == Door::Mutate {
+        if self.phase == AdmissionPhase::Mutating {
             put("reinvocationPolicy", "IfNeeded".into());
         }
-        if !self.conditions.is_empty() {
-            put("matchConditions", conditions(&self.conditions));
+        if !self.match_conditions.is_empty() {
+            put("matchConditions", match_conditions(&self.match_conditions));
         }
         map.into()
     }
 }
 
-/// The API server takes so many conditions and no more; what is over goes into the last one.
-fn conditions(all: &[(Text, Text)]) -> Value {
+/// Returns `matchConditions`; those beyond what the API server accepts are joined into the last one.
+fn match_conditions(all: &[(Text, Text)]) -> Value {
     let one = |(name, expression): &(Text, Text)| {
         object([("name", name.clone().into()), ("expression", expression.clone().into())])
     };
@@ -301,23 +308,23 @@ fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value
     ])
 }
 
-fn name_of(webhook: &Webhook, is_twin: bool) -> String {
-    let door = match webhook.door {
-        Door::Mutate => "patch",
-        Door::Validate => "judge",
+fn name_of(webhook: &WebhookPlan, is_twin: bool) -> String {
+    let verb = match webhook.phase {
+        AdmissionPhase::Mutating => "patch",
+        AdmissionPhase::Validating => "judge",
     };
     let twin = if is_twin { "-spared" } else { "" };
-    match (&webhook.own, webhook.door, webhook.fails) {
-        (Some(own), _, _) => format!("{}.{door}{twin}.{DOMAIN}", label(own)),
-        (None, Door::Mutate, false) => format!("{door}.{DOMAIN}"),
-        (None, _, true) => format!("{door}-fail{twin}.{DOMAIN}"),
-        (None, Door::Validate, false) => format!("{door}-ignore.{DOMAIN}"),
+    match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
+        (Some(name), _, _) => format!("{}.{verb}{twin}.{DOMAIN}", label(name)),
+        (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{DOMAIN}"),
+        (None, _, FailurePolicy::Fail) => format!("{verb}-fail{twin}.{DOMAIN}"),
+        (None, AdmissionPhase::Validating, FailurePolicy::Ignore) => format!("{verb}-ignore.{DOMAIN}"),
     }
 }
 
 /// Returns `name` as part of a domain: unchanged if it can be one, else told apart from others by a number.
 fn label(name: &str) -> String {
-    const LONGEST: usize = 180;
+    const MAX_LABEL_BYTES: usize = 180;
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {
         let (first, last) = (part.bytes().next(), part.bytes().last());
@@ -325,7 +332,7 @@ fn label(name: &str) -> String {
             && last.is_some_and(is_letter)
             && part.bytes().all(|byte| is_letter(byte) || byte == b'-')
     };
-    if name.len() <= LONGEST && name.split('.').all(is_part) {
+    if name.len() <= MAX_LABEL_BYTES && name.split('.').all(is_part) {
         return name.to_owned();
     }
     // FNV-1a: the same in every replica and every version.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cluster::{Client, Discovery, Pace, Resource, Resources, Store};
-use kubewright_engine::{WatchRole, Watched};
+use kubewright_engine::{WatchRole, WatchedResource};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -162,14 +162,14 @@ impl Keeper {
         originals: &[String],
     ) -> Wanted<'w> {
         let settings = &self.state.settings;
-        let kinds: Vec<Watched> =
-            snapshot.languages().flat_map(|language| language.watched()).copied().collect();
+        let kinds: Vec<WatchedResource> =
+            snapshot.languages().flat_map(|language| language.watched_resources()).copied().collect();
         // Where the program that a language comes from is installed, it checks its rules itself, and knows sorts of
         // them that we do not.
         let checked = snapshot.languages().filter(|language| {
-            !language.originals().iter().any(|name| originals.iter().any(|found| found == name))
+            !language.upstream_webhooks().iter().any(|name| originals.iter().any(|found| found == name))
         });
-        let checked = checked.flat_map(|language| language.watched()).copied();
+        let checked = checked.flat_map(|language| language.watched_resources()).copied();
         Wanted {
             name: &settings.name,
             namespace: &settings.namespace,
@@ -184,7 +184,7 @@ impl Keeper {
             kinds,
             checked: checked.filter(|kind| kind.role != WatchRole::Shared).collect(),
             labels: snapshot.languages().filter_map(|language| language.ignore_label()).collect(),
-            hears_bindings: snapshot.languages().any(|language| language.hears_bindings()),
+            observes_pod_bindings: snapshot.languages().any(|language| language.observes_pod_bindings()),
             exempt: &settings.guard_exempt,
             owner: self.installation.owner(),
             injected_from: settings.injected_from.as_deref(),

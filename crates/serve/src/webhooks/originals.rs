@@ -9,7 +9,7 @@ use crate::Snapshot;
 /// may not read is not found.
 pub async fn originals(client: &Client, snapshot: &Snapshot) -> Vec<String> {
     let mut found = Vec::new();
-    for name in snapshot.languages().flat_map(|language| language.originals()) {
+    for name in snapshot.languages().flat_map(|language| language.upstream_webhooks()) {
         for resource in resources() {
             let is_new = !found.iter().any(|other| other == name);
             if is_new && client.get(&resource.named("", name)).await.is_ok() {

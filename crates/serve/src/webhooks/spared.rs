@@ -5,7 +5,7 @@
 //! webhook, and a condition catches those that come in by a wildcard, so that a kind added to the cluster tomorrow
 //! does not matter. Whoever names such a kind is asked for by a twin of the webhook, which never refuses by itself.
 
-use kubewright_engine::Watched;
+use kubewright_engine::WatchedResource;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::object;
@@ -34,7 +34,7 @@ pub(super) struct Spared<'s> {
     pub(super) namespace: &'s str,
     /// The labels by which namespaces keep out of everything, each a key and the value that counts.
     pub(super) labels: &'s [(&'s str, &'s str)],
-    pub(super) kinds: &'s [Watched],
+    pub(super) kinds: &'s [WatchedResource],
 }
 
 impl Spared<'_> {

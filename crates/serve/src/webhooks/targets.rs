@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_cluster::{ApiResource, Resources};
-use kubewright_engine::{Operation, Operations, Target, TargetName};
+use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob::WildcardPattern;
+use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Limits, Text, Value};
 
 use super::object;
@@ -19,7 +20,7 @@ pub(super) struct Rules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
 
 impl Rules {
     /// Returns the rules for `targets`, those that a webhook that refuses may have and those that are spared.
-    pub(super) fn of(targets: &[Target], discovery: &Resources, spared: &Spared<'_>) -> (Self, Self) {
+    pub(super) fn of(targets: &[WebhookRule], discovery: &Resources, spared: &Spared<'_>) -> (Self, Self) {
         let (mut asked, mut kept_apart) = (Self::default(), Self::default());
         let mut add = |group: &Text, version: &Text, resource: &str, subresource: &str, operations| {
             let rules = if spared.has(group, resource) { &mut kept_apart } else { &mut asked };
@@ -27,10 +28,10 @@ impl Rules {
         };
         for target in targets {
             match &target.name {
-                TargetName::Resource(name) if is_plain(target) => {
+                KindOrResource::Resource(name) if is_plain(target) => {
                     add(&target.group, &target.version, name, &target.subresource, target.operations);
                 }
-                TargetName::Kind(kind) if kind == "*" && is_plain(target) => {
+                KindOrResource::Kind(kind) if kind == "*" && is_plain(target) => {
                     add(&target.group, &target.version, "*", &target.subresource, target.operations);
                     if target.subresource.is_empty() && matches!(target.group.as_str(), "*" | "") {
                         for part in PARTS_OF_PODS {
@@ -117,7 +118,7 @@ fn names(operations: Operations) -> Value {
 }
 
 /// Whether the API server knows group, version and part as they are written.
-fn is_plain(target: &Target) -> bool {
+fn is_plain(target: &WebhookRule) -> bool {
     [&target.group, &target.version, &target.subresource]
         .into_iter()
         .all(|text| text == "*" || !has_wildcards(text))
@@ -128,14 +129,14 @@ fn has_wildcards(text: &str) -> bool {
 }
 
 /// Returns the resources and their parts that a target is about, in every version that it wants.
-fn found<'d>(target: &Target, discovery: &'d Resources) -> Vec<(&'d ApiResource, Text)> {
+fn found<'d>(target: &WebhookRule, discovery: &'d Resources) -> Vec<(&'d ApiResource, Text)> {
     let (group, version) = (WildcardPattern::parse(&target.group), WildcardPattern::parse(&target.version));
     let part = WildcardPattern::parse(&target.subresource);
     let is_meant =
         |resource: &&ApiResource| fits(&group, &resource.group) && fits(&version, &resource.version);
     let (name, is_kind) = match &target.name {
-        TargetName::Kind(name) => (WildcardPattern::parse(name), true),
-        TargetName::Resource(name) => (WildcardPattern::parse(name), false),
+        KindOrResource::Kind(name) => (WildcardPattern::parse(name), true),
+        KindOrResource::Resource(name) => (WildcardPattern::parse(name), false),
     };
     let mut found = Vec::new();
     for resource in discovery.iter().filter(is_meant) {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use kubewright_engine::Door;
+use kubewright_engine::AdmissionPhase;
 use kubewright_serve::{Settings, Snapshot, State};
 use tokio::io::AsyncWriteExt as _;
 
@@ -14,7 +14,7 @@ const MAP: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m
 const MAX_CONNECTIONS: usize = 60;
 
 fn server() -> Running {
-    Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |state| {
+    Running::start(Snapshot::of_rules(AdmissionPhase::Validating, Vec::new(), 1), |state| {
         state.settings.max_connections = MAX_CONNECTIONS;
         *state = State::new(state.settings.clone(), state.notices.clone());
     })

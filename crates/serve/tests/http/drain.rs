@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_engine::Door;
+use kubewright_engine::AdmissionPhase;
 use kubewright_serve::Snapshot;
 
 use crate::programs::rule;
@@ -11,7 +11,7 @@ use crate::server::{Running, review};
 const JOB: &str = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
 
 fn sleepy() -> Running {
-    Running::start(Snapshot::of_rules(Door::Validate, vec![rule("sleeps", "Job")], 1), |state| {
+    Running::start(Snapshot::of_rules(AdmissionPhase::Validating, vec![rule("sleeps", "Job")], 1), |state| {
         state.settings.drain = Duration::from_millis(1_000);
     })
 }

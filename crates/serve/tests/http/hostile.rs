@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kubewright_engine::Door;
+use kubewright_engine::AdmissionPhase;
 use kubewright_serve::Snapshot;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -14,7 +14,7 @@ const MAP: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m
 const JOB: &str = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
 
 fn quiet() -> Running {
-    Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |_| {})
+    Running::start(Snapshot::of_rules(AdmissionPhase::Validating, Vec::new(), 1), |_| {})
 }
 
 #[track_caller]
@@ -136,11 +136,13 @@ async fn end_of(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> (Duration, 
 
 #[test]
 fn more_reviews_than_may_be_under_way_are_refused_at_once() {
-    let server =
-        Running::start(Snapshot::of_rules(Door::Validate, vec![rule("sleeps", "Job")], 1), |state| {
+    let server = Running::start(
+        Snapshot::of_rules(AdmissionPhase::Validating, vec![rule("sleeps", "Job")], 1),
+        |state| {
             state.settings.max_in_flight = 2;
             *state = kubewright_serve::State::new(state.settings.clone(), state.notices.clone());
-        });
+        },
+    );
     let (statuses, retry) = server.runtime.block_on(async {
         let Client::Two(sender) = server.client(b"h2").await else { unreachable!("HTTP/2 was asked for") };
         let mut reviews = tokio::task::JoinSet::new();
@@ -292,7 +294,7 @@ fn whoever_sends_large_bodies_slowly_leaves_small_ones_their_room() {
 #[test]
 fn tls_12_is_spoken_only_where_the_operator_wants_it() {
     for allows in [false, true] {
-        let server = Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |state| {
+        let server = Running::start(Snapshot::of_rules(AdmissionPhase::Validating, Vec::new(), 1), |state| {
             state.settings.allows_tls12 = allows;
         });
         let connected = server.runtime.block_on(server.tls_of(b"h2", &rustls::version::TLS12)).is_ok();

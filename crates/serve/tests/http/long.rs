@@ -1,6 +1,6 @@
 //! Names that no API server sends: they fill neither memory, nor counters, nor the log.
 
-use kubewright_engine::Door;
+use kubewright_engine::AdmissionPhase;
 use kubewright_serve::Snapshot;
 use kubewright_serve::log::{Level, Log};
 use kubewright_value::{Value, json};
@@ -32,7 +32,7 @@ fn review(field: &str, length: usize) -> String {
 
 #[test]
 fn a_name_longer_than_an_api_has_is_a_bad_request() {
-    let server = Running::start(Snapshot::of_rules(Door::Validate, Vec::new(), 1), |_| {});
+    let server = Running::start(Snapshot::of_rules(AdmissionPhase::Validating, Vec::new(), 1), |_| {});
     for (field, longest) in [
         ("uid", 128),
         ("kind.group", 253),

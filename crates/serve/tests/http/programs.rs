@@ -1,8 +1,8 @@
 //! Rules that do what no rule language lets a rule do.
 
 use kubewright_engine::{
-    Answer, Applies, Effect, EvalError, Evaluation, KindScope, Occasions, Phase, Program, Query, Rule,
-    RuleId, Scope,
+    Answer, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Program, Query, Rule,
+    RuleAction, RuleId, Scope,
 };
 use kubewright_value::{Location, Position, Source, Value};
 
@@ -11,16 +11,17 @@ pub(crate) fn rule(name: &'static str, kind: &str) -> Rule {
     Rule {
         id: RuleId { dialect: "test", policy: "p".into(), rule: name.into() }.into(),
         scope: Scope { kinds: KindScope::Named(vec![kind.into()]), ..Scope::default() },
-        phase: Phase::Judge,
+        action: RuleAction::Validate,
+        phase: kubewright_engine::AdmissionPhase::Validating,
         tier: 0,
         precedence: 0,
         position: 0,
-        about: std::sync::Arc::default(),
+        metadata: std::sync::Arc::default(),
         refuses_on_error: name.starts_with("asks"),
         is_exclusive: false,
         reads_secrets: false,
         home: None,
-        occasions: Occasions::default(),
+        evaluation_modes: EvaluationModes::default(),
         location: Location { source: Source::new("t", ""), position: Position::START, length: 1 },
         program: Box::new(Does(name)),
     }
@@ -44,6 +45,12 @@ impl Program for Does {
                 evaluation.budget.step(1_000_000)?;
                 std::thread::sleep(std::time::Duration::from_millis(400));
             }
+            "spends steps" => evaluation.budget.step(u64::MAX)?,
+            "spends bytes" => evaluation.budget.produce(usize::MAX)?,
+            "spends depth" => loop {
+                evaluation.budget.enter()?;
+            },
+            "errs" => return Err(EvalError::new("cannot")),
             "naps" => std::thread::sleep(std::time::Duration::from_millis(400)),
             "asks" => asked(evaluation, "x")?,
             "asks for more" => {

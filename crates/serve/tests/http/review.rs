@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_engine::{Door, Query};
+use kubewright_engine::{AdmissionPhase, Query};
 use kubewright_serve::{Looking, Lookup, NoticeKind, Snapshot};
 use kubewright_value::Value;
 
@@ -192,7 +192,10 @@ fn nothing_is_decided_before_the_rules_are_there() {
 
 #[test]
 fn a_panic_is_the_error_of_one_review() {
-    let server = Running::start(Snapshot::of_rules(Door::Validate, vec![rule("panics", "Pod")], 1), |_| {});
+    let server = Running::start(
+        Snapshot::of_rules(AdmissionPhase::Validating, vec![rule("panics", "Pod")], 1),
+        |_| {},
+    );
     for _ in 0..3 {
         let answer = server.post("/validate", review("CREATE", &pod("")));
         assert_eq!(answer.status, 500, "{}", answer.text);
@@ -205,7 +208,7 @@ fn a_panic_is_the_error_of_one_review() {
 #[test]
 fn a_rule_that_burns_steps_fails_by_itself_and_keeps_nobody_waiting() {
     let rules = vec![rule("burns", "Job"), rule("passes", "Pod")];
-    let server = Running::start(Snapshot::of_rules(Door::Validate, rules, 1), |_| {});
+    let server = Running::start(Snapshot::of_rules(AdmissionPhase::Validating, rules, 1), |_| {});
     let job = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
     let longest = server.runtime.block_on(async {
         let mut slow = server.client(b"h2").await;
@@ -252,7 +255,10 @@ fn expressions_that_cost_much_are_decided_apart_from_the_others() {
 
 #[test]
 fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
-    let server = Running::start(Snapshot::of_rules(Door::Validate, vec![rule("sleeps", "Job")], 1), |_| {});
+    let server = Running::start(
+        Snapshot::of_rules(AdmissionPhase::Validating, vec![rule("sleeps", "Job")], 1),
+        |_| {},
+    );
     let job = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
     let statuses = server.runtime.block_on(async {
         let mut reviews = tokio::task::JoinSet::new();
@@ -285,7 +291,7 @@ impl Lookup for Known {
 }
 
 fn asking(name: &'static str, answer: Result<Option<Value>, String>, time: Duration) -> Running {
-    Running::start(Snapshot::of_rules(Door::Validate, vec![rule(name, "Pod")], 1), |state| {
+    Running::start(Snapshot::of_rules(AdmissionPhase::Validating, vec![rule(name, "Pod")], 1), |state| {
         state.world = Box::new(kubewright_engine::OpenWorld::default());
         state.lookup = Box::new(Known(answer, time));
     })

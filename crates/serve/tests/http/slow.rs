@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kubewright_engine::Door;
+use kubewright_engine::AdmissionPhase;
 use kubewright_serve::Snapshot;
 use kubewright_value::json;
 
@@ -24,7 +24,7 @@ fn burning() -> Running {
         rule
     };
     let rules = (0..100).map(rule).collect();
-    Running::start(Snapshot::of_rules(Door::Validate, rules, 1), |_| {})
+    Running::start(Snapshot::of_rules(AdmissionPhase::Validating, rules, 1), |_| {})
 }
 
 fn map(data: &str) -> String {
@@ -158,8 +158,8 @@ fn a_review_that_takes_too_long_is_given_up_half_a_second_before_its_deadline_an
 fn a_step_that_takes_far_longer_than_a_step_costs_the_others_one_review() {
     // It spends next to no steps, and 400 ms.
     let mut slow = rule("naps", "Job");
-    slow.occasions = kubewright_engine::Occasions::default();
-    let server = Running::start(Snapshot::of_rules(Door::Validate, vec![slow], 1), |_| {});
+    slow.evaluation_modes = kubewright_engine::EvaluationModes::default();
+    let server = Running::start(Snapshot::of_rules(AdmissionPhase::Validating, vec![slow], 1), |_| {});
     assert!(server.post("/validate", review("CREATE", JOB)).is_allowed());
     assert!(server.metric("kubewright_review_overruns_total") > 0.5);
     // From now on such reviews are decided apart, so that many at once leave the others their threads.

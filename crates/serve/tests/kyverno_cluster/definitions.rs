@@ -16,7 +16,11 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
     static READY: OnceLock<()> = OnceLock::new();
     let cluster = Cluster::shared()?;
     READY.get_or_init(|| {
-        let definitions = dialect().in_cluster().expect("it lives in clusters").definitions().join("\n---\n");
+        let definitions = dialect()
+            .cluster_support()
+            .expect("it lives in clusters")
+            .custom_resource_definitions()
+            .join("\n---\n");
         cluster.kubectl(&["apply", "-f", "-"], &definitions).expect_success();
         for kind in KINDS {
             let name = format!("crd/{kind}.kyverno.io");
@@ -50,7 +54,11 @@ fn the_definitions_are_structural_and_their_names_accepted() {
     for name in ["cpol", "pol", "polex", "gctxentry"] {
         cluster.kubectl(&["get", name, "-A"], "").expect_success();
     }
-    let definitions = dialect().in_cluster().expect("it lives in clusters").definitions().join("\n---\n");
+    let definitions = dialect()
+        .cluster_support()
+        .expect("it lives in clusters")
+        .custom_resource_definitions()
+        .join("\n---\n");
     let again = cluster.kubectl(&["apply", "-f", "-"], &definitions).success();
     assert!(!again.contains("configured"), "{again}");
 }

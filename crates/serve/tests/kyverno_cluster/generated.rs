@@ -3,7 +3,8 @@
 use kubewright_controlplane::Cluster;
 use kubewright_convert::{Target, convert};
 use kubewright_dialects::Inputs;
-use kubewright_engine::{Engine, OpenWorld, Operation, Query, Request, Settings, Status};
+use kubewright_engine::{Engine, OpenWorld, Query, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Map, Value, json};
 
 use crate::definitions::{self, dialect};
@@ -58,7 +59,7 @@ fn generated_policies_are_taken_and_decide_the_same() {
             let pod = labelled(pod, case);
             let name = pod.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
             let is_refused = !passed.contains(&format!("pod/{name} created"));
-            let mut request = Request::for_object(pod, Operation::Create, NAMESPACE);
+            let mut request = AdmissionRequest::for_object(pod, Operation::Create, NAMESPACE);
             request.uid = "uid".into();
             let decision = one.engine.decide(&request, &world, &Settings::default());
             let said = decision

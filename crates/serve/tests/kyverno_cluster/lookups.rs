@@ -40,7 +40,7 @@ fn config_maps_are_found_by_fixed_and_by_computed_names() {
     let missing = "failed to get configmap default/unknown : configmaps \"unknown\" not found";
     refused_with(cluster, "map-computed", &config_map("x", "map: unknown"), missing);
     let hostile = config_map("x", "map: ../../secrets");
-    refused_with(cluster, "map-computed", &hostile, "which is no name");
+    refused_with(cluster, "map-computed", &hostile, "which is not a name");
     apply(cluster, "default", &config_map("known", "key: two"));
     refused_with(cluster, "map-fixed", &config_map("x", "a: b"), r#"found {"data":{"key":"two"}"#);
 }
@@ -74,7 +74,7 @@ fn the_api_server_is_called() {
         cluster,
         "call-hostile",
         "apiCall: {urlPath: '/api/v1/namespaces/default/../kube-system/configmaps'}",
-        "has the part `..`, which is no name",
+        "has the part `..`, which is not a name",
     );
 }
 

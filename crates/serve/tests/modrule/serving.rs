@@ -63,8 +63,10 @@ pub(crate) static SERVER: OnceLock<SocketAddr> = OnceLock::new();
 fn serve(cluster: &'static Cluster) {
     let dialects = kubewright_dialects::all(&Options::default());
     let languages = dialects.iter().filter(|dialect| dialect.name() == "modrule");
-    let definitions: Vec<_> =
-        languages.filter_map(|it| it.in_cluster()).flat_map(|language| language.definitions()).collect();
+    let definitions: Vec<_> = languages
+        .filter_map(|it| it.cluster_support())
+        .flat_map(|language| language.custom_resource_definitions())
+        .collect();
     cluster.kubectl(&["apply", "-f", "-"], &definitions.join("\n---\n")).expect_success();
     let wait = ["wait", "--for=condition=Established", "crd/modrules.api.kubemod.io", "--timeout=30s"];
     cluster.kubectl(&wait, "").expect_success();

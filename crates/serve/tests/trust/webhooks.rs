@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Discovery, Resource};
 use kubewright_controlplane::{Balancer, Cluster, Component};
-use kubewright_engine::{Door, Operation, Target, TargetName, WatchRole, Watched, Webhook};
+use kubewright_engine::{
+    AdmissionPhase, FailurePolicy, KindOrResource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
+};
+use kubewright_k8s::Operation;
 use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
 use kubewright_value::{Text, Value};
 
@@ -326,7 +329,7 @@ fn every_configuration_is_one_that_the_api_server_takes() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let client = client(&cluster);
     let resources = runtime.block_on(Discovery::new(client.clone()).refreshed()).expect("discovery");
-    let kind = Watched {
+    let kind = WatchedResource {
         group: "rules.test",
         version: "v1",
         resource: "checks",
@@ -340,7 +343,7 @@ fn every_configuration_is_one_that_the_api_server_takes() {
         usize::try_from(state >> 33).expect("small") % end
     };
     for _ in 0..60 {
-        let hooks: Vec<Webhook> = (0..4).map(|number| any_webhook(&mut below, number)).collect();
+        let hooks: Vec<WebhookPlan> = (0..4).map(|number| any_webhook(&mut below, number)).collect();
         let wanted = Wanted {
             name: "any",
             namespace: "kubewright-system",
@@ -350,7 +353,7 @@ fn every_configuration_is_one_that_the_api_server_takes() {
             kinds: vec![kind],
             checked: vec![kind],
             labels: vec![("rules.test/ignore", "true")],
-            hears_bindings: true,
+            observes_pod_bindings: true,
             exempt: &exempt,
             owner: None,
             injected_from: Some("a/b"),
@@ -366,14 +369,14 @@ fn every_configuration_is_one_that_the_api_server_takes() {
     }
 }
 
-fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> Webhook {
+fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> WebhookPlan {
     let mut one = |of: &[&str]| of.get(below(of.len())).map_or(Text::default(), |text| Text::from(*text));
     let mut target = || {
         let name = match one(&["kind", "resource"]).as_str() {
-            "kind" => TargetName::Kind(one(&["*", "Pod", "Node", "D*", "?ob", "Scale", "Lease"])),
-            _ => TargetName::Resource(one(&["*", "pods", "nodes", "deployments", "events"])),
+            "kind" => KindOrResource::Kind(one(&["*", "Pod", "Node", "D*", "?ob", "Scale", "Lease"])),
+            _ => KindOrResource::Resource(one(&["*", "pods", "nodes", "deployments", "events"])),
         };
-        Target {
+        WebhookRule {
             group: one(&["", "*", "apps", "*.k8s.io"]),
             version: one(&["*", "v1", "v?"]),
             name,
@@ -381,14 +384,13 @@ fn any_webhook(below: &mut impl FnMut(usize) -> usize, number: usize) -> Webhook
             operations: Operation::ALL.into_iter().filter(|_| one(&["", "x"]).is_empty()).collect(),
         }
     };
-    Webhook {
-        targets: (0..5).map(|_| target()).collect(),
-        door: if number.is_multiple_of(2) { Door::Mutate } else { Door::Validate },
-        fails: !one(&["", "x"]).is_empty(),
-        own: Some(format!("own-{number}").into()),
-        timeout: 7,
-        conditions: vec![("c".into(), "request.operation != 'x'".into())],
-        namespaces: Value::Null,
-        objects: Value::Null,
+    let rules = (0..5).map(|_| target()).collect();
+    let phase = if number.is_multiple_of(2) { AdmissionPhase::Mutating } else { AdmissionPhase::Validating };
+    let failure_policy = if one(&["", "x"]).is_empty() { FailurePolicy::Ignore } else { FailurePolicy::Fail };
+    WebhookPlan {
+        dedicated_name: Some(format!("own-{number}").into()),
+        timeout_seconds: 7,
+        match_conditions: vec![("c".into(), "request.operation != 'x'".into())],
+        ..WebhookPlan::new(phase, failure_policy, rules)
     }
 }

@@ -3,7 +3,7 @@
 //! An example is a part of a trait, so each stands in a frame that makes it whole. Pages about what needs manifests,
 //! parameters or other resources are not tried here.
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Source, yaml};
 
 use super::CODES;
@@ -64,7 +64,7 @@ fn the_examples_on_the_pages_are_true() {
                 let has = found.iter().any(|(code, _)| *code == id);
                 let is_told = is_wrong && !RENDERED.contains(&page);
                 assert_eq!(has, is_told, "{id} {found:?}\n{whole}");
-                let is_clean = found.iter().all(|(_, severity)| *severity != Severity::Error);
+                let is_clean = found.iter().all(|(_, severity)| *severity != DiagnosticLevel::Error);
                 assert!(is_clean || is_told, "{id} {found:?}\n{whole}");
             }
         }
@@ -72,7 +72,7 @@ fn the_examples_on_the_pages_are_true() {
 }
 
 /// Returns `example` in `frame`, and what is told of it.
-fn examined(frame: &str, example: &str) -> (String, Vec<(&'static str, Severity)>) {
+fn examined(frame: &str, example: &str) -> (String, Vec<(&'static str, DiagnosticLevel)>) {
     let frame = format!("{HEAD}{frame}").replace("SCHEMA", SCHEMA).replace("TARGET", TARGET);
     let (before, last) = frame.rsplit_once('\n').unwrap_or(("", &frame));
     let indent = last.find('@').unwrap_or_default();

@@ -112,7 +112,7 @@ impl Evaluator<'_> {
             }
             done.map_err(|mut failure| {
                 if items.is_loop() {
-                    failure.label = format!("item {} of `forEach`", round + 1);
+                    failure.label = format!("item {} of `forEach`", round + 1).into_boxed_str();
                 }
                 failure
             })?;

@@ -154,7 +154,8 @@ impl<'r> Evaluator<'r> {
             "" => error.message.clone(),
             expression => format!("`{}` fails: {}", shortened(expression), error.message),
         };
-        Box::new(Diagnostic::new(code, message, location).help(help(error)))
+        let diagnostic = Diagnostic::new(code, message, location).help(help(error));
+        Box::new(Diagnostic { missing_key: error.missing_key.clone().map(Box::new), ..diagnostic })
     }
 
     /// Returns what is said of an expression that gives something else than is wanted.

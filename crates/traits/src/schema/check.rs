@@ -4,7 +4,7 @@
 
 mod numbers;
 
-use kubewright_engine::{Severity, nearest_word};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::node::{Additional, Node, Range, Type};
@@ -94,7 +94,7 @@ impl Checker<'_> {
             }
             _ => String::new(),
         };
-        self.report(&format!("must be of type {}: \"{found}\"", kind.name()), help, Severity::Error);
+        self.report(&format!("must be of type {}: \"{found}\"", kind.name()), help, DiagnosticLevel::Error);
         false
     }
 
@@ -108,7 +108,7 @@ impl Checker<'_> {
             value.as_str().and_then(|text| nearest_word(text, node.choices.iter().filter_map(Value::as_str)));
         let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
         let message = format!("should be one of [{}], got {}", listed.join(", "), short(value));
-        self.report(&message, help, Severity::Error);
+        self.report(&message, help, DiagnosticLevel::Error);
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl Checker<'_> {
         for name in node.required.iter().filter(|name| !map.contains_key(name)) {
             self.path.push(Step::Key(name.clone()));
             let help = node.properties.get(name).map(hint).unwrap_or_default();
-            self.report("is required", help, Severity::Error);
+            self.report("is required", help, DiagnosticLevel::Error);
             self.path.pop();
         }
         for (name, value) in map.iter() {
@@ -177,10 +177,15 @@ impl Checker<'_> {
                 _ if is_known => {}
                 Additional::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
                 Additional::Closed if !node.keeps_unknown => {
-                    self.unknown(node, name, "is a forbidden property", Severity::Error);
+                    self.unknown(node, name, "is a forbidden property", DiagnosticLevel::Error);
                 }
                 Additional::Open if !node.is_vague() => {
-                    self.unknown(node, name, "is not in the schema, so nothing reads it", Severity::Warning);
+                    self.unknown(
+                        node,
+                        name,
+                        "is not in the schema, so nothing reads it",
+                        DiagnosticLevel::Warning,
+                    );
                 }
                 _ => {}
             }
@@ -188,7 +193,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn unknown(&mut self, node: &Node, name: &Text, said: &str, severity: Severity) {
+    fn unknown(&mut self, node: &Node, name: &Text, said: &str, severity: DiagnosticLevel) {
         let help = match nearest_word(name, node.properties.names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
@@ -236,7 +241,7 @@ impl Checker<'_> {
 
     fn fits(&mut self, node: &Node, value: &Value) -> Result<bool, Exhausted> {
         let wrongs = check(node, value, self.budget)?;
-        Ok(!wrongs.iter().any(|wrong| wrong.severity == Severity::Error))
+        Ok(!wrongs.iter().any(|wrong| wrong.severity == DiagnosticLevel::Error))
     }
 
     fn below(&mut self, step: Step, node: &Node, value: &Value) -> Checked {
@@ -257,10 +262,10 @@ impl Checker<'_> {
     }
 
     fn wrong(&mut self, said: &str) {
-        self.report(said, String::new(), Severity::Error);
+        self.report(said, String::new(), DiagnosticLevel::Error);
     }
 
-    fn report(&mut self, said: &str, help: String, severity: Severity) {
+    fn report(&mut self, said: &str, help: String, severity: DiagnosticLevel) {
         if self.wrongs.len() >= MOST {
             return;
         }

@@ -1,6 +1,6 @@
 //! JSON Schema as CustomResourceDefinitions use it, read to a [`Node`]. References are written out before.
 
-use kubewright_engine::{Severity, nearest_word};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
 use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind};
 
@@ -182,7 +182,7 @@ impl Reader {
         let Some(default) = &node.default else { return };
         let mut budget = Budget::new(Limits { steps: 10_000, ..Limits::default() });
         let wrongs = check::check(node, default, &mut budget).unwrap_or_default();
-        if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == Severity::Error) {
+        if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == DiagnosticLevel::Error) {
             self.warn(
                 &child(path, "default"),
                 format!("the default is refused by its own schema: {}", wrong.message),

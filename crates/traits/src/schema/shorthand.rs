@@ -10,7 +10,7 @@ mod values;
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Severity, nearest_word};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
 use super::node::{Additional, Node, Type};
@@ -31,7 +31,7 @@ struct Mistake {
     length: usize,
     message: String,
     help: String,
-    severity: Severity,
+    severity: DiagnosticLevel,
 }
 
 /// Reads `fields` with the named `types`; `$types` among the fields adds to them.
@@ -247,7 +247,7 @@ impl<'v> Reader<'v> {
                 self.mistake(text, path, Mistake::new(token, format!("invalid default: {said}")));
             }
         }
-        !self.problems.iter().skip(before).any(|problem| problem.severity == Severity::Error)
+        !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error)
     }
 
     /// Returns why `node` refuses its own default.
@@ -258,7 +258,7 @@ impl<'v> Reader<'v> {
         let mut budget = Budget::new(Limits::default());
         match check::check(node, default, &mut budget) {
             Ok(wrongs) => {
-                let errors = wrongs.into_iter().filter(|wrong| wrong.severity == Severity::Error);
+                let errors = wrongs.into_iter().filter(|wrong| wrong.severity == DiagnosticLevel::Error);
                 errors.map(|wrong| wrong.message).collect()
             }
             Err(exhausted) => vec![exhausted.to_string()],
@@ -318,7 +318,8 @@ impl<'v> Reader<'v> {
         let before = self.problems.len();
         let node = self.field(value, &path, depth + 1);
         self.trail.pop();
-        let is_sound = !self.problems.iter().skip(before).any(|problem| problem.severity == Severity::Error);
+        let is_sound =
+            !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error);
         let built = node.filter(|_| is_sound).map(|node| {
             let (nodes, height) = node.extent();
             Built { node, nodes, height }
@@ -384,7 +385,7 @@ impl Mistake {
             length: piece.text.len(),
             message: message.into(),
             help: String::new(),
-            severity: Severity::Error,
+            severity: DiagnosticLevel::Error,
         }
     }
 
@@ -394,7 +395,7 @@ impl Mistake {
     }
 
     fn warning(mut self) -> Self {
-        self.severity = Severity::Warning;
+        self.severity = DiagnosticLevel::Warning;
         self
     }
 }

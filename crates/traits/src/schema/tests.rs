@@ -1,6 +1,6 @@
 //! Schemas as their authors write them, and the values of their users.
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
 use super::check::written;
@@ -68,9 +68,11 @@ fn check(schema: &Schema, values: &str, want: &[&str]) {
     let told: Vec<String> = wrongs
         .iter()
         .map(|wrong| match (wrong.severity, wrong.help.as_str()) {
-            (Severity::Warning | Severity::Hint, help) => format!("warning: {} ({help})", wrong.message),
-            (Severity::Error, "") => wrong.message.clone(),
-            (Severity::Error, help) => format!("{} ({help})", wrong.message),
+            (DiagnosticLevel::Warning | DiagnosticLevel::Hint, help) => {
+                format!("warning: {} ({help})", wrong.message)
+            }
+            (DiagnosticLevel::Error, "") => wrong.message.clone(),
+            (DiagnosticLevel::Error, help) => format!("{} ({help})", wrong.message),
         })
         .collect();
     assert_eq!(told, want, "{values}");
@@ -289,7 +291,7 @@ fn a_default_that_its_own_schema_refuses_is_a_warning() {
     let (_, problems) = Schema::open_api(&parsed("{properties: {a: {type: integer, default: x}}}"), &[]);
     let want = "properties.a.default: the default is refused by its own schema: the value must be of type integer: \"string\"";
     assert_eq!(told(&problems), [want]);
-    assert!(problems.iter().all(|problem| problem.severity == Severity::Warning));
+    assert!(problems.iter().all(|problem| problem.severity == DiagnosticLevel::Warning));
 }
 
 #[test]

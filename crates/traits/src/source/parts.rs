@@ -1,6 +1,6 @@
 //! What several kinds write in the same words: metadata, schemas, rules, templates, targets, loops.
 
-use kubewright_engine::{Code, Diagnostic, Severity};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Position, Step, Text, Value};
 
 use super::code;
@@ -66,8 +66,8 @@ pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
             None => reader.place(&path),
         };
         let code = match problem.severity {
-            Severity::Error => &code::BAD_SCHEMA,
-            Severity::Warning | Severity::Hint => &code::DOUBTFUL_SCHEMA,
+            DiagnosticLevel::Error => &code::BAD_SCHEMA,
+            DiagnosticLevel::Warning | DiagnosticLevel::Hint => &code::DOUBTFUL_SCHEMA,
         };
         reader.report(Diagnostic::new(code, problem.message, location).help(problem.help));
     }

@@ -227,7 +227,7 @@ fn service_account<'a>(arguments: &[Val<'a>]) -> Result<Val<'a>, Failure> {
 fn check<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let question = opaque::<Question>(arguments, 0)?.to_value(text(arguments, 1)?);
     let host = call.host().ok_or_else(|| Failure::value("nothing is known about what users may do"))?;
-    let answer = host.ask(CHECK, &[question]).map_err(Failure::value)?;
+    let answer = host.ask(CHECK, &[question])?;
     let text = |name: &str| answer.get(name).and_then(Value::as_str).map(Text::new);
     let Some(is_allowed) = answer.get("allowed").and_then(Value::as_bool) else {
         return Err(Failure::value("the authorizer gave no answer"));

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Host, Program, Type};
+use crate::{Bindings, Cost, Environment, Failure, Host, Program, Type};
 
 use super::*;
 
@@ -10,13 +10,13 @@ struct World;
 
 /// Allows `get`, cannot decide `err`, knows nothing about `unknown`.
 impl Host for World {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
         assert_eq!(question, CHECK);
         let asked = arguments.first().expect("one argument");
         let answer = match asked.get("verb").and_then(Value::as_str) {
             Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(asked))),
             Some("err") => r#"{"allowed":false,"error":"broken"}"#.to_owned(),
-            Some("unknown") => return Err("nobody knows".to_owned()),
+            Some("unknown") => return Err(Failure::value("nobody knows")),
             _ => r#"{"allowed":false,"reason":"no"}"#.to_owned(),
         };
         Ok(json::parse(&answer).expect("JSON"))

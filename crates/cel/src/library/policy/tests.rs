@@ -7,18 +7,18 @@ use std::cell::RefCell;
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, EvalErrorKind, Host, Inputs, Program};
+use crate::{Bindings, Cost, Environment, EvalErrorKind, Failure, Host, Inputs, Program};
 
 /// Answers with the question and its arguments, and refuses what is about `bad`.
 #[derive(Default)]
 struct Echo(RefCell<Vec<String>>);
 
 impl Host for Echo {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
         let asked: Vec<String> = arguments.iter().map(Value::to_string).collect();
         self.0.borrow_mut().push(format!("{question} {}", asked.join(" ")));
         match (question, arguments.last().and_then(Value::as_str)) {
-            (_, Some("bad")) => Err("no such thing".to_owned()),
+            (_, Some("bad")) => Err(Failure::value("no such thing")),
             (_, Some("missing")) => Ok(Value::Null),
             ("resource.toGVR", Some(kind)) => Ok(Value::from(format!("{}s", kind.to_lowercase()))),
             _ => Ok(json::parse(r#"{"items":[{"a":1}],"name":"x"}"#).unwrap()),
@@ -297,7 +297,7 @@ fn the_world_is_asked_for_other_things() {
 fn without_a_world_nobody_answers() {
     let program = Program::compile("resource.get('v1', 'pods', '', 'x')", &Environment::policy()).unwrap();
     let error = program.evaluate(&Bindings::new(), &mut Cost::default()).unwrap_err();
-    assert_eq!(error.message, "failed to get resource: nobody is there to be asked");
+    assert_eq!(error.message, "failed to get resource: there is no cluster to ask");
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Cases about whole rules.
 
 use kubewright_dialects::{Loaded, Options, all, load};
-use kubewright_engine::{
-    ClosedWorld, Decision, Engine, GroupVersionKind, Operation, Request, Settings, Status,
-};
+use kubewright_engine::{ClosedWorld, Decision, Engine, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation};
 use kubewright_modrule::{self as modrule, Binding};
 use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
@@ -189,7 +188,7 @@ fn expect_errors(loaded: &Loaded) -> Result<(), String> {
 /// Decides the case's request; nothing when its operation does not exist, so that no rule can be about it.
 fn decide(case: &Value, loaded: Loaded) -> Option<Decision> {
     let operation = Operation::named(case.get("operation").and_then(Value::as_str).unwrap_or("CREATE"))?;
-    let mut request = Request::for_object(
+    let mut request = AdmissionRequest::for_object(
         case.get("input").cloned().unwrap_or_default(),
         operation,
         text(case, "namespace"),

@@ -1,6 +1,6 @@
 //! What the cluster refuses when a trait, a component type or a component is written to it.
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
 
@@ -89,7 +89,7 @@ fn document(kind: &str, spec: Map) -> Document {
 
 fn errors(document: &Document) -> Vec<String> {
     let found = traits::check(document);
-    let errors = found.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error);
+    let errors = found.iter().filter(|diagnostic| diagnostic.severity() == DiagnosticLevel::Error);
     errors.map(ToString::to_string).collect()
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::Schema;
 use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait, render};
 use kubewright_value::{Document, Map, Source, Value, yaml};
@@ -42,7 +42,7 @@ fn load(source: &Arc<Source>) -> Result<(), String> {
     let found: Vec<String> = known
         .into_iter()
         .flat_map(traits::lint)
-        .filter(|diagnostic| diagnostic.severity() == Severity::Error)
+        .filter(|diagnostic| diagnostic.severity() == DiagnosticLevel::Error)
         .map(|diagnostic| diagnostic.to_string())
         .collect();
     if !found.is_empty() {

@@ -1,6 +1,6 @@
 //! The parameters of traits: schemas, their defaults, and what they refuse.
 
-use kubewright_engine::Severity;
+use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::{Options, Problem, Schema};
 use kubewright_value::{Budget, Limits, Value};
 
@@ -102,7 +102,10 @@ pub(super) fn validation(case: &Value) -> Result<(), String> {
     let wrongs = wrongs.map_err(|error| error.to_string())?;
     let mut messages = errors(&problems);
     messages.extend(
-        wrongs.into_iter().filter(|wrong| wrong.severity == Severity::Error).map(|wrong| wrong.message),
+        wrongs
+            .into_iter()
+            .filter(|wrong| wrong.severity == DiagnosticLevel::Error)
+            .map(|wrong| wrong.message),
     );
     judge(case, &messages, |_| Ok(()))
 }
@@ -129,7 +132,7 @@ fn judge(
 }
 
 fn errors(problems: &[Problem]) -> Vec<String> {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let errors = problems.iter().filter(|problem| problem.severity == DiagnosticLevel::Error);
     errors.map(|problem| problem.message.clone()).collect()
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{Dialect as _, Engine, Operation, Request};
+use kubewright_engine::{Dialect as _, Engine};
 use kubewright_jmespath::Functions;
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Source, Value, json, yaml};
 
 use super::random::{Dice, VALUES, object_for};
@@ -159,7 +160,7 @@ fn conditions_say_the_same_as_the_engine() {
             map.insert("kind".into(), "Pod".into());
             map.insert("apiVersion".into(), "v1".into());
             let operation = *dice.one(&[Operation::Create, Operation::Update, Operation::Delete]);
-            let mut request = Request::for_object(object.clone(), operation, "default");
+            let mut request = AdmissionRequest::for_object(object.clone(), operation, "default");
             request.uid = "u".into();
             if operation != Operation::Create {
                 request.old_object = object.clone();

@@ -1,13 +1,14 @@
 //! Whole rules: what the engine says of an object, and what the expressions do.
 
 use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
-use kubewright_engine::{ClosedWorld, Engine, Operation, Request, Settings, Status};
+use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Value;
 
 use crate::Expressions;
 
 /// Returns what the rule `name` says of the request; nothing when it is not about it.
-pub(super) fn by_engine(engine: &Engine, name: &str, request: &Request) -> Option<&'static str> {
+pub(super) fn by_engine(engine: &Engine, name: &str, request: &AdmissionRequest) -> Option<&'static str> {
     let settings = Settings { is_traced: true, ..Settings::default() };
     let decision = engine.decide(request, &ClosedWorld::default(), &settings);
     let outcome = decision.outcomes.iter().find(|outcome| outcome.rule.rule == name)?;
@@ -20,7 +21,7 @@ pub(super) fn by_engine(engine: &Engine, name: &str, request: &Request) -> Optio
 }
 
 /// Returns what the expressions say of the request.
-pub(super) fn by_expressions(made: &Expressions, request: &Request) -> Result<&'static str, String> {
+pub(super) fn by_expressions(made: &Expressions, request: &AdmissionRequest) -> Result<&'static str, String> {
     let mut environment =
         Environment::kubernetes().variable("object").variable("oldObject").variable("request");
     for (name, _) in &made.variables {

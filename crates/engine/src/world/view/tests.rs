@@ -69,7 +69,7 @@ fn it_sees_no_other_namespace_and_nothing_that_is_in_none() {
     is_refused(&get("/api/v1/configmaps"), "does not contain a namespace segment");
     is_refused(&get("/api/v1/nodes/x"), "does not contain a namespace segment");
     is_refused(&get("/api/v1/namespaces/a/nodes"), "nodes are in no namespace");
-    is_refused(&get("/api/v1/namespaces/a/../b/pods"), "the part `..`, which is no name");
+    is_refused(&get("/api/v1/namespaces/a/../b/pods"), "the part `..`, which is not a name");
     is_refused(&get("/version"), "does not contain a namespace segment");
 }
 

@@ -93,7 +93,7 @@ impl PrivateKey {
         match self {
             Self::Rsa(key) => pem::write_pem("RSA PRIVATE KEY", &key.to_pkcs1()),
             Self::Ecdsa(key) => {
-                let public = key.verifying_key().to_encoded_point(false);
+                let public = key.verifying_key().to_sec1_point(false);
                 let content = der::encode_sequence(&[
                     der::encode_integer(&[1]),
                     der::encode_element(der::OCTET_STRING, &key.to_bytes()),
@@ -118,7 +118,7 @@ impl PrivateKey {
     pub(super) fn public_bits(&self) -> Vec<u8> {
         match self {
             Self::Rsa(key) => key.public(),
-            Self::Ecdsa(key) => key.verifying_key().to_encoded_point(false).as_bytes().to_vec(),
+            Self::Ecdsa(key) => key.verifying_key().to_sec1_point(false).as_bytes().to_vec(),
             Self::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
         }
     }

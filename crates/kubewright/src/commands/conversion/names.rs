@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_convert::Refused;
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_value::Text;
 
 use super::Converted;

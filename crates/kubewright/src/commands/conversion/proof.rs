@@ -10,16 +10,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kubewright_dialects::Options;
-use kubewright_engine::{
-    Decision, Dialect, Engine, Operation, Outcome, Request, Settings, Status, World as _,
-};
+use kubewright_engine::{Decision, Dialect, Engine, Outcome, Settings, Status, World as _};
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
+use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Text, Value};
 
 use super::Converted;
-use crate::commands::test::{Cases, Library, Manner, is_meant, with_cases};
-use crate::given::is_rule;
-use crate::load::{self, Input};
-use crate::workers;
+use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
+use crate::fixtures::is_rule;
 
 /// What the tests of a policy say about what was made of it.
 #[derive(Debug, Default, Clone)]
@@ -70,7 +69,7 @@ pub(super) fn prove(
         known.insert(key(&one.document), place);
     }
     // A folder without tests is no mistake.
-    let tests = load::find_tests(roots, Some("kyverno-test.yaml")).inputs;
+    let tests = files::find_tests(roots, Some("kyverno-test.yaml")).inputs;
     let options = Options { exceptions: Vec::new(), ..options.clone() };
     let prover = Prover {
         converted,
@@ -114,18 +113,18 @@ impl Prover<'_> {
             Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
             Input::Standard => PathBuf::new(),
         };
-        let manner = Manner {
+        let setup = CaseSetup {
             folder: &folder,
             library: &self.library,
             options: &self.options,
             dialects: &self.dialects,
             has_coverage: false,
         };
-        let documents = load::documents(std::slice::from_ref(input), &mut Vec::new());
+        let documents = files::documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
         for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
-            let found = with_cases(document, &manner, is_wanted, |cases| {
+            let found = with_cases(document, &setup, is_wanted, |cases| {
                 cases.policies.iter().filter_map(|policy| self.compare(policy, cases, input)).collect()
             });
             findings.extend::<Vec<Finding>>(found.unwrap_or_default());
@@ -140,14 +139,14 @@ impl Prover<'_> {
         let source = self.engine(std::slice::from_ref(policy));
         let name = policy.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().into();
         // Values that are given in place of the object's own are given to the source alone.
-        let is_given = |request: &Request| {
-            source.rules().iter().any(|rule| !cases.world.given(&rule.id, request).is_empty())
+        let is_given = |request: &AdmissionRequest| {
+            source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
         };
         // What was made of the policy reads the object before an update like any other field, so for both of them it is
         // known: an update that changes nothing.
-        let known = |request| Request { is_old_object_assumed: false, ..request };
+        let known = |request| AdmissionRequest { is_old_object_assumed: false, ..request };
         let requests = cases.requests(&name).into_iter().filter(|request| !is_given(request));
-        let requests: Vec<Request> = requests.map(known).collect();
+        let requests: Vec<AdmissionRequest> = requests.map(known).collect();
         let made = one.conversion.written.iter().zip(&one.texts).enumerate();
         let mut finding = Finding { policy: place, differences: Vec::new(), proven: Vec::new() };
         for (at, (written, text)) in made {
@@ -192,7 +191,7 @@ impl Prover<'_> {
 
     /// Returns the engine of what was written, as somebody would load it.
     fn read_back(&self, text: &str) -> Engine {
-        self.engine(&load::documents_of_text("converted", text))
+        self.engine(&files::documents_of_text("converted", text))
     }
 }
 

@@ -3,27 +3,22 @@
 use std::io::{self, Write as _};
 
 use kubewright_patterns::Pattern;
+use kubewright_report::render::pattern_value;
+use kubewright_report::text::plural;
 use kubewright_value::{Map, Value, json};
 
-use super::formats::FindingOutput;
-use super::json::about;
 use crate::failure::Failure;
-use crate::output::{ColorChoice, Format as _, Paint, Target, visible, yaml_text};
-use crate::words::plural;
+use crate::output::{ColorChoice, Format as _, Output, Paint, ReportWriter, visible, yaml_text};
 
 /// Writes a list of `patterns` to each of `outputs`.
 ///
 /// # Errors
 /// When an output has no form for a list.
-pub(super) fn write(
-    patterns: &[Pattern],
-    outputs: &[FindingOutput],
-    color: ColorChoice,
-) -> Result<(), Failure> {
+pub(super) fn write(patterns: &[Pattern], outputs: &[Output], color: ColorChoice) -> Result<(), Failure> {
     for output in outputs {
-        let mut out = output.target()?;
+        let mut out = output.writer()?;
         let document = || {
-            let all: Vec<Value> = patterns.iter().map(|pattern| about(pattern).into()).collect();
+            let all: Vec<Value> = patterns.iter().map(|pattern| pattern_value(pattern).into()).collect();
             Value::from(Map::from([("patterns", Value::array(all))]))
         };
         match output.format.name() {
@@ -43,7 +38,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn table(patterns: &[Pattern], out: &mut Target, paint: Paint) -> io::Result<()> {
+fn table(patterns: &[Pattern], out: &mut ReportWriter, paint: Paint) -> io::Result<()> {
     let width = |text: fn(&Pattern) -> &str| {
         patterns.iter().map(|pattern| text(pattern).chars().count()).max().unwrap_or(0).min(40)
     };

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use kubewright_dialects::Options;
-use kubewright_engine::{AdmissionPolicy, ObjectName, WatchRole};
-use kubewright_serve::Snapshot;
+use kubewright_engine::{AdmissionPolicy, WatchRole};
+use kubewright_k8s::ObjectName;
 use kubewright_serve::admission_policies::Progress;
+use kubewright_serve::{Snapshot, cluster_dialects};
 use kubewright_value::{Document, Value};
 
 use super::finding::Findings;
@@ -49,7 +50,7 @@ fn compiled(view: &View, progress: &Progress) -> Snapshot {
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
     let mut options = Options::default();
     options.modrule.targets = view.flag("targets");
-    Snapshot::beside(&options, &names, &documents, 0, progress)
+    Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }
 
 /// Returns the rule objects that ask for a ValidatingAdmissionPolicy and can have one.

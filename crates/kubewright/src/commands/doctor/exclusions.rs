@@ -25,7 +25,7 @@ fn labels(view: &View, findings: &mut Findings) {
         Ok(namespaces) => namespaces,
         Err(error) => return findings.unseen("excluded namespaces", error),
     };
-    for language in view.dialects.iter().filter_map(|one| one.in_cluster()) {
+    for language in view.dialects.iter().filter_map(|one| one.cluster_support()) {
         let Some((key, value)) = language.ignore_label() else { continue };
         let is_usual = |name: &str| language.ignored_namespaces().iter().any(|usual| usual.name == name);
         let ignored = namespaces.iter().filter(|one| text(one, &["metadata", "labels", key]) == value);

@@ -29,9 +29,9 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 fn originals(view: &View, all: &[Value], findings: &mut Findings) {
     for dialect in &view.dialects {
-        let Some(cluster) = dialect.in_cluster() else { continue };
+        let Some(cluster) = dialect.cluster_support() else { continue };
         let found = cluster
-            .originals()
+            .upstream_webhooks()
             .iter()
             .filter(|name| all.iter().any(|one| text(one, &["metadata", "name"]) == **name));
         let found: Vec<&str> = found.copied().collect();

@@ -17,8 +17,9 @@ fn value(text: &str) -> Value {
 /// An installation in which all is well but what needs certificates, which are left out.
 fn healthy() -> View {
     let dialects = kubewright_dialects::all(&Options::default());
-    let dialects: Vec<_> = dialects.into_iter().filter(|dialect| dialect.in_cluster().is_some()).collect();
-    let watched = dialects.iter().flat_map(|dialect| dialect.in_cluster().unwrap().watched());
+    let dialects: Vec<_> =
+        dialects.into_iter().filter(|dialect| dialect.cluster_support().is_some()).collect();
+    let watched = dialects.iter().flat_map(|dialect| dialect.cluster_support().unwrap().watched_resources());
     let kinds = watched.map(|watched| Kind { watched: *watched, objects: Ok(Some(Vec::new())) }).collect();
     let pod = |node: &str| value(&format!("spec: {{nodeName: {node}}}"));
     let image = concat!("kubewright:", env!("CARGO_PKG_VERSION"));
@@ -204,7 +205,7 @@ fn what_may_not_be_seen_is_said() {
 fn what_is_excluded_is_listed() {
     let (key, label) = kubewright_dialects::all(&Options::default())
         .iter()
-        .find_map(|dialect| dialect.in_cluster()?.ignore_label())
+        .find_map(|dialect| dialect.cluster_support()?.ignore_label())
         .unwrap();
     let labelled = value(&format!("metadata: {{name: legacy, labels: {{{key}: '{label}'}}}}"));
     check(|view| view.namespaces = Ok(vec![labelled]), "excluded namespaces", Warn, "legacy by the label");

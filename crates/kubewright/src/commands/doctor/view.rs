@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_cluster::{Error, Resource, Resources};
 use kubewright_dialects::Options;
-use kubewright_engine::{ApiPath, Dialect, WatchRole, Watched};
+use kubewright_engine::{Dialect, WatchRole, WatchedResource};
+use kubewright_k8s::ApiPath;
 use kubewright_value::{Map, Value};
 
 use crate::live::Live;
@@ -15,7 +16,7 @@ pub(super) type Seen<T> = Result<T, String>;
 
 /// Objects of one kind of a rule language.
 pub(super) struct Kind {
-    pub(super) watched: Watched,
+    pub(super) watched: WatchedResource,
     /// `None` where the cluster does not know the kind.
     pub(super) objects: Seen<Option<Vec<Value>>>,
 }
@@ -110,7 +111,7 @@ impl View {
     }
 
     /// Returns the rule objects that could be seen.
-    pub(super) fn rules(&self, role: WatchRole) -> impl Iterator<Item = (&Watched, &Value)> {
+    pub(super) fn rules(&self, role: WatchRole) -> impl Iterator<Item = (&WatchedResource, &Value)> {
         let kinds = self.kinds.iter().filter(move |kind| kind.watched.role == role);
         kinds.flat_map(|kind| {
             let objects = kind.objects.as_ref().ok().and_then(Option::as_ref);
@@ -163,15 +164,15 @@ fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
     options.modrule.targets = flag(deployment, "targets");
     let mut dialects = kubewright_dialects::all(&options);
     dialects.retain(|dialect| {
-        dialect.in_cluster().is_some()
+        dialect.cluster_support().is_some()
             && (named.is_empty() || named.iter().any(|name| name == dialect.name()))
     });
     dialects
 }
 
 fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
-    let watched = dialects.iter().filter_map(|dialect| dialect.in_cluster());
-    let watched = watched.flat_map(|cluster| cluster.watched());
+    let watched = dialects.iter().filter_map(|dialect| dialect.cluster_support());
+    let watched = watched.flat_map(|cluster| cluster.watched_resources());
     watched
         .map(|watched| {
             let resource = Resource::new(watched.group, watched.version, watched.resource);

@@ -1,7 +1,7 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
 use kubewright_cluster::{Error, Resources};
-use kubewright_engine::{InCluster, WatchRole};
+use kubewright_engine::{ClusterExtensions, ClusterResources, WatchRole};
 use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
 use kubewright_value::Value;
 
@@ -66,20 +66,21 @@ fn compare(view: &View, findings: &mut Findings) {
 /// Returns the configurations that the rules of the moment want.
 pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
     let snapshot = admission_policies::snapshot(view);
-    let languages = || view.dialects.iter().filter_map(|dialect| dialect.in_cluster());
+    let languages = || view.dialects.iter().filter_map(|dialect| dialect.cluster_support());
     // Where the program that a language comes from is installed, its rules are not checked by us.
-    let checked = languages().filter(|language| !view.has_configuration(language.originals()));
-    let checked = checked.flat_map(InCluster::watched).filter(|kind| kind.role != WatchRole::Shared);
+    let checked = languages().filter(|language| !view.has_configuration(language.upstream_webhooks()));
+    let checked =
+        checked.flat_map(ClusterResources::watched_resources).filter(|kind| kind.role != WatchRole::Shared);
     let wanted = Wanted {
         name: &view.name,
         namespace: &view.namespace,
         address: Address::Service { namespace: view.namespace.clone(), name: view.name.clone() },
         bundle: None,
         hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
-        kinds: languages().flat_map(InCluster::watched).copied().collect(),
+        kinds: languages().flat_map(ClusterResources::watched_resources).copied().collect(),
         checked: checked.copied().collect(),
-        labels: languages().filter_map(InCluster::ignore_label).collect(),
-        hears_bindings: languages().any(InCluster::hears_bindings),
+        labels: languages().filter_map(ClusterResources::ignore_label).collect(),
+        observes_pod_bindings: languages().any(ClusterExtensions::observes_pod_bindings),
         exempt: &view.flag("guard-exempt"),
         owner: None,
         injected_from: None,

@@ -4,12 +4,12 @@
 use std::io::Write as _;
 
 use kubewright_cel::{Bindings, Cost, Environment, Program, library};
+use kubewright_files as files;
 use kubewright_value::{Value, bounded};
 
 use super::failure;
 use crate::arguments::Eval;
 use crate::failure::{Exit, Failure};
-use crate::load;
 use crate::output::{standard_output, tell};
 
 /// How much is shown of a value that JSON has no word for.
@@ -73,9 +73,9 @@ fn variables(given: &[String]) -> Result<Vec<(&str, Value)>, Failure> {
             .split_once('=')
             .ok_or_else(|| Failure::usage(format!("`--var {text}` is not of the form NAME=FILE")))?;
         let mut problems = Vec::new();
-        let inputs = load::find(&[file.to_owned()]);
+        let inputs = files::find(&[file.to_owned()]);
         problems.extend(inputs.problems);
-        let documents = load::documents(&inputs.inputs, &mut problems);
+        let documents = files::documents(&inputs.inputs, &mut problems);
         let Some(document) = documents.into_iter().next() else {
             return Err(Failure::usage(format!("no document found in `{file}`, the value of `{name}`")));
         };

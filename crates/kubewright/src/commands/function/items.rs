@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{Manifest, Origin, Plane, Rendering};
 use kubewright_value::Value;
 

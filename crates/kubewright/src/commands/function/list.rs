@@ -3,14 +3,15 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
+use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Map, Source, Value};
 
 use super::marks;
 use crate::codes::{NO_FUNCTION_CONFIG, NO_RESOURCE_LIST, NOT_A_MANIFEST};
 use crate::commands::render::library::is_trait;
 use crate::failure::Failure;
-use crate::load::{self, Input};
 
 const KIND: &str = "ResourceList";
 const VERSIONS: [&str; 3] =
@@ -60,7 +61,7 @@ pub(super) fn read(problems: &mut Vec<Diagnostic>) -> Result<Option<ResourceList
             .help("kustomize and kpt call this as a function; see `kubewright fn --help`"));
     }
     let mut wrong = Vec::new();
-    let documents = load::documents(&[Input::Standard], &mut wrong);
+    let documents = files::documents(&[Input::Standard], &mut wrong);
     let is_readable = !wrong.iter().any(Diagnostic::is_error);
     problems.append(&mut wrong);
     if !is_readable {

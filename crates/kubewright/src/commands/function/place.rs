@@ -47,7 +47,7 @@ pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Insi
 pub(super) fn label(problems: &mut [Diagnostic], list: &ResourceList) {
     for problem in problems.iter_mut().filter(|problem| problem.label.is_empty()) {
         if let Some(inside) = of(&problem.location, list) {
-            problem.label = written(&problem.location, Some(&inside));
+            problem.label = written(&problem.location, Some(&inside)).into_boxed_str();
         }
     }
 }

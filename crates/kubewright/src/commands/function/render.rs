@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_files as files;
+use kubewright_k8s::ObjectName;
 use kubewright_traits::{self as traits, Instance, Origin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 
@@ -15,7 +17,6 @@ use crate::commands::render::context::Said;
 use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::{Job, instances};
 use crate::failure::Failure;
-use crate::load;
 
 /// Returns what comes of the manifests of `list`, of which those are left out that are created anew; nothing where
 /// something is wrong.
@@ -119,7 +120,7 @@ impl Attempt {
 }
 
 fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Diagnostic>) -> Library {
-    let found = load::find(&wish.paths);
+    let found = files::find(&wish.paths);
     problems.extend(found.problems);
     let library = Library::load(&found.inputs, &wish.paths, &wish.traits, &said.more(), problems);
     if library.traits.is_empty() && wish.stack.is_none() && !problems.iter().any(Diagnostic::is_error) {
@@ -140,9 +141,9 @@ fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
             let name = name.replace("--set", &place::text_of_config(&["data".into()]));
             problem.location.source = Source::new(name, text.as_str());
         }
-        let name = match problem.code.id {
-            id if id == UNKNOWN_NAME.id => "name",
-            id if id == ASSUMED_NAMESPACE.id => "namespace",
+        let name = match problem.code {
+            code if code == &UNKNOWN_NAME => "name",
+            code if code == &ASSUMED_NAMESPACE => "namespace",
             _ => continue,
         };
         if problem.location.source.text.is_empty() {
@@ -159,7 +160,7 @@ fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
 
 /// Says which of the items would be the trait that is missing.
 fn hint(wish: &Wish, list: &ResourceList, problems: &mut [Diagnostic]) {
-    for problem in problems.iter_mut().filter(|problem| problem.code.id == UNKNOWN_TRAIT.id) {
+    for problem in problems.iter_mut().filter(|problem| problem.code == &UNKNOWN_TRAIT) {
         let mut uses = wish.stack.iter().flat_map(|stack| &stack.instances);
         let used = uses.find(|used| used.location.position == problem.location.position);
         let is_meant = |item: &&Document| {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, ObjectName, Severity, Subject};
+use kubewright_engine::{Diagnostic, DiagnosticLevel, Subject};
+use kubewright_k8s::ObjectName;
 use kubewright_traits::Manifest;
 use kubewright_value::{Map, Value};
 
@@ -52,7 +53,7 @@ pub(super) fn of(
 /// Returns the word that the function specification has for how bad a problem is.
 fn severity(problem: &Diagnostic) -> &'static str {
     match problem.severity() {
-        Severity::Hint => "info",
+        DiagnosticLevel::Hint => "info",
         severity => severity.name(),
     }
 }

@@ -9,6 +9,7 @@ use kubewright_graph::draw::{Class, Picture, Style, Tone};
 use kubewright_patterns::{
     self as patterns, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
 };
+use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::tone;
@@ -17,8 +18,7 @@ use super::{focus, texts};
 use crate::arguments::Graph;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::survey::Survey;
-use crate::words::plural;
+use crate::pattern_inputs::PatternInputs;
 
 /// How many findings are drawn unless they are chosen.
 const DRAWN: usize = 12;
@@ -29,14 +29,14 @@ const DRAWN: usize = 12;
 /// When a finding is chosen that is not there.
 pub(super) fn picture(
     arguments: &Graph,
-    survey: &mut Survey,
+    inputs: &mut PatternInputs,
     leader: Option<Id>,
 ) -> Result<Option<Picture>, Failure> {
     let mut found: Vec<(&Pattern, Findings)> = Vec::new();
-    let settings = settings(arguments, survey, leader);
-    for pattern in &survey.patterns {
-        let mut budget = patterns::budget(pattern, &survey.graph);
-        let findings = patterns::detect(pattern, &survey.graph, &settings, &mut budget);
+    let settings = settings(arguments, inputs, leader);
+    for pattern in &inputs.patterns {
+        let mut budget = patterns::budget(pattern, &inputs.graph);
+        let findings = patterns::detect(pattern, &inputs.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
             Failure::usage(format!("looking for `{}` takes too long", pattern.name))
                 .help("restrict it with --namespace or --focus")
@@ -52,11 +52,11 @@ pub(super) fn picture(
         .flat_map(|(pattern, findings)| findings.findings.iter().map(|finding| (*pattern, finding)))
         .collect();
     if all.is_empty() {
-        return Ok(nothing(arguments, survey, leader, &found));
+        return Ok(nothing(arguments, inputs, leader, &found));
     }
     let chosen = chosen(arguments, all.len())?;
     let is_more = found.iter().any(|(_, findings)| findings.truncated);
-    let mut sheet = Sheet::new(&survey.graph);
+    let mut sheet = Sheet::new(&inputs.graph);
     let several = chosen.len() > 1;
     for number in &chosen {
         let Some((pattern, finding)) = all.get(number - 1) else { continue };
@@ -82,8 +82,8 @@ pub(super) fn picture(
     Ok(Some(sheet.picture))
 }
 
-fn settings(arguments: &Graph, survey: &Survey, leader: Option<Id>) -> Settings {
-    let namespaces = match leader.and_then(|leader| survey.graph.node(leader)) {
+fn settings(arguments: &Graph, inputs: &PatternInputs, leader: Option<Id>) -> Settings {
+    let namespaces = match leader.and_then(|leader| inputs.graph.node(leader)) {
         Some(node) => Some(vec![node.namespace.clone()]),
         None if arguments.namespaces.is_empty() => None,
         None => Some(texts(&arguments.namespaces)),
@@ -241,7 +241,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
 /// Says that nothing is found, and draws what came nearest where that was asked for.
 fn nothing(
     arguments: &Graph,
-    survey: &Survey,
+    inputs: &PatternInputs,
     leader: Option<Id>,
     found: &[(&Pattern, Findings)],
 ) -> Option<Picture> {
@@ -256,8 +256,8 @@ fn nothing(
     let names: Vec<String> = found.iter().map(|(pattern, _)| format!("`{}`", pattern.name)).collect();
     let names = names.join(", ");
     let leaders: usize = found.iter().map(|(_, findings)| findings.leaders).sum();
-    match (leader.and_then(|leader| survey.graph.node(leader)), best) {
-        (_, Some((pattern, trace))) => Some(discarded(survey, pattern, trace)),
+    match (leader.and_then(|leader| inputs.graph.node(leader)), best) {
+        (_, Some((pattern, trace))) => Some(discarded(inputs, pattern, trace)),
         (Some(node), None) => {
             tell(format_args!("{} is none of the objects that {names} is about", focus::named(node)));
             for (pattern, _) in found {
@@ -289,8 +289,8 @@ fn nearness(trace: &Trace) -> (Phase, usize, i64) {
 }
 
 /// Draws a leader that was discarded, and by what.
-fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
-    let mut sheet = Sheet::new(&survey.graph);
+fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &Trace) -> Picture {
+    let mut sheet = Sheet::new(&inputs.graph);
     let leader = trace.leader;
     let place = sheet.object(leader);
     sheet.class(place, Class::Focus);
@@ -327,7 +327,7 @@ fn discarded(survey: &Survey, pattern: &Pattern, trace: &Trace) -> Picture {
             _ => {}
         }
     }
-    let name = survey.graph.node(leader).map(focus::named).unwrap_or_default();
+    let name = inputs.graph.node(leader).map(focus::named).unwrap_or_default();
     sheet.picture.title = format!("{name} and {}", called(pattern));
     sheet.picture.legend.push(format!(
         "{name} does not match `{}`: {} ({} phase)",

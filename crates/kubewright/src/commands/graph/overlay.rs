@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use kubewright_files::workers;
 use kubewright_graph::Id;
 use kubewright_graph::draw::{Badge, Picture, Tone};
 use kubewright_patterns::{self as patterns, Level, Settings};
+use kubewright_report::Severity;
+use kubewright_report::text::{grouped, plural};
 use kubewright_value::Text;
 
 use super::texts;
 use crate::arguments::Graph;
-use crate::survey::Survey;
-use crate::words::{grouped, plural};
-use crate::workers;
+use crate::pattern_inputs::PatternInputs;
 
 /// How many patterns are named in the legend for each severity.
 const NAMED: usize = 6;
@@ -27,17 +28,17 @@ pub(super) struct Overlay {
 }
 
 /// Looks for all patterns.
-pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
+pub(super) fn find(arguments: &Graph, inputs: &mut PatternInputs) -> Overlay {
     let namespaces = texts(&arguments.namespaces);
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
     let settings = Settings { namespaces, witnesses: 0, ..Settings::default() };
-    let mut overlay = Overlay { patterns: survey.patterns.len(), ..Overlay::default() };
-    let found = patterns::detect_all(&survey.patterns, &survey.graph, &settings, workers::count());
-    for (pattern, found) in survey.patterns.iter().zip(found) {
+    let mut overlay = Overlay { patterns: inputs.patterns.len(), ..Overlay::default() };
+    let found = patterns::detect_all(&inputs.patterns, &inputs.graph, &settings, workers::count());
+    for (pattern, found) in inputs.patterns.iter().zip(found) {
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                survey.diagnostics.push(patterns::exhausted(pattern, error));
+                inputs.diagnostics.push(patterns::exhausted(pattern, error));
                 overlay.is_truncated = true;
                 continue;
             }
@@ -45,7 +46,7 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
         overlay.is_truncated |= found.truncated;
         for finding in found.findings {
             let leader = finding.roles.first().map(|(_, leader)| *leader);
-            if leader.is_some_and(|leader| survey.suppression(&pattern.name, leader).is_some()) {
+            if leader.is_some_and(|leader| inputs.context().suppression(&pattern.name, leader).is_some()) {
                 overlay.suppressed += 1;
                 continue;
             }
@@ -66,10 +67,10 @@ pub(super) fn find(arguments: &Graph, survey: &mut Survey) -> Overlay {
 
 /// Returns the tone of a severity.
 pub(super) fn tone(level: Level) -> Tone {
-    match level {
-        Level::Info | Level::Low => Tone::Info,
-        Level::Medium | Level::Warning => Tone::Warning,
-        Level::High | Level::Critical => Tone::Critical,
+    match Severity::from(level) {
+        Severity::Info | Severity::Low => Tone::Info,
+        Severity::Medium => Tone::Warning,
+        Severity::High | Severity::Critical => Tone::Critical,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kubewright_engine::nearest_word;
 use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
 use kubewright_graph::{EdgeType, Graph, Id};
+use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::Overlay;
@@ -12,8 +13,7 @@ use super::{focus, texts};
 use crate::arguments::Graph as Arguments;
 use crate::codes;
 use crate::failure::Failure;
-use crate::survey::Survey;
-use crate::words::plural;
+use crate::pattern_inputs::PatternInputs;
 
 /// Returns the picture.
 ///
@@ -21,11 +21,11 @@ use crate::words::plural;
 /// When a type, a kind or a namespace is named that nothing has.
 pub(super) fn picture(
     arguments: &Arguments,
-    survey: &mut Survey,
+    inputs: &mut PatternInputs,
     focus: Option<Id>,
     overlay: &Overlay,
 ) -> Result<Picture, Failure> {
-    let graph = &survey.graph;
+    let graph = &inputs.graph;
     let types: Vec<EdgeType> =
         arguments.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
     known(&arguments.namespaces, "namespace", &namespaces(graph))?;
@@ -61,7 +61,7 @@ pub(super) fn picture(
         let message = "there are more relationships than can be drawn, and the picture shows the first ones";
         let path = arguments.resources.join(" ");
         let help = "choose what is drawn with --focus, --namespace, --kind or --edge";
-        survey.diagnostics.push(codes::about_path(&codes::TOO_MUCH_DRAWN, &path, message).help(help));
+        inputs.diagnostics.push(codes::about_path(&codes::TOO_MUCH_DRAWN, &path, message).help(help));
     }
     Ok(picture)
 }

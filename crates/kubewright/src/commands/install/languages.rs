@@ -5,13 +5,15 @@
 use std::fmt::Write as _;
 
 use kubewright_dialects::Options;
-use kubewright_engine::{Dialect, InCluster, WatchRole};
+use kubewright_engine::{ClusterResources, Dialect, WatchRole};
 
 /// Returns the CustomResourceDefinitions of the language called `name` as one YAML stream; may be empty.
 pub(super) fn definitions(name: &str) -> String {
     let dialects = dialects();
     let dialect = dialects.iter().find(|dialect| dialect.name() == name);
-    let texts = dialect.and_then(|dialect| dialect.in_cluster()).map(InCluster::definitions);
+    let texts = dialect
+        .and_then(|dialect| dialect.cluster_support())
+        .map(ClusterResources::custom_resource_definitions);
     let texts =
         texts.unwrap_or_default().into_iter().map(|text| text.trim().trim_start_matches("---").trim());
     texts.map(|text| format!("{text}\n")).collect::<Vec<_>>().join("---\n")
@@ -24,7 +26,7 @@ pub(super) fn rights() -> String {
          {{- define \"kubewright.languages\" }}\n",
     );
     for dialect in dialects() {
-        let Some(cluster) = dialect.in_cluster() else { continue };
+        let Some(cluster) = dialect.cluster_support() else { continue };
         let _ = writeln!(text, "{{{{- if has \"{}\" .Values.dialects }}}}", dialect.name());
         text.push_str(&rights_of(dialect.name(), cluster));
         text.push_str("{{- end }}\n");
@@ -41,7 +43,7 @@ pub(super) fn namespaces(asks_cluster: bool) -> String {
          {{- if .Values.crds.install }}\n",
     );
     for dialect in dialects() {
-        let Some(cluster) = dialect.in_cluster() else { continue };
+        let Some(cluster) = dialect.cluster_support() else { continue };
         let Some(label) = cluster.ignore_label() else { continue };
         for namespace in cluster.ignored_namespaces().iter().filter(|namespace| namespace.is_created) {
             text.push_str(&namespace_template(dialect.name(), namespace.name, label, asks_cluster));
@@ -75,9 +77,9 @@ fn namespace_template(dialect: &str, name: &str, (key, value): (&str, &str), ask
     )
 }
 
-fn rights_of(name: &str, cluster: &dyn InCluster) -> String {
+fn rights_of(name: &str, cluster: &dyn ClusterResources) -> String {
     let mut text = String::new();
-    let watched = |role| cluster.watched().iter().filter(move |watched| watched.role == role);
+    let watched = |role| cluster.watched_resources().iter().filter(move |watched| watched.role == role);
     let read = ["get", "list", "watch"];
     for watched in watched(WatchRole::Rule) {
         let status = format!("{}/status", watched.resource);
@@ -94,7 +96,7 @@ fn rights_of(name: &str, cluster: &dyn InCluster) -> String {
         text.push_str(&right(watched.group, &[watched.resource], &read));
         text.push_str("{{- end }}\n");
     }
-    for wanted in cluster.rights() {
+    for wanted in cluster.policy_rules() {
         let mut why = wanted.why.chars();
         let first = why.next().map(|first| first.to_ascii_uppercase());
         let _ = writeln!(text, "  # {}{}.", first.unwrap_or_default(), why.as_str());
@@ -106,11 +108,11 @@ fn rights_of(name: &str, cluster: &dyn InCluster) -> String {
         let names: Vec<&str> = cluster.ignored_namespaces().iter().map(|namespace| namespace.name).collect();
         let _ = writeln!(text, "    resourceNames: [{}]", names.join(", "));
     }
-    if !cluster.originals().is_empty() {
+    if !cluster.upstream_webhooks().is_empty() {
         text.push_str("  # Whether the program that the language comes from is here too.\n");
         let hooks = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
         text.push_str(&right("admissionregistration.k8s.io", &hooks, &["get"]));
-        let _ = writeln!(text, "    resourceNames: [{}]", cluster.originals().join(", "));
+        let _ = writeln!(text, "    resourceNames: [{}]", cluster.upstream_webhooks().join(", "));
     }
     text
 }

@@ -6,11 +6,11 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input, Wanted};
 use kubewright_value::Document;
 
 use crate::arguments::Render;
 use crate::failure::Failure;
-use crate::load::{self, Input, Wanted};
 
 /// What `-f` names.
 pub(super) struct Base {
@@ -27,7 +27,7 @@ pub(super) fn read(
     others: &[Input],
     problems: &mut Vec<Diagnostic>,
 ) -> Result<Base, Failure> {
-    let found = load::find_manifests(&paths(arguments)?);
+    let found = files::find_manifests(&paths(arguments)?);
     problems.extend(found.problems);
     let others = real(others);
     let is_manifest = |input: &Input| match input {
@@ -36,7 +36,7 @@ pub(super) fn read(
     };
     let inputs: Vec<Input> = found.inputs.into_iter().filter(is_manifest).collect();
     let mut documents = Vec::new();
-    let wrong = load::stream(&inputs, Wanted::Objects, Document::clone, |document, _| {
+    let wrong = files::stream(&inputs, Wanted::Objects, Document::clone, |document, _| {
         documents.push(document);
         Ok(())
     })?;

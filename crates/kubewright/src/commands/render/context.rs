@@ -2,7 +2,8 @@
 //!
 //! Later ones are laid over earlier ones. `labels`, `annotations` and `podSelectors` are never null.
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::{ObjectName, PodTemplatePath, WorkloadKind};
 use kubewright_traits::{Context, context};
 use kubewright_value::{Document, Map, Text, Value};
 
@@ -27,17 +28,8 @@ pub(in crate::commands) const NAMES: [&str; 10] = [
 ];
 /// Those of them that each instance has its own of; `trait` is its name.
 const OWN: [&str; 3] = ["parameters", "environmentConfigs", "trait"];
-/// The kinds whose name is that of the component.
-const WORKLOADS: [&str; 8] = [
-    "Deployment",
-    "StatefulSet",
-    "DaemonSet",
-    "CronJob",
-    "Job",
-    "ReplicaSet",
-    "ReplicationController",
-    "Rollout",
-];
+/// A kind of Argo Rollouts, which has a Pod template as a Deployment has.
+const ROLLOUT: &str = "Rollout";
 const DEEPEST: usize = 100;
 /// The namespace, where nobody says one.
 pub(in crate::commands) const ASSUMED: &str = "default";
@@ -187,7 +179,7 @@ fn is_name(text: &str) -> bool {
 /// Returns whether `object` is what the component runs; the hook of a chart is not.
 fn is_workload(object: &Value) -> bool {
     let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
-    !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(|kind| WORKLOADS.contains(&kind))
+    !is_hook && object.get("kind").and_then(Value::as_str).is_some_and(names_component)
 }
 
 /// Returns what is there where nobody says anything.
@@ -237,15 +229,17 @@ fn found(base: &[Document], workloads: &[&Document]) -> Value {
     metadata.into()
 }
 
+/// Returns whether the name of objects of `kind` is that of the component.
+fn names_component(kind: &str) -> bool {
+    WorkloadKind::named(kind).is_some() || kind == ROLLOUT
+}
+
 /// Returns the labels that select the Pods of `workload`; of one that selects none itself, those that its Pods have.
 fn pod_labels(workload: &Value) -> Option<&Value> {
-    let paths: [&[&str]; 3] = [
-        &["spec", "selector", "matchLabels"],
-        &["spec", "template", "metadata", "labels"],
-        &["spec", "jobTemplate", "spec", "template", "metadata", "labels"],
-    ];
     let is_full = |labels: &&Value| labels.as_object().is_some_and(|labels| !labels.is_empty());
-    paths.into_iter().find_map(|path| workload.at(path).filter(is_full))
+    let selected = workload.at(&["spec", "selector", "matchLabels"]).filter(is_full);
+    let made = |path: PodTemplatePath| path.template(workload)?.at(&["metadata", "labels"]).filter(is_full);
+    selected.or_else(|| [PodTemplatePath::Template, PodTemplatePath::JobTemplate].into_iter().find_map(made))
 }
 
 /// Returns the metadata that options name.

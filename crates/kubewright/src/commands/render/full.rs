@@ -4,6 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::workers;
+use kubewright_files::{self as files, Input};
+use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Context, Library, Release, RenderOptions, Rendering};
 use kubewright_value::{Document, Value};
 
@@ -14,11 +17,8 @@ use super::write::{self, Part};
 use super::{exit_of, selection, setting, trace};
 use crate::arguments::Render;
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Input};
 use crate::output::{ColorChoice, safe, tell};
-use crate::session::complain;
-use crate::words::plural;
-use crate::workers;
+use crate::rule_inputs::complain;
 
 /// What was found and said, before anything is rendered.
 pub(super) struct Found<'f> {
@@ -47,8 +47,8 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
     refuse(arguments, found.own)?;
     let mut problems = found.problems;
     let mut documents = found.base.documents.clone();
-    let more = load::documents(found.traits, &mut problems);
-    documents.extend(load::objects_of(more, &mut problems));
+    let more = files::documents(found.traits, &mut problems);
+    documents.extend(files::objects_of(more, &mut problems));
     if let Some(component) = &arguments.names.component {
         selection::leave(&mut documents, component)?;
     }

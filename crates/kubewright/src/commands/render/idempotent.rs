@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::ObjectName;
 use kubewright_patch::path::PathWriters;
 use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_traits::{Manifest, Rendering, Writer};

@@ -1,6 +1,9 @@
 //! Applying the traits: the same whatever the manifests come from and wherever they go.
 
-use kubewright_engine::{Diagnostic, ObjectName};
+use kubewright_engine::Diagnostic;
+use kubewright_files::workers;
+use kubewright_k8s::ObjectName;
+use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Instance, Manifest, Origin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
@@ -8,8 +11,9 @@ use super::context::{self, Given};
 use super::idempotent;
 use crate::codes::{self, ASSUMED_NAMESPACE, UNKNOWN_NAME};
 use crate::failure::Failure;
-use crate::words::plural;
-use crate::workers;
+
+/// The variables that hold the name of the component, or are made of it.
+const NAME_KEYS: [&str; 2] = ["name", "componentName"];
 
 /// Everything that rendering needs.
 pub(in crate::commands) struct Job<'j> {
@@ -28,7 +32,7 @@ impl Job<'_> {
     pub(in crate::commands) fn run(&self, problems: &mut Vec<Diagnostic>) -> Result<Rendering, Failure> {
         let mut rendering = self.render(given_manifests(self.base), self.options)?;
         problems.append(&mut rendering.diagnostics);
-        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(wants_a_name)) {
+        if let Some(workloads) = self.given.unnamed.filter(|_| problems.iter().any(is_missing_name)) {
             problems.push(unnamed(workloads));
         }
         if self.given.is_namespace_assumed {
@@ -58,10 +62,9 @@ pub(in crate::commands) fn given_manifests(base: &[Document]) -> Vec<Manifest> {
     manifests.map(|(number, document)| Manifest::given(number, document.value.clone())).collect()
 }
 
-/// Returns whether an expression failed for want of the name, or of what is made of it.
-fn wants_a_name(problem: &Diagnostic) -> bool {
-    let wanted = ["no such key: name", "no such key: componentName"];
-    problem.is_error() && wanted.iter().any(|words| problem.message.contains(words))
+/// Returns whether an expression failed because the component has no name.
+fn is_missing_name(problem: &Diagnostic) -> bool {
+    problem.is_error() && problem.missing_key.as_ref().is_some_and(|key| NAME_KEYS.contains(&key.as_str()))
 }
 
 /// Says why `metadata.name` is missing.

@@ -1,13 +1,13 @@
 //! The traits that files and stacks hold.
 
 use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_files::{self as files, Input};
+use kubewright_report::text::listed;
 use kubewright_traits::{self as traits, Trait};
 use kubewright_value::{Document, Text, Value};
 
 use super::stack::{KINDS, Use};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
-use crate::load::{self, Input};
-use crate::words::listed;
 
 /// Traits, in the order in which they stand.
 #[derive(Default)]
@@ -26,8 +26,8 @@ impl Library {
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut wrong = Vec::new();
-        let documents = load::documents(files, &mut wrong);
-        let documents = load::objects_of(documents, &mut Vec::new());
+        let documents = files::documents(files, &mut wrong);
+        let documents = files::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
         if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
             let message = format!("no Trait or ClusterTrait found in {}", listed(paths));

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
 use kubewright_value::{Document, Location, Map, Source, Step, Value};
 
 use super::library::is_trait;
 use crate::codes::{DUPLICATE_TRAIT, STACK_FIELD, STACK_KIND, STACK_MISSING, STACK_VALUE};
 use crate::fields::{FieldCodes, Reader};
-use crate::load;
 
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
 const KIND: &str = "TraitStack";
@@ -81,17 +81,17 @@ impl Stack {
     /// Returns where the traits are, if the stack stands in `file`.
     pub(in crate::commands) fn paths(&self, file: &str, problems: &mut Vec<Diagnostic>) -> Vec<String> {
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        load::named(folder, &self.traits, problems)
+        files::named(folder, &self.traits, problems)
     }
 }
 
 /// Reads the stack file at `path`.
 pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> Option<Stack> {
-    let found = load::find(&[path.to_owned()]);
+    let found = files::find(&[path.to_owned()]);
     let has_file = !found.inputs.is_empty();
     problems.extend(found.problems);
     let mut wrong = Vec::new();
-    let documents = load::documents(&found.inputs, &mut wrong);
+    let documents = files::documents(&found.inputs, &mut wrong);
     let is_readable = wrong.is_empty();
     problems.extend(wrong);
     let document = match documents.as_slice() {

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::{Diagnostic, ObjectName, TraceNode};
+use kubewright_engine::{Diagnostic, TraceNode};
+use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
+use kubewright_report::text::plural;
+use kubewright_report::trace::node_value;
 use kubewright_traits::{Manifest, Origin, Plane, Rendering, Writer};
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::subject;
 use crate::arguments::RenderFormat;
-use crate::commands::trace::json_node;
 use crate::output::{Paint, json_diagnostic, json_place, standard_output, tree, visible};
-use crate::words::plural;
 
 /// The widest path that the writers are lined up behind.
 const WIDEST: usize = 72;
@@ -122,7 +123,7 @@ fn document(traced: &[Traced<'_>], problems: &[Diagnostic]) -> Value {
 
 fn part(traced: &Traced<'_>) -> Vec<(Text, Value)> {
     let rendering = traced.rendering;
-    let instances = rendering.trace.iter().map(json_node).collect();
+    let instances = rendering.trace.iter().map(node_value).collect();
     let manifests = rendering.manifests.iter().map(|manifest| json_manifest(manifest, traced));
     let removed = removed(traced).map(|document| {
         let mut item = head(&document.value);

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
 use kubewright_value::{Document, Map, Source, Text, Value, yaml};
 
 use super::setting::{self, One};
 use crate::codes::{self, BAD_VALUES};
-use crate::load;
 use crate::output::yaml_text;
 
 /// How deep maps are merged; below, the later one replaces the earlier one.
@@ -20,10 +20,10 @@ const DEEPEST: usize = 100;
 pub(super) fn files(paths: &[String], what: &str, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut maps = Vec::new();
     for path in paths {
-        let found = load::find(std::slice::from_ref(path));
+        let found = files::find(std::slice::from_ref(path));
         problems.extend(found.problems);
         for input in &found.inputs {
-            let documents = load::documents(std::slice::from_ref(input), problems);
+            let documents = files::documents(std::slice::from_ref(input), problems);
             if let Some(second) = documents.get(1) {
                 let message = format!("a second document stands in a file of {what}");
                 problems.push(Diagnostic::new(&BAD_VALUES, message, second.locate(&[])));

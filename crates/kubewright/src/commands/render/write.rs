@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kubewright_engine::ObjectName;
+use kubewright_k8s::{ObjectName, object_title};
 use kubewright_traits::{Manifest, Origin, Plane, Rendering, order};
 use kubewright_value::{Document, Map, Value, json};
 
@@ -206,10 +206,7 @@ fn place(document: &Document) -> String {
 /// Returns how a manifest is called: `Deployment shop/web`.
 pub(super) fn subject(object: &Value) -> String {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
-    match namespace.as_str() {
-        "" => format!("{kind} {name}"),
-        namespace => format!("{kind} {namespace}/{name}"),
-    }
+    object_title(&kind, &namespace, &name)
 }
 
 /// Returns who wrote something that is still there; where only something was taken away, all who could have.

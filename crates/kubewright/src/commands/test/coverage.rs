@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use kubewright_engine::{Outcome, Rule, RuleId, TraceNode, Verdict};
+use kubewright_report::{CoverageSummary, UncoveredBranch};
 use kubewright_traits::Part;
-use kubewright_value::{Document, Location, Map, Value};
+use kubewright_value::{Document, Location};
 
 /// Rules by place, over all files, and whether a case was about them.
 #[derive(Debug, Default)]
@@ -21,15 +22,6 @@ pub(super) struct Exercised {
     /// Rules that a case was about.
     pub(super) rules: HashSet<Arc<RuleId>>,
     spots: HashSet<Spot>,
-}
-
-/// A part of a rule file that no case was about.
-pub(super) struct Missing<'a> {
-    /// The rule.
-    pub(super) rule: &'a str,
-    /// The branch of it; nothing for the whole rule.
-    pub(super) branch: Option<&'a str>,
-    pub(super) place: String,
 }
 
 /// A file, a line and a column.
@@ -128,58 +120,34 @@ impl Coverage {
         }
     }
 
-    /// Returns how many rules there are, and how many of them a case was about.
-    pub(super) fn rules(&self) -> (usize, usize) {
-        (self.rules.len(), self.rules.values().filter(|rule| rule.is_exercised).count())
-    }
-
-    /// Returns how many branches there are, and how many of them were looked at.
-    pub(super) fn branches(&self) -> (usize, usize) {
+    /// Returns what the cases exercised.
+    pub(super) fn summary(&self) -> CoverageSummary {
         let branches = || self.rules.values().flat_map(|rule| rule.branches.values());
-        (branches().count(), branches().filter(|(_, is_exercised)| *is_exercised).count())
+        CoverageSummary {
+            rules: self.rules.len(),
+            exercised_rules: self.rules.values().filter(|rule| rule.is_exercised).count(),
+            branches: branches().count(),
+            exercised_branches: branches().filter(|(_, is_exercised)| *is_exercised).count(),
+            uncovered: self.uncovered(),
+        }
     }
 
-    /// Returns what no case was about: rules, and branches of rules that a case was about.
-    pub(super) fn missing(&self) -> Vec<Missing<'_>> {
-        let mut missing = Vec::new();
+    /// Returns what no case exercised: rules, and branches of rules that a case exercised.
+    fn uncovered(&self) -> Vec<UncoveredBranch> {
+        let mut uncovered = Vec::new();
         for (spot, rule) in &self.rules {
+            let name = || rule.name.clone();
             if !rule.is_exercised {
-                missing.push(Missing { rule: &rule.name, branch: None, place: place(spot) });
+                uncovered.push(UncoveredBranch { rule: name(), branch: None, place: place(spot) });
                 continue;
             }
             for ((spot, _), (what, _)) in rule.branches.iter().filter(|(_, (_, is_exercised))| !is_exercised)
             {
-                missing.push(Missing { rule: &rule.name, branch: Some(what), place: place(spot) });
+                let branch = Some(what.clone());
+                uncovered.push(UncoveredBranch { rule: name(), branch, place: place(spot) });
             }
         }
-        missing
-    }
-
-    /// Returns all of it as JSON.
-    pub(super) fn to_value(&self) -> Value {
-        let missing = self.missing();
-        let rows = |is_branch: bool| -> Value {
-            let rows = missing.iter().filter(|missing| missing.branch.is_some() == is_branch);
-            let row = |missing: &Missing<'_>| {
-                let mut row = Map::from([("rule", Value::from(missing.rule))]);
-                if let Some(branch) = missing.branch {
-                    row.insert("branch".into(), branch.into());
-                }
-                row.insert("place".into(), missing.place.as_str().into());
-                row
-            };
-            rows.map(row).collect::<Vec<_>>().into()
-        };
-        let ((rules, exercised), (branches, looked_at)) = (self.rules(), self.branches());
-        Map::from([
-            ("rules", Value::from(rules)),
-            ("exercised", exercised.into()),
-            ("missing", rows(false)),
-            ("branches", branches.into()),
-            ("branchesExercised", looked_at.into()),
-            ("missingBranches", rows(true)),
-        ])
-        .into()
+        uncovered
     }
 }
 

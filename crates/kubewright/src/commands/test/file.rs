@@ -1,6 +1,7 @@
 //! A test file as it was written, checked field by field.
 
-use kubewright_engine::{Diagnostic, Operation};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Value};
 
 use super::patterns::file::{self as pattern_file, PatternCase};

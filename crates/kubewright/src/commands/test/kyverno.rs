@@ -11,12 +11,12 @@ use std::path::Path;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
+use kubewright_files::relative;
+use kubewright_report::CaseResult;
 use kubewright_value::Document;
 
 use super::coverage::Coverage;
 use super::library::Library;
-use super::run::CaseResult;
-use crate::load::relative;
 use crate::rules;
 pub(in crate::commands) use cases::{Cases, with_cases};
 use objects::Objects;
@@ -32,7 +32,7 @@ pub(super) struct Outcome {
 }
 
 /// What a test file is run with.
-pub(in crate::commands) struct Manner<'a> {
+pub(in crate::commands) struct CaseSetup<'a> {
     /// Where the test file is; what it names is relative to it.
     pub(in crate::commands) folder: &'a Path,
     pub(in crate::commands) library: &'a Library,
@@ -51,7 +51,7 @@ pub(in crate::commands) fn is_meant(document: &Document) -> bool {
 /// Runs the test that `document` holds; nothing when it cannot be read.
 pub(super) fn run(
     document: &Document,
-    manner: &Manner<'_>,
+    setup: &CaseSetup<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Outcome> {
     let mut file = match file::read(document) {
@@ -61,16 +61,16 @@ pub(super) fn run(
             return None;
         }
     };
-    let (folder, library) = (manner.folder, manner.library);
+    let (folder, library) = (setup.folder, setup.library);
     let trace = trace_words(&file, folder, &document.source.name);
     let books = library.borrow(folder, &file.policies, problems);
     let exceptions = library.borrow(folder, &file.exceptions, problems);
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
     let exceptions = rules::exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
     let own = (!exceptions.is_empty()).then(|| {
-        kubewright_dialects::all(&Options { exceptions: exceptions.clone(), ..manner.options.clone() })
+        kubewright_dialects::all(&Options { exceptions: exceptions.clone(), ..setup.options.clone() })
     });
-    let dialects = own.as_deref().unwrap_or(manner.dialects);
+    let dialects = own.as_deref().unwrap_or(setup.dialects);
     let policies = policies::load(books.iter().filter_map(|loan| loan.get()), dialects, problems);
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
     problems.extend(kubewright_dialects::check_exceptions(&exceptions, ids));
@@ -82,11 +82,11 @@ pub(super) fn run(
     });
     let payloads: Vec<_> = payloads.collect();
     let objects = Objects::new(&resources, &payloads, &others, problems);
-    let (world, user) = world::build(&mut file, manner, &objects, problems);
-    let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), manner.has_coverage);
+    let (world, user) = world::build(&mut file, setup, &objects, problems);
+    let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), setup.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
     let mut coverage = Coverage::default();
-    for policy in policies.iter().filter(|_| manner.has_coverage) {
+    for policy in policies.iter().filter(|_| setup.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
     Some(Outcome { trace, name: file.name, results, coverage })

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use kubewright_engine::Diagnostic;
+use kubewright_files::{self as files, Input};
 use kubewright_value::Document;
-
-use crate::load::{self, Input};
 
 /// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.
 const KEPT: usize = 128;
@@ -44,7 +43,7 @@ impl Library {
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<Loan> {
-        let found = load::find(&load::named(folder, paths, problems));
+        let found = files::find(&files::named(folder, paths, problems));
         problems.extend(found.problems);
         let loans: Vec<Loan> = found.inputs.iter().map(|input| self.loan(input)).collect();
         loans
@@ -57,9 +56,9 @@ impl Library {
         let loan = self.shelf.lock().unwrap_or_else(PoisonError::into_inner).take(&input.name());
         loan.get_or_init(|| {
             let mut problems = Vec::new();
-            let read = load::documents(std::slice::from_ref(input), &mut problems);
+            let read = files::documents(std::slice::from_ref(input), &mut problems);
             Book {
-                documents: read.into_iter().flat_map(load::opened).collect(),
+                documents: read.into_iter().flat_map(files::opened).collect(),
                 problems,
                 objects: OnceLock::new(),
             }
@@ -89,7 +88,7 @@ impl Book {
     pub(super) fn objects(&self, problems: &mut Vec<Diagnostic>) -> &[Document] {
         let (objects, wrong) = self.objects.get_or_init(|| {
             let mut wrong = Vec::new();
-            (load::objects_of(self.documents.clone(), &mut wrong), wrong)
+            (files::objects_of(self.documents.clone(), &mut wrong), wrong)
         });
         problems.extend(wrong.iter().cloned());
         objects

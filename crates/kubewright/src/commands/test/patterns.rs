@@ -11,15 +11,16 @@ mod words;
 use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_files as files;
 use kubewright_graph::{Graph, References};
 use kubewright_patterns::{self as patterns, Findings, Pattern, Settings};
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_value::{Document, Text, Value};
 
 use super::coverage::Coverage;
 use super::file::TestFile;
-use super::run::{Bench, CaseResult, RuleName};
+use super::run::Bench;
 use super::traits::file::Given;
-use crate::load;
 use file::{PatternCase, Subject};
 use judge::Judged;
 use parts::Exercised;
@@ -173,7 +174,7 @@ impl<'a> PatternBench<'a> {
             return None;
         }
         let known = self.known.iter().find(|known| known.name == *name)?;
-        let resources = self.file.resources.iter().map(|path| load::relative(self.folder, path));
+        let resources = self.file.resources.iter().map(|path| files::relative(self.folder, path));
         let resources: Vec<String> = resources.collect();
         Some(format!("kubewright trace {} -r {}", known.document.source.name, resources.join(" ")))
     }
@@ -194,7 +195,7 @@ fn result(case: &PatternCase, name: &str) -> CaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
         rule_text,
-        rule: Some(RuleName {
+        rule: Some(CaseRule {
             dialect: "pattern",
             policy: name.into(),
             rule: None,

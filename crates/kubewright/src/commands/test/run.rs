@@ -7,70 +7,31 @@ use std::sync::Arc;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{
-    Decision, Diagnostic, Engine, Operation, Outcome, Request, Rule, RuleId, Settings, Status, nearest_word,
+    Decision, Diagnostic, Engine, Outcome, Rule, RuleId, Settings, Status, nearest_word,
 };
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::References;
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_patterns as patterns;
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_traits as traits;
-use kubewright_value::{Document, Text};
+use kubewright_value::Document;
 
 use super::coverage::Exercised;
 use super::file::{Case, TestFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::given::{GivenWorld, UserInfo, Values};
-use crate::load::{self, Wanted};
+use crate::fixtures::{FileWorld, Values};
 use crate::request;
+use crate::rule_inputs;
 use crate::rules;
-use crate::session;
-
-/// What came of one case.
-#[derive(Debug, Default)]
-pub(super) struct CaseResult {
-    pub(super) case: String,
-    /// Whether its author gave it a name.
-    pub(super) is_named: bool,
-    pub(super) rule: Option<RuleName>,
-    pub(super) rule_text: String,
-    pub(super) kind: Text,
-    pub(super) namespace: Text,
-    pub(super) resource: Text,
-    pub(super) expected: String,
-    pub(super) actual: String,
-    pub(super) is_ok: bool,
-    /// Whether it fails because the rule needs what is not supported yet.
-    pub(super) is_unsupported: bool,
-    /// Why not, one thing a line.
-    pub(super) message: String,
-    /// Where the object stands.
-    pub(super) place: String,
-    /// What was about to happen to it.
-    pub(super) operation: Option<Operation>,
-    /// A command that shows more, where it is no `trace` of a rule.
-    pub(super) hint: Option<String>,
-}
-
-/// A rule as results name it.
-#[derive(Debug, Clone)]
-pub(super) struct RuleName {
-    pub(super) dialect: &'static str,
-    pub(super) policy: Text,
-    /// Nothing for all rules of the policy.
-    pub(super) rule: Option<Text>,
-    /// What sort of rule it is, where that is known.
-    pub(super) sort: Option<Text>,
-    /// How it judges, where the rule language has a word for it.
-    pub(super) method: Option<&'static str>,
-    /// What `trace --rule` takes.
-    pub(super) traced: String,
-}
 
 /// A test file, loaded.
 pub(super) struct Bench<'a> {
     file: &'a TestFile,
     folder: &'a Path,
     engine: Engine,
-    world: GivenWorld,
+    world: FileWorld,
     pub(super) objects: Vec<Document>,
     rule_documents: Vec<Document>,
     /// What manifests are rendered with, among the rules: traits, component types and their like.
@@ -92,9 +53,9 @@ impl<'a> Bench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let found = load::find(&load::named(folder, &file.rules, problems));
+        let found = files::find(&files::named(folder, &file.rules, problems));
         problems.extend(found.problems);
-        let rule_documents = load::documents(&found.inputs, problems);
+        let rule_documents = files::documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
         let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
@@ -103,13 +64,13 @@ impl<'a> Bench<'a> {
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
-        let found = load::find_manifests(&load::named(folder, &file.resources, problems));
+        let found = files::find_manifests(&files::named(folder, &file.resources, problems));
         problems.extend(found.problems);
-        let documents = load::documents(&found.inputs, problems);
+        let documents = files::documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
-        let objects = load::taken(documents, Wanted::by(&engine), problems);
-        let world = load::named(folder, &file.world, problems);
-        let world = session::world(&world, Values::default(), problems);
+        let objects = files::taken(documents, Wanted::by(&engine), problems);
+        let world = files::named(folder, &file.world, problems);
+        let world = rule_inputs::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();
         Self {
@@ -145,10 +106,10 @@ impl<'a> Bench<'a> {
         let (document, request) = match self.object(case) {
             Ok(found) => found,
             Err(message) => {
-                return CaseResult { rule: rule.as_ref().map(RuleName::new), ..failed(case, message) };
+                return CaseResult { rule: rule.as_ref().map(case_rule), ..failed(case, message) };
             }
         };
-        let decision = self.engine.decide(&request, &self.world, &Settings::default());
+        let decision = self.engine.decide(&request, &self.world, &manifest_settings());
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
         let judged = judge::Judged {
             case,
@@ -171,7 +132,7 @@ impl<'a> Bench<'a> {
             }
         }
         if self.has_coverage {
-            let settings = Settings { is_traced: true, ..Settings::default() };
+            let settings = Settings { is_traced: true, ..manifest_settings() };
             let traced = self.engine.decide(&request, &self.world, &settings);
             let is_meant = |outcome: &&Outcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
@@ -180,7 +141,7 @@ impl<'a> Bench<'a> {
             case: name(case),
             is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
-            rule: rule.as_ref().map(RuleName::new),
+            rule: rule.as_ref().map(case_rule),
             kind: request.kind.kind,
             namespace: request.namespace,
             resource: request.name,
@@ -196,7 +157,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns what the rule called `id` decides when it is the only one.
-    fn alone(&self, id: &RuleId, request: &Request) -> Decision {
+    fn alone(&self, id: &RuleId, request: &AdmissionRequest) -> Decision {
         let name = id.to_string();
         let build = || {
             let dialects = kubewright_dialects::all(&self.options);
@@ -204,8 +165,8 @@ impl<'a> Bench<'a> {
             Engine::new(rules.into_iter().filter(|rule| *rule.id == *id).collect())
         };
         match self.alone.get(&name) {
-            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &Settings::default()),
-            None => build().decide(request, &self.world, &Settings::default()),
+            Some(cell) => cell.get_or_init(build).decide(request, &self.world, &manifest_settings()),
+            None => build().decide(request, &self.world, &manifest_settings()),
         }
     }
 
@@ -238,9 +199,9 @@ impl<'a> Bench<'a> {
         match found.as_slice() {
             [rule] => Ok((
                 rule.id.clone(),
-                match rule.phase {
-                    kubewright_engine::Phase::Patch => "patch",
-                    kubewright_engine::Phase::Judge => "judge",
+                match rule.action {
+                    kubewright_engine::RuleAction::Mutate => "patch",
+                    kubewright_engine::RuleAction::Validate => "judge",
                 },
             )),
             [] => Err(match rules::nearest_name(name, rules.iter().map(|rule| &*rule.id)) {
@@ -255,7 +216,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the one object that the case names, and the request about it.
-    fn object(&self, case: &Case) -> Result<(&Document, Request), String> {
+    fn object(&self, case: &Case) -> Result<(&Document, AdmissionRequest), String> {
         let wanted = Selector::new(&case.resource);
         let operation = case.operation.unwrap_or(self.file.operation);
         let requests = self.objects.iter().map(|document| (document, self.request(document, operation)));
@@ -281,9 +242,9 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, document: &Document, operation: Operation) -> Request {
+    fn request(&self, document: &Document, operation: Operation) -> AdmissionRequest {
         let namespace = self.file.namespace.as_deref().unwrap_or("default");
-        let user = UserInfo::default().called(self.file.user.as_deref(), &self.file.groups);
+        let user = UserInfo::default().renamed(self.file.user.as_deref(), &self.file.groups);
         if request::is_payload(document) {
             return request::of_payload(document, &user);
         }
@@ -291,16 +252,19 @@ impl<'a> Bench<'a> {
     }
 }
 
-impl RuleName {
-    fn new((id, sort): &(Arc<RuleId>, &'static str)) -> Self {
-        Self {
-            dialect: id.dialect,
-            policy: id.policy.clone(),
-            rule: Some(id.rule.clone()),
-            sort: Some((*sort).into()),
-            method: None,
-            traced: id.to_string(),
-        }
+/// Returns the settings of decisions about objects of manifests.
+fn manifest_settings() -> Settings {
+    Settings { is_as_written: true, ..Settings::default() }
+}
+
+fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {
+    CaseRule {
+        dialect: id.dialect,
+        policy: id.policy.clone(),
+        rule: Some(id.rule.clone()),
+        sort: Some((*sort).into()),
+        method: None,
+        traced: id.to_string(),
     }
 }
 
@@ -324,14 +288,14 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn selects(&self, request: &Request) -> bool {
+    fn selects(&self, request: &AdmissionRequest) -> bool {
         self.kind.is_none_or(|kind| kind == request.kind.kind)
             && self.namespace.is_none_or(|namespace| namespace == request.namespace)
             && self.name == request.name
     }
 
     /// Returns the object's name in the same form.
-    fn spelt_like(&self, request: &Request) -> String {
+    fn spelt_like(&self, request: &AdmissionRequest) -> String {
         let mut text = String::new();
         if self.kind.is_some() {
             text.push_str(&format!("{}/", request.kind.kind));

@@ -11,17 +11,18 @@ mod judge;
 use std::path::Path;
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
+use kubewright_report::{CaseResult, CaseRule};
 use kubewright_traits::{self as traits, Context, Instance, RenderOptions, Rendering, Trait};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;
 use super::file::TestFile;
-use super::run::{Bench, CaseResult, RuleName};
+use super::run::Bench;
 use crate::commands::render::context::Said;
 use crate::commands::render::library::{Library, is_trait};
 use crate::commands::render::stack::{self, Stack, Use};
 use crate::commands::render::{given_manifests, idempotent};
-use crate::load;
 use component::Platform;
 use file::{Given, Subject, TraitCase};
 use judge::Judged;
@@ -157,7 +158,7 @@ impl<'a> TraitBench<'a> {
         let (instances, wrong) = match (&case.subject, stack.as_ref()) {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
-                let file = load::relative(self.folder, path);
+                let file = files::relative(self.folder, path);
                 let paths = stack.paths(&file, &mut problems);
                 self.known.read(&paths, &stack.inline, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
@@ -171,7 +172,7 @@ impl<'a> TraitBench<'a> {
 
     fn stack(&self, path: &str) -> Result<Stack, String> {
         let mut problems = Vec::new();
-        let file = load::named_one(self.folder, path).map_err(|problem| judge::told(&problem))?;
+        let file = files::named_one(self.folder, path).map_err(|problem| judge::told(&problem))?;
         let stack = stack::read(&file, &mut problems);
         refused(&problems)?;
         stack.ok_or_else(|| format!("there is no stack in `{path}`"))
@@ -193,10 +194,10 @@ impl Known {
 
     /// Adds the traits in the files that `paths` name, and those of `inline`, where they are not known yet.
     fn read(&mut self, paths: &[String], inline: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
-        let found = load::find(paths);
+        let found = files::find(paths);
         problems.extend(found.problems);
-        let documents = load::documents(&found.inputs, problems);
-        self.add(&load::objects_of(documents, &mut Vec::new()), more, &mut Vec::new());
+        let documents = files::documents(&found.inputs, problems);
+        self.add(&files::objects_of(documents, &mut Vec::new()), more, &mut Vec::new());
         self.add(inline, more, &mut Vec::new());
     }
 
@@ -277,7 +278,7 @@ fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
         let mut problems = Vec::new();
         let stack = match &case.subject {
             Subject::Stack(path) => {
-                load::named_one(folder, path).ok().and_then(|path| stack::read(&path, &mut problems))
+                files::named_one(folder, path).ok().and_then(|path| stack::read(&path, &mut problems))
             }
             Subject::Instances(_) | Subject::Component(..) => None,
         };
@@ -309,7 +310,7 @@ fn result(case: &TraitCase) -> CaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
         rule_text,
-        rule: Some(RuleName {
+        rule: Some(CaseRule {
             dialect: "trait",
             policy: names.into(),
             rule: None,

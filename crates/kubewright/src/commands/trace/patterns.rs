@@ -1,25 +1,27 @@
 //! What became of every object that could lead a pattern: which phase discarded it and why, and how it scored.
 
-mod json;
-mod story;
-
 use std::io::{self, Write as _};
 
 use kubewright_engine::nearest_word;
+use kubewright_files::{self as files, Wanted};
 use kubewright_graph::{Graph, Id, Node, References, Sort};
 use kubewright_patterns::{self as patterns, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
-use kubewright_value::{Budget, Document, Text, Value};
+use kubewright_report::object_label;
+use kubewright_report::text::plural;
+use kubewright_report::trace::patterns::{
+    document_text, leader_trace, left_out_trace, object_path, pattern_summary,
+};
+use kubewright_report::trace::{LeaderTrace, candidacy_nodes};
+use kubewright_value::{Budget, Document, Value};
 
 use crate::arguments::{Trace, TraceFormat};
 use crate::failure::{Exit, Failure};
-use crate::load::{self, Wanted};
-use crate::output::{ColorChoice, Paint, Target, standard_output, tree, visible};
-use crate::session::complain;
-use crate::survey::{Survey, is_name_of_shipped};
-use crate::words::plural;
+use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, tree, visible};
+use crate::pattern_inputs::{PatternInputs, is_name_of_shipped};
+use crate::rule_inputs::complain;
 
-/// How many near misses are told.
-const NEAR: usize = 2;
+/// How many near misses are named.
+const MAX_NEAR_MISSES: usize = 2;
 
 /// Returns whether `paths` are patterns, by file or by the names of those that ship, and nothing else that is a rule.
 pub(super) fn are_meant(paths: &[String]) -> bool {
@@ -31,8 +33,8 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     if files.is_empty() {
         return true;
     }
-    let documents = load::documents(&load::find(&files).inputs, &mut Vec::new());
-    let documents = load::taken(documents, Wanted::Payloads, &mut Vec::new());
+    let documents = files::documents(&files::find(&files).inputs, &mut Vec::new());
+    let documents = files::taken(documents, Wanted::Payloads, &mut Vec::new());
     let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
@@ -46,14 +48,14 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
 /// # Errors
 /// When the arguments make no sense or output cannot be written.
 pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
-    let mut survey = Survey::open(&arguments.rules.rules, &arguments.objects.resources)?;
-    survey.only(&arguments.objects.only)?;
+    let mut inputs = PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources)?;
+    inputs.only(&arguments.objects.only)?;
     let named =
-        arguments.named.iter().map(|name| find(name, &survey.graph)).collect::<Result<Vec<_>, _>>()?;
+        arguments.named.iter().map(|name| find(name, &inputs.graph)).collect::<Result<Vec<_>, _>>()?;
     let named: Vec<Id> = named.into_iter().flatten().collect();
-    let mut report = Report {
-        graph: &survey.graph,
-        survey: &survey,
+    let mut report = PatternTraceWriter {
+        graph: &inputs.graph,
+        inputs: &inputs,
         named: (!arguments.named.is_empty()).then_some(named),
         settings: Settings { traces: true, ..Settings::default() },
         out: standard_output(),
@@ -65,9 +67,9 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     };
     let mut findings = 0;
     let mut doubts = Vec::new();
-    for pattern in &survey.patterns {
-        let mut budget = patterns::budget(pattern, &survey.graph);
-        let found = match patterns::detect(pattern, &survey.graph, &report.settings, &mut budget) {
+    for pattern in &inputs.patterns {
+        let mut budget = patterns::budget(pattern, &inputs.graph);
+        let found = match patterns::detect(pattern, &inputs.graph, &report.settings, &mut budget) {
             Ok(found) => found,
             Err(error) => {
                 doubts.push(patterns::exhausted(pattern, error));
@@ -80,7 +82,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         doubts.extend(found.diagnostics);
     }
     report.finish()?;
-    let mut diagnostics = survey.diagnostics.clone();
+    let mut diagnostics = inputs.diagnostics.clone();
     diagnostics.extend(doubts);
     Ok(match (complain(&diagnostics, color.paint_errors()), findings) {
         (true, _) => Exit::BadInput,
@@ -93,7 +95,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
 fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
     let is_called = |node: &Node| {
         let short = format!("{}/{}", node.kind, node.name);
-        node.sort == Sort::Object && (called(node) == name || short == name)
+        node.sort == Sort::Object && (object_path(node) == name || short == name)
     };
     let found: Vec<Id> = graph.ids().filter(|id| graph.node(*id).is_some_and(is_called)).collect();
     if !found.is_empty() {
@@ -101,7 +103,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
     }
     let has_namespace = name.split('/').count() > 2;
     let spelt = |node: &Node| match has_namespace {
-        true => called(node),
+        true => object_path(node),
         false => format!("{}/{}", node.kind, node.name),
     };
     let nodes = graph.ids().filter_map(|id| graph.node(id)).filter(|node| node.sort == Sort::Object);
@@ -113,22 +115,14 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
     })
 }
 
-/// `Kind/namespace/name`, as `--object` takes it.
-fn called(node: &Node) -> String {
-    match node.namespace.as_str() {
-        "" => format!("{}/{}", node.kind, node.name),
-        namespace => format!("{}/{namespace}/{}", node.kind, node.name),
-    }
-}
-
 /// Writes what became of the leaders of each pattern.
-struct Report<'a> {
+struct PatternTraceWriter<'a> {
     graph: &'a Graph,
-    survey: &'a Survey,
+    inputs: &'a PatternInputs,
     /// The objects that are asked about; all leaders where there are none.
     named: Option<Vec<Id>>,
     settings: Settings,
-    out: Target,
+    out: ReportWriter,
     paint: Paint,
     format: TraceFormat,
     traces: Vec<Value>,
@@ -136,7 +130,7 @@ struct Report<'a> {
     is_first: bool,
 }
 
-impl Report<'_> {
+impl PatternTraceWriter<'_> {
     fn pattern(&mut self, pattern: &Pattern, found: &Findings) -> io::Result<()> {
         // Hints must not cost more than the search.
         let mut budget = Budget::default();
@@ -149,17 +143,22 @@ impl Report<'_> {
                 .iter()
                 .map(|step| match step.held {
                     true => None,
-                    false => {
-                        patterns::nearest(pattern, &step.entry, trace.leader, self.graph, NEAR, &mut budget)
-                            .unwrap_or_default()
-                    }
+                    false => patterns::nearest(
+                        pattern,
+                        &step.entry,
+                        trace.leader,
+                        self.graph,
+                        MAX_NEAR_MISSES,
+                        &mut budget,
+                    )
+                    .unwrap_or_default(),
                 })
                 .collect();
-            let leads = story::Leader { pattern, trace, found, near: &near, graph: self.graph };
+            let leads = LeaderTrace { pattern, trace, found, near: &near, graph: self.graph };
             match self.format {
                 TraceFormat::Json => {
-                    let place = self.survey.place(trace.leader);
-                    self.traces.push(json::leader(&leads, place));
+                    let place = self.inputs.position(trace.leader);
+                    self.traces.push(leader_trace(&leads, place));
                 }
                 TraceFormat::Tree => self.leader(&leads)?,
             }
@@ -172,8 +171,8 @@ impl Report<'_> {
             let all = all.unwrap_or_default();
             match self.format {
                 TraceFormat::Json => {
-                    let place = self.survey.place(id);
-                    self.traces.push(json::left_out(pattern, id, &all, self.graph, place));
+                    let place = self.inputs.position(id);
+                    self.traces.push(left_out_trace(pattern, id, &all, self.graph, place));
                 }
                 TraceFormat::Tree => self.left_out(pattern, id, &all)?,
             }
@@ -181,7 +180,7 @@ impl Report<'_> {
         self.summary(pattern, found, &mut budget)
     }
 
-    fn leader(&mut self, leads: &story::Leader<'_>) -> io::Result<()> {
+    fn leader(&mut self, leads: &LeaderTrace<'_>) -> io::Result<()> {
         let end = match leads.trace.phase {
             Phase::Veto => self.paint.dim("discarded: veto"),
             Phase::Threshold => self.paint.dim("discarded: threshold"),
@@ -202,7 +201,11 @@ impl Report<'_> {
         };
         let end = self.paint.dim(&end);
         self.head(&pattern.name, id, &end)?;
-        self.out.write_all(tree(&story::candidacies(all), 1, self.paint).as_bytes())
+        self.out.write_all(tree(&candidacy_nodes(all), 1, self.paint).as_bytes())
+    }
+
+    fn label(&self, id: Id) -> String {
+        self.graph.node(id).map(object_label).unwrap_or_default()
     }
 
     fn head(&mut self, pattern: &str, id: Id, end: &str) -> io::Result<()> {
@@ -210,14 +213,14 @@ impl Report<'_> {
             writeln!(self.out)?;
         }
         let pattern = self.paint.bold(&visible(&format!("pattern/{pattern}")));
-        writeln!(self.out, "{pattern}  on {}     {end}", visible(&story::name(self.graph, id)))
+        writeln!(self.out, "{pattern}  on {}     {end}", visible(&self.label(id)))
     }
 
     /// Says how many there were, and how many the filter left out.
     fn summary(&mut self, pattern: &Pattern, found: &Findings, budget: &mut Budget) -> io::Result<()> {
         let left_out = patterns::left_out(pattern, self.graph, &self.settings, budget).unwrap_or_default();
         if self.format == TraceFormat::Json {
-            self.patterns.push(json::pattern(pattern, found, &left_out));
+            self.patterns.push(pattern_summary(pattern, found, &left_out));
             return Ok(());
         }
         if self.named.is_some() {
@@ -242,13 +245,8 @@ impl Report<'_> {
     fn finish(&mut self) -> io::Result<()> {
         if self.format == TraceFormat::Json {
             let (traces, patterns) = (std::mem::take(&mut self.traces), std::mem::take(&mut self.patterns));
-            writeln!(self.out, "{}", json::document(traces, patterns))?;
+            writeln!(self.out, "{}", document_text(traces, patterns))?;
         }
         self.out.flush()
     }
-}
-
-/// Returns the resource ids of actors with their objects, the leader first.
-fn roles<'r>(roles: &'r [(Text, Id)], graph: &'r Graph) -> impl Iterator<Item = (&'r Text, String)> {
-    roles.iter().map(|(role, id)| (role, story::name(graph, *id)))
 }

@@ -1,11 +1,11 @@
 //! Traits are traced as they are rendered.
 
+use kubewright_files as files;
 use kubewright_traits::is_known;
 use kubewright_value::{Document, Value};
 
 use crate::arguments::{Render, RenderFormat, Trace, TraceFormat};
 use crate::failure::Failure;
-use crate::load;
 
 /// Returns whether `paths` name traits, and nothing else that is a rule.
 pub(super) fn are_meant(paths: &[String]) -> bool {
@@ -57,6 +57,6 @@ pub(super) fn rendering(arguments: &Trace) -> Result<Render, Failure> {
 
 /// Returns the documents that `paths` name; what cannot be read is for others to tell.
 fn documents(paths: &[String]) -> Vec<Document> {
-    let documents = load::documents(&load::find(paths).inputs, &mut Vec::new());
-    load::objects_of(documents, &mut Vec::new())
+    let documents = files::documents(&files::find(paths).inputs, &mut Vec::new());
+    files::objects_of(documents, &mut Vec::new())
 }

@@ -43,7 +43,8 @@ fn warnings_are_short_lines_and_few() {
 
 #[test]
 fn the_refusal_of_one_language_is_not_drowned_by_what_another_did() {
-    let reply = |message: &str, code| Reply { message: message.to_owned(), code, ..Reply::default() };
+    let reply =
+        |message: &str, code| ResponseParts { message: message.to_owned(), code, ..ResponseParts::default() };
     let mut verdict = Verdict::default();
     verdict.join(reply("labels were added", 0), false);
     verdict.join(reply("no", 422), true);

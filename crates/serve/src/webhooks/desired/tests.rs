@@ -1,10 +1,15 @@
 use kubewright_cluster::{ApiResource, Subresource};
-use kubewright_engine::{Target, TargetName};
+use kubewright_engine::{KindOrResource, WebhookRule};
 
 use super::*;
 
-const OWN: Watched =
-    Watched { group: "rules.test", version: "v1", resource: "checks", kind: "Check", role: WatchRole::Rule };
+const OWN: WatchedResource = WatchedResource {
+    group: "rules.test",
+    version: "v1",
+    resource: "checks",
+    kind: "Check",
+    role: WatchRole::Rule,
+};
 
 fn discovery() -> Resources {
     let resource =
@@ -43,28 +48,19 @@ fn discovery() -> Resources {
     ])
 }
 
-fn target(text: &str, is_kind: bool, operations: &[Operation]) -> Target {
+fn target(text: &str, is_kind: bool, operations: &[Operation]) -> WebhookRule {
     let mut parts = text.split('/');
     let mut part = || parts.next().unwrap().into();
     let (group, version, name, subresource) = (part(), part(), part(), part());
-    let name = if is_kind { TargetName::Kind(name) } else { TargetName::Resource(name) };
-    Target { group, version, name, subresource, operations: operations.iter().copied().collect() }
+    let name = if is_kind { KindOrResource::Kind(name) } else { KindOrResource::Resource(name) };
+    WebhookRule { group, version, name, subresource, operations: operations.iter().copied().collect() }
 }
 
-fn webhook(door: Door, fails: bool, targets: Vec<Target>) -> Webhook {
-    Webhook {
-        door,
-        fails,
-        own: None,
-        timeout: 5,
-        conditions: Vec::new(),
-        namespaces: Value::Null,
-        objects: Value::Null,
-        targets,
-    }
+fn webhook(phase: AdmissionPhase, fails: bool, rules: Vec<WebhookRule>) -> WebhookPlan {
+    WebhookPlan::new(phase, if fails { FailurePolicy::Fail } else { FailurePolicy::Ignore }, rules)
 }
 
-fn wanted<'w>(hooks: Vec<(&'w str, &'w Webhook)>) -> Wanted<'w> {
+fn wanted<'w>(hooks: Vec<(&'w str, &'w WebhookPlan)>) -> Wanted<'w> {
     Wanted {
         name: "kubewright",
         namespace: "kubewright-system",
@@ -77,7 +73,7 @@ fn wanted<'w>(hooks: Vec<(&'w str, &'w Webhook)>) -> Wanted<'w> {
         kinds: vec![OWN],
         checked: vec![OWN],
         labels: vec![("rules.test/ignore", "true")],
-        hears_bindings: false,
+        observes_pod_bindings: false,
         exempt: &[],
         owner: None,
         injected_from: None,
@@ -98,8 +94,8 @@ fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
 
 /// The rules of every webhook that comes of a judging one for `targets`, each `name: groups versions resources operations`.
 #[track_caller]
-fn check(fails: bool, targets: &[Target], want: &[&str]) {
-    let webhook = webhook(Door::Validate, fails, targets.to_vec());
+fn check(fails: bool, targets: &[WebhookRule], want: &[&str]) {
+    let webhook = webhook(AdmissionPhase::Validating, fails, targets.to_vec());
     let [_, validating] = desired(&wanted(vec![("validate/x", &webhook)]), &discovery());
     let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("judge"));
     let rules = judging.flat_map(|entry| {
@@ -226,7 +222,7 @@ fn what_the_cluster_lives_by_is_asked_for_by_a_twin_that_never_refuses() {
 
 #[test]
 fn every_default_is_written_out() {
-    let webhook = webhook(Door::Mutate, false, vec![target("*/*/pods/", false, &[Create])]);
+    let webhook = webhook(AdmissionPhase::Mutating, false, vec![target("*/*/pods/", false, &[Create])]);
     let [mutating, validating] = desired(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
     let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
@@ -237,8 +233,10 @@ fn every_default_is_written_out() {
 #[test]
 fn a_timeout_is_that_of_the_policy_up_to_thirty_seconds() {
     for (timeout, want) in [(0, 5), (1, 1), (10, 10), (200, 30)] {
-        let webhook =
-            Webhook { timeout, ..webhook(Door::Validate, true, vec![target("*/*/pods/", false, &[Create])]) };
+        let webhook = WebhookPlan {
+            timeout_seconds: timeout,
+            ..webhook(AdmissionPhase::Validating, true, vec![target("*/*/pods/", false, &[Create])])
+        };
         let [_, validating] = desired(&wanted(vec![("validate/fail", &webhook)]), &discovery());
         assert_eq!(entries(&validating)[0].get("timeoutSeconds").and_then(Value::as_i64), Some(want));
     }
@@ -248,10 +246,10 @@ fn a_timeout_is_that_of_the_policy_up_to_thirty_seconds() {
 fn conditions_beyond_what_the_api_server_takes_are_joined() {
     let own: Vec<(Text, Text)> =
         (0..64).map(|n| (format!("c{n}").into(), format!("x == {n}").into())).collect();
-    let webhook = Webhook {
-        own: Some("mine".into()),
-        conditions: own,
-        ..webhook(Door::Validate, true, vec![target("*/*/pods/", false, &[Create])])
+    let webhook = WebhookPlan {
+        dedicated_name: Some("mine".into()),
+        match_conditions: own,
+        ..webhook(AdmissionPhase::Validating, true, vec![target("*/*/pods/", false, &[Create])])
     };
     let [_, validating] = desired(&wanted(vec![("validate/own/mine", &webhook)]), &discovery());
     let conditions = entries(&validating)[0].get("matchConditions").and_then(Value::as_array).unwrap();
@@ -292,7 +290,7 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    fn target(&mut self) -> Target {
+    fn target(&mut self) -> WebhookRule {
         let groups =
             ["", "*", "apps", "coordination.k8s.io", "authorization.k8s.io", "*.k8s.io", "rules.test"];
         let names = [
@@ -316,10 +314,10 @@ impl Random {
         target(&format!("{group}/{}/{name}/{part}", self.one(&["*", "v1"])), is_kind, &operations)
     }
 
-    fn webhook(&mut self) -> Webhook {
-        let door = if self.below(2) == 0 { Door::Mutate } else { Door::Validate };
+    fn webhook(&mut self) -> WebhookPlan {
+        let phase = if self.below(2) == 0 { AdmissionPhase::Mutating } else { AdmissionPhase::Validating };
         let targets = (0..self.below(6)).map(|_| self.target()).collect();
-        let namespaces = match self.below(3) {
+        let namespace_selector = match self.below(3) {
             0 => object([("matchLabels", object([("a", "b".into())]))]),
             1 => object([(
                 "matchExpressions",
@@ -327,8 +325,8 @@ impl Random {
             )]),
             _ => Value::Null,
         };
-        let own = (self.below(3) == 0).then(|| Text::from(format!("own-{}", self.below(1000))));
-        Webhook { own, namespaces, ..webhook(door, self.below(2) == 0, targets) }
+        let dedicated_name = (self.below(3) == 0).then(|| Text::from(format!("own-{}", self.below(1000))));
+        WebhookPlan { dedicated_name, namespace_selector, ..webhook(phase, self.below(2) == 0, targets) }
     }
 }
 
@@ -337,7 +335,7 @@ fn no_webhook_that_refuses_touches_what_the_cluster_lives_by() {
     let mut random = Random(1);
     let mut refusing = 0;
     for _ in 0..2000 {
-        let hooks: Vec<Webhook> = (0..4).map(|_| random.webhook()).collect();
+        let hooks: Vec<WebhookPlan> = (0..4).map(|_| random.webhook()).collect();
         let wanted = wanted(hooks.iter().map(|hook| ("validate/fail", hook)).collect());
         for configuration in desired(&wanted, &discovery()) {
             for entry in entries(&configuration) {

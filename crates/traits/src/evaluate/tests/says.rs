@@ -241,7 +241,7 @@ fn the_item_of_a_loop_is_named() {
             "KW-R030 one.yaml:11:16 `add /s[?(@.name=='admin')]/x` cannot be done to A `a`: `[?(@.name=='admin')]` does not match the only item of `/s` | `name` is `http`"
         ]
     );
-    assert_eq!(rendering.diagnostics[0].label, "item 2 of `forEach`");
+    assert_eq!(&*rendering.diagnostics[0].label, "item 2 of `forEach`");
 }
 
 #[test]

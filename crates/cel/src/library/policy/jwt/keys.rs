@@ -3,7 +3,7 @@
 //! Which algorithms a key verifies follows from the key, never from the token alone: a public key is no secret, and a
 //! token cannot choose `none`.
 
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use kubewright_value::Value;
 use num_bigint::BigUint;
 use p256::ecdsa::signature::Verifier as _;

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Host, Inputs, Program};
+use crate::{Bindings, Cost, Environment, Failure, Host, Inputs, Program};
 
 const HS256: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.oOFJFbxPXzhNII4NmZsArpHAFLo1XS3B6P9DwCSw87c";
 const HS384: &str = "eyJhbGciOiJIUzM4NCIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.wMs56t74IhMyCgJpveJ6qF0ohlH5STRQVDOa53jc35ErOwICxUpOdO_USQhJHwCy";
@@ -17,7 +17,7 @@ const KEYS: &str = r#"{"keys": [{"kty": "RSA", "kid": "rsa", "alg": "RS256", "us
 struct Issuer;
 
 impl Host for Issuer {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, String> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
         assert_eq!(question, "http.get");
         match arguments.first().and_then(Value::as_str) {
             Some("https://issuer/keys") => Ok(json::parse(KEYS).unwrap()),
@@ -27,7 +27,7 @@ impl Host for Issuer {
                 Ok(kubewright_value::Map::from([("keys", Value::array(key.into_iter().collect()))]).into())
             }
             Some("https://issuer/page") => Ok(json::parse("{}").unwrap()),
-            _ => Err("nobody answers".to_owned()),
+            _ => Err(Failure::value("nobody answers")),
         }
     }
 }

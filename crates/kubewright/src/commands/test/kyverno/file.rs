@@ -2,11 +2,12 @@
 //!
 //! The form of today (`cli.kyverno.io/v1alpha1`) and the older one without `apiVersion` and `kind` are read alike.
 
-use kubewright_engine::{Diagnostic, Operation};
+use kubewright_engine::Diagnostic;
+use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Value};
 
 use crate::fields::Reader;
-use crate::given::{Answers, Shared, VALUE_FIELDS, Values, read_shared};
+use crate::fixtures::{Answers, Shared, VALUE_FIELDS, Values, read_shared};
 
 const GROUP: &str = "cli.kyverno.io/";
 

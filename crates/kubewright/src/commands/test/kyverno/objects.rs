@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use kubewright_engine::{Diagnostic, ObjectName, Operation, Request, nearest_word};
+use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
 use kubewright_value::{Document, Value};
 
 use super::super::library::{Book, Loan};
 use super::file::{Payload, Wanted};
 use crate::codes::TEST_VALUE;
-use crate::given::{GivenWorld, UserInfo};
-use crate::request;
+use crate::fixtures::FileWorld;
 
 /// The objects of a test.
 pub(super) struct Objects<'b> {
@@ -24,7 +24,7 @@ pub(super) struct Object<'b> {
     /// As it is written.
     pub(super) document: &'b Document,
     /// The creation of it, as a cluster would see it.
-    pub(super) request: Request,
+    pub(super) request: AdmissionRequest,
     /// The evaluation mode of the only policies that judge it, where it is no Kubernetes object.
     pub(super) payload: Option<&'static str>,
 }
@@ -87,7 +87,11 @@ impl<'b> Objects<'b> {
 
 impl<'b> Object<'b> {
     fn new(document: &'b Document) -> Self {
-        Self { document, request: request::stored(&document.value, "default"), payload: None }
+        Self {
+            document,
+            request: AdmissionRequest::for_stored(document.value.clone(), "default"),
+            payload: None,
+        }
     }
 
     /// Returns the payload of a file, which is called as the test calls the file.
@@ -99,8 +103,8 @@ impl<'b> Object<'b> {
             problems.push(Diagnostic::new(&TEST_VALUE, message, document.locate(&[])));
             return None;
         }
-        let mut request = Request::for_object(document.value.clone(), Operation::Create, "");
-        request.name = payload.path.strip_prefix("./").unwrap_or(&payload.path).into();
+        let name = payload.path.strip_prefix("./").unwrap_or(&payload.path);
+        let request = AdmissionRequest::for_payload(document.value.clone(), name);
         Some(Self { document, request, payload: Some(payload.mode) })
     }
 
@@ -109,16 +113,16 @@ impl<'b> Object<'b> {
         &self,
         operation: Option<Operation>,
         policy: &str,
-        world: &GivenWorld,
+        world: &FileWorld,
         user: Option<&UserInfo>,
-    ) -> Request {
+    ) -> AdmissionRequest {
         let mut request = self.request.clone();
         let values = world.values();
         let selected = operation.or_else(|| values.operation(Some(policy), &request.name));
-        request::change_operation(&mut request, selected.unwrap_or(Operation::Create));
+        request.set_operation(selected.unwrap_or(Operation::Create));
         values.place(&mut request);
         if let Some(user) = user {
-            user.place(&mut request);
+            request.set_user(user);
         }
         request
     }

@@ -4,7 +4,7 @@ use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::Book;
-use crate::given::is_rule;
+use crate::fixtures::is_rule;
 
 /// Types of rules that nobody can run yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
@@ -66,11 +66,11 @@ pub(super) fn load<'b>(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Policy> {
     let mut policies = Vec::new();
-    let is_companion = |document: &&Document| dialects.iter().any(|dialect| dialect.is_companion(document));
+    let is_auxiliary = |document: &&Document| dialects.iter().any(|dialect| dialect.is_auxiliary(document));
     let documents: Vec<&Document> = books.flat_map(|book| &book.documents).collect();
-    let companions: Vec<Document> = documents.iter().copied().filter(is_companion).cloned().collect();
+    let auxiliaries: Vec<Document> = documents.iter().copied().filter(is_auxiliary).cloned().collect();
     for document in documents.into_iter().filter(|document| is_policy(document)) {
-        let policy = Policy::new(document, &companions, dialects);
+        let policy = Policy::new(document, &auxiliaries, dialects);
         problems.extend(policy.untold());
         policies.push(policy);
     }
@@ -78,13 +78,13 @@ pub(super) fn load<'b>(
 }
 
 impl Policy {
-    fn new(document: &Document, companions: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
+    fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
         let kind = text(&["kind"]);
         let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
-            true => kubewright_dialects::load(dialects, &with_companions(document, companions)),
+            true => kubewright_dialects::load(dialects, &with_auxiliaries(document, auxiliaries)),
             false => kubewright_dialects::Loaded::default(),
         };
         if let Some(rule) = loaded.rules.first() {
@@ -216,11 +216,11 @@ fn whole(kind: &str) -> Part {
     Part { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..Part::default() }
 }
 
-/// Returns a policy with those of `companions` that name it.
-fn with_companions(document: &Document, companions: &[Document]) -> Vec<Document> {
+/// Returns a policy with those of `auxiliaries` that name it.
+fn with_auxiliaries(document: &Document, auxiliaries: &[Document]) -> Vec<Document> {
     let name = document.value.at(&["metadata", "name"]);
     let is_its = |companion: &&Document| companion.value.at(&["spec", "policyName"]) == name;
-    std::iter::once(document).chain(companions.iter().filter(is_its)).cloned().collect()
+    std::iter::once(document).chain(auxiliaries.iter().filter(is_its)).cloned().collect()
 }
 
 fn parts(document: &Document) -> Vec<Part> {

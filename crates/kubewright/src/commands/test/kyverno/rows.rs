@@ -6,25 +6,23 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use kubewright_engine::{
-    Decision, Operation, Outcome, Request, RuleId, Settings, Status, TraceNode, Verdict, nearest_word,
-};
+use kubewright_engine::{Decision, Outcome, RuleId, Settings, Status, TraceNode, Verdict, nearest_word};
+use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
+use kubewright_report::{CaseResult, CaseRule, path_text};
 use kubewright_value::Location;
 
 use super::super::coverage::Exercised;
-use super::super::run::{CaseResult, RuleName};
 use super::file::{Row, Wanted};
 use super::objects::{Object, Objects};
 use super::policies::{Part, Policy};
-use crate::given::{GivenWorld, UserInfo};
-use crate::review::path_text;
+use crate::fixtures::FileWorld;
 use crate::rules;
 
 /// A test, loaded.
 pub(super) struct Bench<'a> {
     pub(super) policies: &'a [Policy],
     pub(super) objects: &'a Objects<'a>,
-    pub(super) world: &'a GivenWorld,
+    pub(super) world: &'a FileWorld,
     pub(super) user: Option<&'a UserInfo>,
     pub(super) has_coverage: bool,
     // By policy, object and operation.
@@ -59,7 +57,7 @@ impl<'a> Bench<'a> {
     pub(super) fn new(
         policies: &'a [Policy],
         objects: &'a Objects<'a>,
-        world: &'a GivenWorld,
+        world: &'a FileWorld,
         user: Option<&'a UserInfo>,
         has_coverage: bool,
     ) -> Self {
@@ -286,7 +284,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> Request {
+    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> AdmissionRequest {
         object.asked(row.operation, &policy.name, self.world, self.user)
     }
 }
@@ -330,7 +328,7 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
     };
     let case =
         if wanted.text.is_empty() { rule_text.clone() } else { format!("{rule_text} on {}", wanted.text) };
-    let rule = RuleName {
+    let rule = CaseRule {
         dialect: part.dialect,
         policy: row.policy.as_str().into(),
         rule: row.rule.as_deref().map(Into::into),

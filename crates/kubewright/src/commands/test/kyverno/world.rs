@@ -1,28 +1,29 @@
 //! What the policies of a test may look up, and who asks.
 
 use kubewright_engine::Diagnostic;
+use kubewright_k8s::UserInfo;
 use kubewright_value::{Document, Value};
 
-use super::Manner;
+use super::CaseSetup;
 use super::file::TestFile;
 use super::objects::Objects;
 use crate::codes::TEST_VALUE;
-use crate::given::{self, Answers, GivenWorld, UserInfo, Values};
+use crate::fixtures::{self, Answers, FileWorld, Values};
 
 /// Takes what `file` gives in place of a cluster out of it.
 pub(super) fn build(
     file: &mut TestFile,
-    manner: &Manner<'_>,
+    setup: &CaseSetup<'_>,
     objects: &Objects<'_>,
     problems: &mut Vec<Diagnostic>,
-) -> (GivenWorld, Option<UserInfo>) {
-    let mut read = Read { manner, problems };
+) -> (FileWorld, Option<UserInfo>) {
+    let mut read = Read { setup, problems };
     let values = match (file.values.take(), &file.variables) {
         (Some(values), _) => values,
         (None, Some(path)) => read.one(path, Values::read).unwrap_or_default(),
         (None, None) => Values::default(),
     };
-    let user = file.user.as_ref().and_then(|path| read.one(path, UserInfo::read));
+    let user = file.user.as_ref().and_then(|path| read.one(path, fixtures::read_user_info));
     let mut answers = std::mem::take(&mut file.answers);
     let judged = objects.judged.iter().filter(|object| object.payload.is_none());
     let mut found: Vec<Value> = judged.map(|object| object.request.object.clone()).collect();
@@ -38,7 +39,7 @@ pub(super) fn build(
             read.problems.push(Diagnostic::new(&TEST_VALUE, message, location));
         }
     }
-    let world = GivenWorld::new(found, answers, values);
+    let world = FileWorld::new(found, answers, values);
     // Without a cluster, an empty list of what the test does not name would be taken for an answer.
     let has_cluster = !file.cluster_resources.is_empty();
     if has_cluster {
@@ -49,13 +50,13 @@ pub(super) fn build(
 
 /// Reads files that the test names.
 struct Read<'a> {
-    manner: &'a Manner<'a>,
+    setup: &'a CaseSetup<'a>,
     problems: &'a mut Vec<Diagnostic>,
 }
 
 impl Read<'_> {
     fn documents(&mut self, paths: &[String]) -> Vec<Document> {
-        let books = self.manner.library.borrow(self.manner.folder, paths, self.problems);
+        let books = self.setup.library.borrow(self.setup.folder, paths, self.problems);
         let books = books.iter().filter_map(|loan| loan.get());
         books
             .flat_map(|book| book.documents.iter().cloned())
@@ -65,7 +66,7 @@ impl Read<'_> {
 
     /// Reads files that describe a part of a cluster.
     fn objects(&mut self, paths: &[String], answers: &mut Answers) -> Vec<Value> {
-        given::objects(self.documents(paths), answers, self.problems)
+        fixtures::objects(self.documents(paths), answers, self.problems)
     }
 
     /// Reads the first document of a file.

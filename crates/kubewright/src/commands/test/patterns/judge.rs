@@ -3,11 +3,11 @@
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_graph::{Graph, Id};
 use kubewright_patterns::{self as patterns, Evidence, Finding, Pattern};
+use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::file::{Expected, ExpectedEvidence, Findings, PatternCase};
 use super::words::{name, named, shown, wanted};
-use crate::words::plural;
 
 /// How many objects or findings are named in a message.
 const TOLD: usize = 6;

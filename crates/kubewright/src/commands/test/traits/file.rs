@@ -1,12 +1,12 @@
 //! A case about traits as it was written, checked field by field.
 
 use kubewright_engine::Diagnostic;
+use kubewright_files as files;
 use kubewright_patch::path::PatchPath;
 use kubewright_value::{Document, Location, Step, Value};
 
 use crate::commands::render::stack::{self, Use};
 use crate::fields::Reader;
-use crate::load;
 
 /// The fields of which one says what is rendered.
 pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack", "component"];
@@ -102,14 +102,14 @@ impl Given {
             match given {
                 Self::Inline(document) => documents.push(document.clone()),
                 Self::Files(path) => {
-                    let named = load::named(folder, std::slice::from_ref(path), &mut problems);
-                    let found = load::find_manifests(&named);
+                    let named = files::named(folder, std::slice::from_ref(path), &mut problems);
+                    let found = files::find_manifests(&named);
                     problems.extend(found.problems);
-                    documents.extend(load::documents(&found.inputs, &mut problems));
+                    documents.extend(files::documents(&found.inputs, &mut problems));
                 }
             }
         }
-        let objects = load::objects_of(documents, &mut problems);
+        let objects = files::objects_of(documents, &mut problems);
         match problems.into_iter().next() {
             None => Ok(objects),
             Some(problem) => Err(problem),

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
+use kubewright_files::relative;
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::super::file::TestFile;
 use super::file::{Given, Subject, TraitCase};
-use crate::load::relative;
 
 /// What can be set with `--set`, besides what a trait is given.
 const SETTABLE: [&str; 7] =

@@ -4,15 +4,16 @@ use std::collections::{HashMap, VecDeque};
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
+use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{PatchPath, PathOp, PathPatchError};
+use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;
 use super::file::{Expected, Finding, Findings, TraitCase};
 use crate::commands::render::idempotent;
-use crate::words::plural;
 
 /// How many places are named in a message.
 const TOLD: usize = 6;
@@ -252,10 +253,7 @@ impl<'m> Name<'m> {
 /// `Deployment shop/web`.
 impl std::fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.namespace {
-            "" => write!(f, "{} {}", self.kind, self.name),
-            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
-        }
+        f.write_str(&object_title(self.kind, self.namespace, self.name))
     }
 }
 

@@ -1,0 +1,25 @@
+//! The diagnostic codes of files and folders.
+
+use kubewright_engine::{Code, Diagnostic};
+use kubewright_value::{Location, Position, Source};
+
+kubewright_engine::codes! {
+    /// The codes of files and folders.
+    pub static FILE_CODES;
+
+    UNREADABLE "KW-F001" Error "a file or folder cannot be read";
+    NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
+    NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
+    OUTSIDE_PROJECT "KW-F004" Error "a file names another one outside of the project";
+    NOT_A_DOCUMENT "KW-F005" Error "a file is neither YAML nor JSON with rules or objects";
+    UNUSUAL_LIST "KW-F006" Warning "kubectl takes an object for a list";
+    NESTED_LISTS "KW-F007" Error "lists are nested too deep";
+    LEFT_OUT "KW-F008" Warning "a manifest that kubectl would take is left out";
+}
+
+/// Returns a diagnostic about a whole file or folder.
+#[must_use]
+pub fn about_path(code: &'static Code, path: &str, message: impl Into<String>) -> Diagnostic {
+    let location = Location { source: Source::new(path, ""), position: Position::START, length: 1 };
+    Diagnostic::new(code, message, location)
+}

@@ -1,0 +1,324 @@
+//! Which files a user means: a file, a folder, a pattern or standard input.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use kubewright_engine::Diagnostic;
+
+use crate::codes::{self, LEFT_OUT, NOTHING_FOUND, UNREADABLE};
+use crate::{glob, manifest, project, registry};
+
+/// The names of test files, which are neither rules nor manifests.
+pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
+
+/// How deep folders are searched.
+const MAX_FOLDERS: usize = 64;
+
+/// Something to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Standard,
+}
+
+impl Input {
+    /// Returns the name the user knows it by.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => {
+                let text = path.to_string_lossy();
+                text.strip_prefix("./").unwrap_or(&text).to_owned()
+            }
+            Self::Standard => "-".to_owned(),
+        }
+    }
+}
+
+/// What was found, and what was not.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// In the order of the arguments, sorted by name within a folder; no file twice.
+    pub inputs: Vec<Input>,
+    /// What could not be found.
+    pub problems: Vec<Diagnostic>,
+    /// Files that kubectl would take from a folder and that are not among the inputs.
+    left_out: Vec<PathBuf>,
+}
+
+/// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
+#[must_use]
+pub fn find(paths: &[String]) -> Found {
+    search(paths, "*.yaml, *.yml and *.json files", Hidden::LeftOut, &|path: &Path| {
+        is_document_name(path) && !is_called(path, &TEST_FILES)
+    })
+}
+
+/// Finds the manifests that `paths` name, and tells which files are left out that kubectl would create objects from: hidden ones,
+/// links that lead out of a folder, and manifests that are called like test files.
+#[must_use]
+pub fn find_manifests(paths: &[String]) -> Found {
+    let mut found = find(paths);
+    let mut left_out = found.left_out.iter().filter(|path| manifest::is_manifest(path));
+    if let Some(first) = left_out.next() {
+        let name = first.to_string_lossy().into_owned();
+        let message = match left_out.count() {
+            0 => format!("`{name}` is left out, though kubectl would take it"),
+            1 => format!("`{name}` and 1 other file are left out, though kubectl would take them"),
+            others => {
+                format!("`{name}` and {others} other files are left out, though kubectl would take them")
+            }
+        };
+        let help = "hidden files, test files and links that lead out of the folder are read where they are named themselves";
+        found.problems.push(codes::about_path(&LEFT_OUT, &name, message).help(help));
+    }
+    found
+}
+
+/// Finds the test files that `paths` name, in hidden folders too: those called `name`, or by one of the usual names.
+#[must_use]
+pub fn find_tests(paths: &[String], name: Option<&str>) -> Found {
+    paths.iter().for_each(|path| project::give(path));
+    let names = name.map_or_else(|| TEST_FILES.to_vec(), |name| vec![name]);
+    let looked_for = format!("files named {}", names.join(" or "));
+    search(paths, &looked_for, Hidden::Searched, &|path: &Path| is_called(path, &names))
+}
+
+/// Returns whether `text` is an address rather than a path.
+pub(crate) fn is_address(text: &str) -> bool {
+    ["http://", "https://", "git@", "ssh://"].iter().any(|start| text.starts_with(start))
+}
+
+/// Returns `path`, which is relative to `folder`, as it is from here.
+#[must_use]
+pub fn relative(folder: &Path, path: &str) -> String {
+    if is_address(path) {
+        return path.to_owned();
+    }
+    let mut plain = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    if plain.as_os_str().is_empty() { ".".to_owned() } else { plain.to_string_lossy().into_owned() }
+}
+
+/// Returns whether a file is called as YAML or JSON is.
+fn is_document_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    ["yaml", "yml", "json"].contains(&extension)
+}
+
+fn is_called(path: &Path, names: &[&str]) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
+}
+
+/// Whether folders whose names start with a dot are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hidden {
+    Searched,
+    LeftOut,
+}
+
+type Wanted<'a> = &'a dyn Fn(&Path) -> bool;
+
+fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Found {
+    let mut found = Found::default();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let inputs = match path.as_str() {
+            "-" => Ok(Part { inputs: vec![Input::Standard], ..Part::default() }),
+            text => one(text, looked_for, hidden, wanted),
+        };
+        match inputs {
+            Ok(part) => {
+                found.inputs.extend(part.inputs.into_iter().filter(|input| seen.insert(input.name())));
+                found.problems.extend(part.problems);
+                found.left_out.extend(part.left_out);
+            }
+            Err(problem) => found.problems.push(*problem),
+        }
+    }
+    registry::register_all(&found.inputs);
+    found
+}
+
+/// What was found for one argument, which folders below it could not be read, and what was left out.
+#[derive(Default)]
+struct Part {
+    inputs: Vec<Input>,
+    problems: Vec<Diagnostic>,
+    left_out: Vec<PathBuf>,
+}
+
+impl From<Walked> for Part {
+    fn from(walked: Walked) -> Self {
+        let inputs = walked.files.into_iter().map(Input::File).collect();
+        Self { inputs, problems: walked.problems, left_out: walked.left_out }
+    }
+}
+
+fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
+    if is_address(text) {
+        let message = format!("cannot read `{text}`: it is an address, and nothing is fetched");
+        let problem = codes::about_path(&UNREADABLE, text, message);
+        return Err(Box::new(problem.help("fetch it yourself, for example with `curl -O`")));
+    }
+    let path = Path::new(text);
+    let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
+    match fs::metadata(path) {
+        Ok(data) if data.is_dir() => {
+            let walked = Walk::below(path, hidden).files(wanted);
+            if walked.files.is_empty() && walked.problems.is_empty() {
+                return Err(missing(format!(
+                    "no files found: looked for {looked_for} in `{text}` and below"
+                )));
+            }
+            Ok(walked.into())
+        }
+        Ok(_) => Ok(Part { inputs: vec![Input::File(path.to_owned())], ..Part::default() }),
+        Err(_) if glob::is_pattern(text) => {
+            let (folder, segments) = glob::split(text);
+            let walked = Walk::below(Path::new(folder), hidden).files(&|file: &Path| {
+                let names = file.strip_prefix(folder).unwrap_or(file);
+                let names: Vec<_> =
+                    names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
+                glob::matches(&segments, &names)
+            });
+            if walked.files.is_empty() && walked.problems.is_empty() {
+                return Err(missing(format!("no file fits the pattern `{text}`")));
+            }
+            // What a pattern does not fit, a shell would not have given to kubectl either.
+            Ok(Part { left_out: Vec::new(), ..walked.into() })
+        }
+        Err(error) => {
+            let problem =
+                codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {}", plain(&error)));
+            Err(Box::new(match neighbour(path) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            }))
+        }
+    }
+}
+
+/// Returns what went wrong in words, without the number of the system.
+#[must_use]
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Returns the entry of the same folder whose name is nearest.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = path.file_name()?.to_str()?;
+    let names: Vec<String> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let near = kubewright_engine::nearest_word(name, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).to_string_lossy().into_owned())
+}
+
+/// A walk through a folder. Links that lead out of it are not followed.
+struct Walk {
+    root: PathBuf,
+    hidden: Hidden,
+    real_root: Option<PathBuf>,
+    // Folders and files by their real path, so that links make neither circles nor doubles.
+    seen: HashSet<PathBuf>,
+    found: Walked,
+}
+
+/// What a walk met.
+#[derive(Default)]
+struct Walked {
+    files: Vec<PathBuf>,
+    /// Folders that could not be read.
+    problems: Vec<Diagnostic>,
+    /// Files called as YAML or JSON that are hidden, test files, or links that lead out.
+    left_out: Vec<PathBuf>,
+}
+
+impl Walk {
+    fn below(root: &Path, hidden: Hidden) -> Self {
+        let real_root = fs::canonicalize(root).ok();
+        Self { root: root.to_owned(), hidden, real_root, seen: HashSet::new(), found: Walked::default() }
+    }
+
+    fn files(mut self, wanted: Wanted<'_>) -> Walked {
+        let root = self.root.clone();
+        self.folder(&root, wanted, MAX_FOLDERS);
+        self.found
+    }
+
+    fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize) {
+        if !self.enters(folder) {
+            return;
+        }
+        if deeper == 0 {
+            self.unread(folder, &format!("folders are searched {MAX_FOLDERS} deep"));
+            return;
+        }
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.unread(folder, &plain(&error)),
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let is_left_out = match self.hidden {
+                Hidden::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
+                Hidden::Searched => entry.file_name() == ".git",
+            };
+            match fs::metadata(&path) {
+                Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),
+                // A pipe in a folder would be waited for without end.
+                Ok(data) if data.is_file() => self.file(path, !is_left_out && wanted(&entry.path())),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes a file that is wanted, or keeps that it was left out.
+    fn file(&mut self, path: PathBuf, is_wanted: bool) {
+        if is_wanted && self.enters(&path) {
+            self.found.files.push(path);
+        } else if is_document_name(&path) && (!is_wanted || !self.is_inside(&path)) {
+            self.found.left_out.push(path);
+        }
+    }
+
+    /// Keeps that a folder was left out, so that nobody takes its files for clean.
+    fn unread(&mut self, folder: &Path, why: &str) {
+        let name = folder.to_string_lossy();
+        let problem = codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {why}"));
+        self.found.problems.push(problem);
+    }
+
+    /// Returns whether `path` is inside the root and is seen for the first time.
+    fn enters(&mut self, path: &Path) -> bool {
+        self.is_inside(path) && fs::canonicalize(path).is_ok_and(|real| self.seen.insert(real))
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        let Ok(real) = fs::canonicalize(path) else { return false };
+        self.real_root.as_ref().is_some_and(|root| real.starts_with(root))
+    }
+}

@@ -1,0 +1,105 @@
+//! Which files a file may name: test files, stacks and worlds stay in their project.
+//!
+//! The project is the folder of the file that names another one, the folders that `test` was given, the working directory,
+//! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
+//! folder that it is in. Links are followed before a path is compared. `--allow-outside` lifts all of this.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use kubewright_engine::Diagnostic;
+
+use super::find::{is_address, relative};
+use super::glob;
+use crate::codes::{self, OUTSIDE_PROJECT};
+
+/// What was said on the command line.
+static PROJECT: Project = Project { allows_outside: OnceLock::new(), given: Mutex::new(Vec::new()) };
+
+struct Project {
+    allows_outside: OnceLock<bool>,
+    /// Folders that were given, without links.
+    given: Mutex<Vec<PathBuf>>,
+}
+
+/// Sets whether files may name others outside of the project. Before it is called, they may not.
+pub fn allow_outside(allows: bool) {
+    let _ = PROJECT.allows_outside.set(allows);
+}
+
+/// Makes `path`, a folder or a file that was given on the command line, a part of the project.
+pub(super) fn give(path: &str) {
+    let Ok(real) = fs::canonicalize(path) else { return };
+    let folder = if real.is_dir() { Some(real) } else { real.parent().map(Path::to_owned) };
+    PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).extend(folder);
+}
+
+/// Returns `paths`, which a file in `folder` names, as they are from here. Those outside of the project are left out and told.
+#[must_use]
+pub fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        match named_one(folder, path) {
+            Ok(path) => found.push(path),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    found
+}
+
+/// Returns `path`, which a file in `folder` names, as it is from here.
+///
+/// # Errors
+/// When it is outside of the project.
+pub fn named_one(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
+    let resolved = relative(folder, path);
+    let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
+    if is_allowed || is_address(path) || is_inside(folder, &resolved) {
+        return Ok(resolved);
+    }
+    let message = format!("`{path}` is outside of the project, so it is not read");
+    let help = "a file may name others in its folder, its repository and the working directory; `--allow-outside` lifts this";
+    Err(Box::new(codes::about_path(&OUTSIDE_PROJECT, &resolved, message).help(help)))
+}
+
+fn is_inside(folder: &Path, resolved: &str) -> bool {
+    let folder = real(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let target = real(Path::new(if glob::is_pattern(resolved) { glob::split(resolved).0 } else { resolved }));
+    let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let working = fs::canonicalize(".").ok();
+    let mut roots: Vec<PathBuf> = vec![visible_parent(&folder)];
+    roots.extend(given.iter().map(|folder| visible_parent(folder)));
+    roots.extend(working);
+    let repositories: Vec<PathBuf> = roots.iter().filter_map(|root| repository(root)).collect();
+    // The root of all files is nobody's project.
+    roots.into_iter().chain(repositories).any(|root| root.parent().is_some() && target.starts_with(&root))
+}
+
+/// Returns `path` without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (absolute.parent(), absolute.components().next_back()) {
+        (Some(parent), Some(Component::Normal(name))) => real(parent).join(name),
+        (Some(parent), Some(Component::ParentDir)) => {
+            real(parent).parent().map_or(absolute.clone(), Path::to_owned)
+        }
+        _ => absolute,
+    }
+}
+
+/// Returns the first folder from `folder` upwards whose name does not start with a dot.
+fn visible_parent(folder: &Path) -> PathBuf {
+    let is_hidden = |folder: &Path| {
+        folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.'))
+    };
+    folder.ancestors().find(|folder| !is_hidden(folder)).unwrap_or(folder).to_owned()
+}
+
+/// Returns the repository that `folder` is in.
+fn repository(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}

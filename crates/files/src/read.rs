@@ -1,0 +1,157 @@
+//! Files to documents.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::yaml::{self, StreamChunk};
+use kubewright_value::{Document, Source, json};
+
+use super::Input;
+use super::dump;
+use super::find::plain;
+use super::objects::ListOfObjects;
+use super::registry;
+use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
+
+/// How large a file may be.
+const LARGEST: u64 = 1 << 30;
+
+/// How much is read from what does not say how large it is: a pipe or a device.
+const LARGEST_STREAM: u64 = 1 << 28;
+
+/// Reads the documents of all `inputs`, and tells what is wrong with them.
+#[must_use]
+pub fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let mut documents = Vec::new();
+    for input in inputs {
+        match text_of(input) {
+            Ok(source) => {
+                let parts = parts(&source);
+                for part in parts {
+                    documents.extend(read_part(&source, &part, problems));
+                }
+            }
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    documents
+}
+
+/// Reads the documents of a YAML text that we have written ourselves.
+#[must_use]
+pub fn documents_of_text(name: &str, text: &str) -> Vec<Document> {
+    let Ok(source) = yaml::decode(name, text.as_bytes().to_vec()) else { return Vec::new() };
+    let parts = parts(&source);
+    parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
+}
+
+/// Reads the text of `input`.
+pub fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
+    let name = input.name();
+    let bytes = match input {
+        Input::File(path) => fs::File::open(path).and_then(|file| {
+            registry::register(path);
+            let size = file.metadata()?.len();
+            all_of(file, size)
+        }),
+        Input::Standard => all_of(io::stdin().lock(), 0),
+    };
+    let bytes = bytes.map_err(|error| {
+        Box::new(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {}", plain(&error))))
+    })?;
+    if let Input::File(path) = input
+        && !is_document(path, &bytes)
+    {
+        let message =
+            format!("`{name}` is neither YAML nor JSON with rules or objects, so nothing of it is shown");
+        let problem = codes::about_path(&NOT_A_DOCUMENT, &name, message);
+        return Err(Box::new(problem.help("name a file that ends in `.yaml`, `.yml` or `.json`")));
+    }
+    yaml::decode(&name, bytes).map_err(|problem| Box::new(problem.into()))
+}
+
+/// Returns whether a file is meant to be read by us: its name says so, or it has the fields that our documents have. A message
+/// about any other, such as a list of users or the environment of a process, would show a line of it.
+fn is_document(path: &Path, bytes: &[u8]) -> bool {
+    let has_extension = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        ["yaml", "yml", "json"].contains(&extension)
+    };
+    // A link may have any name. What is no file was made by whoever runs us: a pipe, or standard input.
+    let Ok(real) = fs::canonicalize(path) else { return true };
+    if has_extension(&real) || bytes.is_empty() || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+        return true;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let is_field = |line: &str| {
+        ["apiVersion:", "kind:", "version: kubepattern"].iter().any(|field| line.starts_with(field))
+    };
+    text.lines().any(is_field) || text.contains("\"apiVersion\"") || text.contains("\"kind\"")
+}
+
+/// Reads everything, of which there is about `size`; a source without an end is given up.
+fn all_of(source: impl io::Read, size: u64) -> io::Result<Vec<u8>> {
+    let largest = if size == 0 { LARGEST_STREAM } else { LARGEST };
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(largest)).unwrap_or(0));
+    source.take(largest + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > largest {
+        return Err(io::Error::other(format!("it has more than {} MiB", largest >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// A part of a text that can be read on its own.
+pub(super) enum Part {
+    /// The whole text, which is JSON.
+    Json,
+    /// A piece of a YAML stream.
+    Yaml(StreamChunk),
+    /// An item of a large list.
+    Item(StreamChunk, Arc<ListOfObjects>),
+}
+
+/// Splits a text into parts that can be read on their own, in order.
+pub(super) fn parts(source: &Source) -> Vec<Part> {
+    if source.name.ends_with(".json") {
+        return vec![Part::Json];
+    }
+    let chunks = yaml::split(&source.text).into_iter();
+    let parts = chunks.flat_map(|chunk| match dump::items(&source.text, &chunk) {
+        Some((list, items)) => {
+            let list = Arc::new(list);
+            items.into_iter().map(|item| Part::Item(item, Arc::clone(&list))).collect()
+        }
+        None => vec![Part::Yaml(chunk)],
+    });
+    parts.collect()
+}
+
+/// Reads the documents of one part.
+pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    match part {
+        Part::Json => match json::read_with_warnings(source) {
+            Ok((document, warnings)) => {
+                problems.extend(warnings.into_iter().map(Into::into));
+                vec![document]
+            }
+            Err(problem) => {
+                problems.push(problem.into());
+                Vec::new()
+            }
+        },
+        Part::Yaml(chunk) => read_chunk(source, chunk, problems),
+        Part::Item(chunk, list) => {
+            let items = read_chunk(source, chunk, problems);
+            items.iter().flat_map(|item| item.items(&[])).map(|item| list.typed(item)).collect()
+        }
+    }
+}
+
+fn read_chunk(source: &Arc<Source>, chunk: &StreamChunk, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let reading = yaml::read_chunk(source, chunk);
+    problems.extend(reading.problems.into_iter().map(Into::into));
+    reading.documents
+}

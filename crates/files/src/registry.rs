@@ -1,0 +1,65 @@
+//! Which files this run reads, so that none of them is written.
+//!
+//! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
+//! same file.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::Input;
+
+static INPUTS: LazyLock<Mutex<HashSet<FileIdentity>>> = LazyLock::new(Mutex::default);
+
+/// What a file is, whatever it is called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum FileIdentity {
+    /// The device and the number of the file on it.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "other systems have no such numbers"))]
+    Inode(u64, u64),
+    /// The path without links.
+    Path(PathBuf),
+}
+
+/// Registers a file that is read.
+pub fn register(path: &Path) {
+    let identities = identities(path);
+    INPUTS.lock().unwrap_or_else(PoisonError::into_inner).extend(identities);
+}
+
+/// Registers the files among `inputs`.
+pub(super) fn register_all(inputs: &[Input]) {
+    for input in inputs {
+        if let Input::File(path) = input {
+            register(path);
+        }
+    }
+}
+
+/// Returns whether the file at `path`, or the one that it leads to, is read by this run.
+#[must_use]
+pub fn is_input(path: &Path) -> bool {
+    let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    identities(path).iter().any(|identity| inputs.contains(identity))
+}
+
+/// Returns what the file at `path` is; nothing for one that is not there, and for devices and pipes, which may be both.
+fn identities(path: &Path) -> Vec<FileIdentity> {
+    let Ok(data) = fs::metadata(path) else { return Vec::new() };
+    if !data.is_file() {
+        return Vec::new();
+    }
+    inode(&data).into_iter().chain(fs::canonicalize(path).map(FileIdentity::Path)).collect()
+}
+
+#[cfg(unix)]
+fn inode(data: &Metadata) -> Option<FileIdentity> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(FileIdentity::Inode(data.dev(), data.ino()))
+}
+
+#[cfg(not(unix))]
+fn inode(_data: &Metadata) -> Option<FileIdentity> {
+    None
+}

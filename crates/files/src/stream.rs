@@ -1,0 +1,192 @@
+//! Objects of many files, worked on by all cores and handed over in the order of the input.
+//!
+//! A text is split into parts before it is read, so that one large file keeps all cores busy,
+//! and no more objects exist at a time than are being worked on.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use kubewright_engine::Diagnostic;
+use kubewright_value::{Document, Source};
+
+use crate::read::{Part, parts, read_part};
+use crate::{Input, Wanted, each_object, text_of, workers};
+
+/// How many parts of a text a worker takes at a time.
+const BATCH: usize = 32;
+/// How many results are handed over at most at a time.
+const HANDED_OVER: usize = 256;
+/// How many finished batches may wait.
+const WAITING: usize = 64;
+
+/// How far the work has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Objects that are done.
+    pub objects: usize,
+    /// The part of the input that is done, from 0 to 1.
+    pub share: f64,
+}
+
+/// Runs `work` on every object of `inputs` and hands its results to `take`, in the order of the input.
+///
+/// Returns what is wrong with the inputs.
+///
+/// # Errors
+/// When `take` fails; then the work stops.
+pub fn stream<T: Send>(
+    inputs: &[Input],
+    wanted: Wanted,
+    work: impl Fn(&Document) -> T + Sync,
+    mut take: impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
+    let queue = Mutex::new(Queue::new(inputs));
+    let workers = workers::count();
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(WAITING);
+        for _ in 0..workers {
+            let (queue, work, sender) = (&queue, &work, sender.clone());
+            let builder = thread::Builder::new().stack_size(workers::STACK_BYTES);
+            builder.spawn_scoped(scope, move || serve(queue, wanted, work, &sender))?;
+        }
+        drop(sender);
+        in_order(&receiver, &mut take)
+    })
+}
+
+/// What came of one batch, or of a part of it.
+struct Done<T> {
+    number: usize,
+    results: Vec<T>,
+    problems: Vec<Diagnostic>,
+    share: f64,
+    is_last: bool,
+}
+
+/// Works on one batch after the other, until there is none or nobody wants results any more.
+fn serve<T>(
+    queue: &Mutex<Queue<'_>>,
+    wanted: Wanted,
+    work: &impl Fn(&Document) -> T,
+    sender: &SyncSender<Done<T>>,
+) {
+    loop {
+        let batch = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(mut batch) = batch else { return };
+        let mut results = Vec::new();
+        let mut is_wanted = true;
+        let (number, share) = (batch.number, batch.share);
+        for part in &batch.parts {
+            for document in read_part(&batch.source, part, &mut batch.problems) {
+                each_object(document, wanted, &mut batch.problems, &mut |object| {
+                    if is_wanted {
+                        results.push(work(&object));
+                    }
+                    // A list may hold very many objects.
+                    if results.len() >= HANDED_OVER {
+                        let results = std::mem::take(&mut results);
+                        let done = Done { number, results, problems: Vec::new(), share, is_last: false };
+                        is_wanted &= sender.send(done).is_ok();
+                    }
+                });
+            }
+        }
+        let done = Done { number, results, problems: batch.problems, share, is_last: true };
+        if !is_wanted || sender.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+fn in_order<T>(
+    receiver: &Receiver<Done<T>>,
+    take: &mut impl FnMut(T, Progress) -> io::Result<()>,
+) -> io::Result<Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    let mut early: BTreeMap<usize, Vec<Done<T>>> = BTreeMap::new();
+    let (mut expected, mut objects) = (0, 0);
+    for done in receiver {
+        early.entry(done.number).or_default().push(done);
+        while let Some(ready) = early.remove(&expected) {
+            let is_complete = ready.iter().any(|done| done.is_last);
+            for done in ready {
+                problems.extend(done.problems);
+                for result in done.results {
+                    objects += 1;
+                    take(result, Progress { objects, share: done.share })?;
+                }
+            }
+            if !is_complete {
+                break;
+            }
+            expected += 1;
+        }
+    }
+    Ok(problems)
+}
+
+/// A few parts of one text.
+struct Batch {
+    number: usize,
+    source: Arc<Source>,
+    parts: Vec<Part>,
+    problems: Vec<Diagnostic>,
+    share: f64,
+}
+
+/// What is still to be done.
+struct Queue<'a> {
+    inputs: &'a [Input],
+    opened: usize,
+    number: usize,
+    current: Option<(Arc<Source>, std::vec::IntoIter<Part>, usize)>,
+    problems: Vec<Diagnostic>,
+}
+
+impl<'a> Queue<'a> {
+    fn new(inputs: &'a [Input]) -> Self {
+        Self { inputs, opened: 0, number: 0, current: None, problems: Vec::new() }
+    }
+
+    /// Returns the next batch; opens files as it comes to them.
+    fn next(&mut self) -> Option<Batch> {
+        loop {
+            if let Some((source, rest, all)) = &mut self.current {
+                let parts: Vec<Part> = rest.take(BATCH).collect();
+                let (source, left, all) = (Arc::clone(source), rest.len(), *all);
+                if left == 0 {
+                    self.current = None;
+                }
+                if !parts.is_empty() {
+                    return Some(self.batch(source, parts, left, all));
+                }
+            }
+            let Some(input) = self.inputs.get(self.opened) else {
+                // A problem of the last file still has to be told.
+                let has_problems = !self.problems.is_empty();
+                return has_problems.then(|| self.batch(Source::new("", ""), Vec::new(), 0, 1));
+            };
+            self.opened += 1;
+            match text_of(input) {
+                Ok(source) => {
+                    let parts = parts(&source);
+                    let count = parts.len();
+                    self.current = Some((source, parts.into_iter(), count));
+                }
+                Err(problem) => self.problems.push(*problem),
+            }
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown to a person")]
+    fn batch(&mut self, source: Arc<Source>, parts: Vec<Part>, left: usize, all: usize) -> Batch {
+        let number = self.number;
+        self.number += 1;
+        let files_done = self.opened as f64 - left as f64 / all.max(1) as f64;
+        let share = files_done / self.inputs.len().max(1) as f64;
+        Batch { number, source, parts, problems: std::mem::take(&mut self.problems), share }
+    }
+}

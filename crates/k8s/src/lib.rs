@@ -1,0 +1,29 @@
+//! Facts about Kubernetes, without input or output.
+//!
+//! Everything that is true of Kubernetes whatever rule language asks has its one place here: the names of kinds
+//! and objects, the paths of the API server, the scopes, plurals and fields of built-in kinds, the kinds that make
+//! Pods, label selectors, and the AdmissionRequest with the form in which the API server would store its objects.
+//! This crate knows no rule, no rule language and no cluster connection.
+
+mod admission_request;
+mod api_path;
+pub mod fields;
+mod kinds;
+mod names;
+pub mod normalise;
+mod operation;
+pub mod selector;
+mod user_info;
+mod workload;
+
+pub use admission_request::AdmissionRequest;
+pub use api_path::ApiPath;
+pub use kinds::{
+    BUILT_IN_KINDS, group_of_resource, is_built_in_group, is_cluster_scoped, is_cluster_scoped_name,
+    kind_of_resource, resource_name,
+};
+pub use names::{GroupVersionKind, ObjectName, namespaced_name, object_title};
+pub use operation::{Operation, Operations};
+pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
+pub use user_info::UserInfo;
+pub use workload::{PodTemplatePath, WorkloadKind};

@@ -1,0 +1,286 @@
+//! The inputs of commands about patterns: the patterns, and the graph of the objects.
+//!
+//! Objects are read by all cores. Of a file only the positions of its objects are stored, not the text.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_files::{self as files, Wanted};
+use kubewright_graph::{Graph, Id, References};
+use kubewright_patterns::{self as patterns, Pattern};
+use kubewright_report::suppression::matches_name;
+use kubewright_report::text::{listed, plural};
+use kubewright_report::{FilePosition, FindingContext, shipped_source};
+use kubewright_value::{Document, Value};
+
+use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
+use crate::failure::Failure;
+use crate::progress::Bar;
+use crate::rule_inputs::no_objects;
+
+/// How many documents that are not objects have a diagnostic each.
+const MAX_NOT_OBJECT_DIAGNOSTICS: usize = 3;
+
+/// Where patterns and objects come from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PatternSources<'a> {
+    /// Files with patterns, and with references that they rely on, or names of patterns that ship; without any, all
+    /// patterns that ship are taken.
+    pub(crate) patterns: &'a [String],
+    /// Files with references alone.
+    pub(crate) references: &'a [String],
+    /// Files with objects.
+    pub(crate) resources: &'a [String],
+    /// Whether a warning about a pattern is an error.
+    pub(crate) is_strict: bool,
+    /// Whether nothing is looked for, so that no pattern is needed.
+    pub(crate) is_without_patterns: bool,
+}
+
+/// Compiled patterns, and the graph of the objects.
+pub(crate) struct PatternInputs {
+    /// In the order of the files.
+    pub(crate) patterns: Vec<Pattern>,
+    /// All objects.
+    pub(crate) graph: Graph,
+    /// Where objects were read.
+    positions: HashMap<Id, FilePosition>,
+    /// What could not be read or compiled.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many objects there are.
+    pub(crate) objects: usize,
+}
+
+impl PatternInputs {
+    /// Reads patterns (those that ship where there are no `paths`) and objects, and builds the graph.
+    ///
+    /// # Errors
+    /// When standard input is named twice.
+    pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, Failure> {
+        Self::read(PatternSources { patterns: paths, resources, ..PatternSources::default() })
+    }
+
+    /// Reads patterns and objects, and builds the graph.
+    ///
+    /// # Errors
+    /// When standard input is named twice.
+    pub(crate) fn read(sources: PatternSources<'_>) -> Result<Self, Failure> {
+        let PatternSources { patterns: paths, references, resources, is_strict, is_without_patterns } =
+            sources;
+        let all = paths.iter().chain(references).chain(resources);
+        if all.filter(|path| *path == "-").count() > 1 {
+            return Err(Failure::usage("`-` is given more than once; standard input can be read only once"));
+        }
+        let mut diagnostics = Vec::new();
+        let mut written = documents(references, &mut diagnostics);
+        written.extend(match paths {
+            [] if is_without_patterns => Vec::new(),
+            [] => shipped(),
+            paths => {
+                let (names, files): (Vec<String>, Vec<String>) =
+                    paths.iter().cloned().partition(|path| is_name_of_shipped(path));
+                let mut written = shipped();
+                written.retain(|document| {
+                    let own = document.value.at(&["metadata", "name"]).and_then(Value::as_str);
+                    names.iter().any(|name| own == Some(name.as_str()))
+                });
+                if !files.is_empty() {
+                    written.extend(documents(&files, &mut diagnostics));
+                }
+                written
+            }
+        });
+        let (known, mut wrong) = patterns::taught(&written);
+        let patterns = compiled(&written, &known, &mut wrong);
+        wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
+        diagnostics.extend(wrong);
+        let is_any = written.iter().any(patterns::is_pattern);
+        if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+            diagnostics.push(no_patterns(paths));
+        }
+        let objects = read_objects(resources, &mut diagnostics)?;
+        let (graph, positions) = built(objects, &known);
+        diagnostics.extend(left_out(&graph, resources));
+        Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
+    }
+
+    /// Returns the patterns that ship and objects that are part of the binary.
+    pub(crate) fn of(objects: &[Document]) -> Self {
+        let mut diagnostics = Vec::new();
+        let known = References::default();
+        let patterns = compiled(&shipped(), &known, &mut diagnostics);
+        let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
+        let (graph, positions) = built(objects, &known);
+        Self { patterns, graph, objects: positions.len(), positions, diagnostics }
+    }
+
+    /// Leaves only the patterns called by one of `names`, in which `*` and `?` are wildcards; all of them when there
+    /// are no names.
+    ///
+    /// # Errors
+    /// When a name fits no pattern.
+    pub(crate) fn only(&mut self, names: &[String]) -> Result<(), Failure> {
+        self.known(names)?;
+        self.patterns.retain(|pattern| names.is_empty() || is_called(pattern, names));
+        Ok(())
+    }
+
+    /// Leaves out the patterns called by one of `names`.
+    ///
+    /// # Errors
+    /// When a name fits no pattern.
+    pub(crate) fn without(&mut self, names: &[String]) -> Result<(), Failure> {
+        self.known(names)?;
+        self.patterns.retain(|pattern| !is_called(pattern, names));
+        Ok(())
+    }
+
+    /// Returns the objects, for findings.
+    pub(crate) fn context(&self) -> FindingContext<'_> {
+        FindingContext { graph: &self.graph, positions: &self.positions, objects: self.objects }
+    }
+
+    /// Returns where an object was read.
+    pub(crate) fn position(&self, id: Id) -> Option<&FilePosition> {
+        self.positions.get(&id)
+    }
+
+    /// Refuses a name that no pattern has.
+    fn known(&self, names: &[String]) -> Result<(), Failure> {
+        let is_strange =
+            |name: &&String| !self.patterns.iter().any(|pattern| matches_name(name, &pattern.name));
+        let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
+        let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
+        let near =
+            nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
+        Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`kubewright detect --list` shows all".to_owned(),
+        }))
+    }
+}
+
+/// Returns whether `path` is the name of a pattern that ships, and no file.
+pub(crate) fn is_name_of_shipped(path: &str) -> bool {
+    patterns::shipped::named(path).is_some() && !Path::new(path).exists()
+}
+
+/// Returns the patterns that ship.
+fn shipped() -> Vec<Document> {
+    let all = patterns::shipped::shipped().iter();
+    all.flat_map(|shipped| files::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
+}
+
+fn is_called(pattern: &Pattern, names: &[String]) -> bool {
+    names.iter().any(|name| matches_name(name, &pattern.name))
+}
+
+/// Reads the documents of `paths`; lists stand for their items.
+fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let found = files::find(paths);
+    diagnostics.extend(found.problems);
+    let documents = files::documents(&found.inputs, diagnostics);
+    files::taken(documents, Wanted::Payloads, &mut Vec::new())
+}
+
+fn compiled(
+    documents: &[Document],
+    references: &References,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Pattern> {
+    let mut compiled = Vec::new();
+    for document in documents.iter().filter(|document| patterns::is_pattern(document)) {
+        let (pattern, wrong) = patterns::compile_with(document, references.own_types());
+        compiled.extend(pattern);
+        diagnostics.extend(wrong);
+    }
+    compiled
+}
+
+/// Returns the diagnostic of files without any pattern.
+fn no_patterns(paths: &[String]) -> Diagnostic {
+    let message = format!("no patterns found in {}", listed(paths));
+    codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
+        .help("a pattern is a document of kind Pattern")
+}
+
+/// Reads the objects of `paths`, each with its place.
+fn read_objects(
+    paths: &[String],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Vec<(Value, FilePosition)>, Failure> {
+    let found = files::find_manifests(paths);
+    diagnostics.extend(found.problems);
+    let mut objects: Vec<(Value, FilePosition)> = Vec::new();
+    let mut bar = Bar::new();
+    let problems = files::stream(
+        &found.inputs,
+        Wanted::Objects,
+        |document| (document.value.clone(), FilePosition::of(document)),
+        |(object, mut place), progress| {
+            // One name for all objects of a file.
+            if let Some((_, last)) = objects.last().filter(|(_, last)| last.file == place.file) {
+                place.file = last.file.clone();
+            }
+            objects.push((object, place));
+            bar.show(progress);
+            Ok(())
+        },
+    )?;
+    bar.clear();
+    diagnostics.extend(in_short(problems));
+    if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
+        diagnostics.push(no_objects(paths));
+    }
+    Ok(objects)
+}
+
+/// Returns `problems` with one in place of very many documents that are no objects.
+fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_not_object = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
+    let count = problems.iter().filter(|problem| is_not_object(problem)).count();
+    if count <= MAX_NOT_OBJECT_DIAGNOSTICS {
+        return problems;
+    }
+    let mut is_first = true;
+    let mut shown: Vec<Diagnostic> = problems;
+    shown.retain(|problem| !is_not_object(problem) || std::mem::take(&mut is_first));
+    if let Some(problem) = shown.iter_mut().find(|problem| is_not_object(problem)) {
+        let documents = plural(count, "document");
+        problem.message =
+            format!("{documents} are no Kubernetes objects and are left out; this is the first");
+    }
+    shown
+}
+
+/// Builds the graph of `objects`, and returns where each object in it was read.
+fn built(
+    mut objects: Vec<(Value, FilePosition)>,
+    references: &References,
+) -> (Graph, HashMap<Id, FilePosition>) {
+    // Of two that are the same the first one by name of the file counts, whichever was read first.
+    objects.sort_by(|(_, one), (_, other)| one.cmp(other));
+    let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
+    let mut places: HashMap<usize, FilePosition> =
+        objects.into_iter().filter_map(|(object, place)| Some((address(&object)?, place))).collect();
+    let place = |id: Id| Some((id, places.remove(&address(graph.node(id)?.object.as_ref()?)?)?));
+    let places = graph.ids().filter_map(place).collect();
+    (graph, places)
+}
+
+/// Returns the diagnostic of selectors that are not followed.
+fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
+    let count = graph.selectors_left_out();
+    let message = format!(
+        "{} would be compared with too many objects and are not followed",
+        plural(count, "different selector")
+    );
+    let help = "select by labels that few objects have, or look at fewer objects at once";
+    (count > 0).then(|| codes::about_path(&TOO_MUCH_SELECTED, &paths.join(" "), message).help(help))
+}
+
+/// Returns the identity of an object, which equal objects do not share.
+fn address(object: &Value) -> Option<usize> {
+    object.as_object().map(|map| std::ptr::from_ref(map).addr())
+}

@@ -1,0 +1,32 @@
+//! Reports: what rules and patterns said about objects, and one renderer for each output format.
+//!
+//! A [`Report`] is what one command found: object rows, findings, diagnostics or test cases, with totals. A
+//! [`Renderer`] writes a report in one format, whichever command made it; [`FORMATS`] has a row for each. The crate
+//! knows neither the command line nor a cluster, so that the binary, the webhook server and a page share it.
+//!
+//! [`suppression`] decides which findings an object's annotations take out of the count. [`trace`] turns traces into
+//! JSON as `docs/trace.schema.json` describes it.
+
+mod annotation;
+mod cases;
+mod findings;
+mod objects;
+mod paint;
+pub mod render;
+mod report;
+mod severity;
+pub mod suppression;
+pub mod text;
+pub mod trace;
+
+pub use annotation::{Annotation, AnnotationLevel};
+pub use cases::{CaseResult, CaseRule, CoverageSummary, TestFileResult, TestResults, UncoveredBranch};
+pub use findings::{
+    FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternFindings, PatternRun, is_shipped,
+    object_label, shipped_page, shipped_source, shown_diagnostics,
+};
+pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
+pub use paint::{Paint, short, visible};
+pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
+pub use report::{LintTotals, Report, Results, Totals};
+pub use severity::Severity;

@@ -1,0 +1,159 @@
+//! One object and what the rules said about it, as small as the renderers allow.
+
+mod outcome;
+
+use std::fmt;
+
+use kubewright_engine::{Decision, Outcome, Status};
+use kubewright_k8s::AdmissionRequest;
+use kubewright_patch as patch;
+use kubewright_value::{Document, Position, Text, Value};
+
+use crate::{Annotation, AnnotationLevel, Columns};
+
+pub use outcome::{OutcomeCounts, OutcomeRow, path_text};
+
+/// A decided request, from which the row of its object is made.
+pub struct ObjectReview<'a> {
+    /// The object as it was read.
+    pub document: &'a Document,
+    /// The request that was decided.
+    pub request: &'a AdmissionRequest,
+    /// What the rules decided.
+    pub decision: Decision,
+    /// The object with all changes, in the form in which it was read; nothing when no rule changed it.
+    pub changed: Option<Value>,
+    /// Whether a failure that does not refuse the object is a warning.
+    pub is_lenient: bool,
+}
+
+/// What the rules said about one object.
+#[derive(Debug)]
+pub struct ObjectRow {
+    /// Where it was read.
+    pub location: FilePosition,
+    /// As it was written.
+    pub api_version: Text,
+    /// As it was written.
+    pub kind: Text,
+    /// Empty for an object without one.
+    pub namespace: Text,
+    /// May be empty.
+    pub name: Text,
+    /// `Kind namespace/name`.
+    pub subject: String,
+    /// Whether no rule refuses it.
+    pub is_allowed: bool,
+    /// The outcomes that renderers ask for, in the order in which the rules ran.
+    pub outcomes: Vec<OutcomeRow>,
+    /// All outcomes, counted.
+    pub counts: OutcomeCounts,
+    /// What all rules together changed, when a renderer asks for it.
+    pub patch: Vec<patch::JsonPatchOperation>,
+    /// Before and after, when a renderer asks for it.
+    pub objects: Option<(Value, Value)>,
+}
+
+/// A position in a file, without the file's text. Sorts by file, then by line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FilePosition {
+    /// The name of the file.
+    pub file: Text,
+    /// The line and column.
+    pub position: Position,
+}
+
+impl FilePosition {
+    /// Returns where `document` starts.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        Self { file: Text::new(&document.source.name), position: document.locate(&[]).position }
+    }
+}
+
+/// As `file:line`.
+impl fmt::Display for FilePosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.position.line)
+    }
+}
+
+impl ObjectRow {
+    /// Returns the row of a reviewed object, with what `columns` ask for.
+    #[must_use]
+    pub fn new(review: ObjectReview<'_>, columns: Columns) -> Self {
+        let ObjectReview { document, request, mut decision, changed, is_lenient } = review;
+        // A rule that warns by itself does not count for a score; one whose failure is taken for a warning does.
+        let is_scored: Vec<bool> =
+            decision.outcomes.iter().map(|outcome| outcome.status != Status::Warn).collect();
+        if is_lenient {
+            decision.outcomes.iter_mut().for_each(soften);
+        }
+        let mut counts = OutcomeCounts::default();
+        decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
+        let before = &document.value;
+        let patch = match &changed {
+            Some(after) if columns.patch => patch::diff_values(before, after),
+            _ => Vec::new(),
+        };
+        let objects = columns.objects.then(|| (before.clone(), changed.unwrap_or_else(|| before.clone())));
+        let outcomes = decision.outcomes.into_iter().zip(is_scored);
+        Self {
+            location: FilePosition::of(document),
+            api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
+            subject: request.subject(),
+            kind: request.kind.kind.clone(),
+            namespace: request.namespace.clone(),
+            name: request.name.clone(),
+            is_allowed: decision.is_allowed,
+            outcomes: outcomes
+                .filter(|(outcome, _)| columns.all_outcomes || is_remarkable(outcome))
+                .map(|(outcome, is_scored)| OutcomeRow::new(outcome, document, is_scored))
+                .collect(),
+            counts,
+            patch,
+            objects,
+        }
+    }
+
+    /// Frees the JSON Patches. A worker does it once every renderer has prepared the row, because freeing them on
+    /// another thread would make the two threads compete for the allocator.
+    pub fn drop_patches(&mut self) {
+        self.patch = Vec::new();
+        self.outcomes.iter_mut().for_each(|row| row.patch = Vec::new());
+    }
+
+    /// Returns what is wrong with the object.
+    pub fn annotations(&self) -> impl Iterator<Item = Annotation<'_>> {
+        self.outcomes.iter().filter_map(|row| {
+            let level = match row.status {
+                Status::Fail | Status::Error => AnnotationLevel::Error,
+                Status::Warn => AnnotationLevel::Warning,
+                Status::Pass | Status::Skip => return None,
+            };
+            Some(Annotation {
+                level,
+                file: self.location.file.as_str().into(),
+                position: row.position,
+                title: row.rule.to_string(),
+                text: format!("{}: {}", self.subject, row.text()),
+            })
+        })
+    }
+}
+
+/// Returns whether the table has a row for it.
+fn is_remarkable(outcome: &Outcome) -> bool {
+    match outcome.status {
+        Status::Fail | Status::Error | Status::Warn => true,
+        Status::Pass => !outcome.patch.is_empty(),
+        Status::Skip => !outcome.exceptions.is_empty(),
+    }
+}
+
+/// Turns a failure that does not refuse the object into a warning.
+fn soften(outcome: &mut Outcome) {
+    if outcome.status == Status::Fail && !outcome.is_refusal {
+        outcome.status = Status::Warn;
+    }
+}

@@ -1,0 +1,205 @@
+//! What one rule said about one object, and how many outcomes there are of each sort.
+
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use kubewright_engine::{Outcome, RuleId, RuleMetadata, Status, TraceNode};
+use kubewright_patch as patch;
+use kubewright_value::{Document, Location, Position, Step, Text, Value, json};
+
+use crate::text::plural;
+
+/// What one rule said about one object.
+#[derive(Debug)]
+pub struct OutcomeRow {
+    /// The rule.
+    pub rule: Arc<RuleId>,
+    /// The verdict.
+    pub status: Status,
+    /// Why.
+    pub message: Text,
+    /// The part of the object this is about, as a person writes it.
+    pub path: String,
+    /// Whether the object has that part.
+    pub is_there: bool,
+    /// The name of the list item that the path goes through last; mostly a container.
+    pub item: Option<Text>,
+    /// The location in the rule file.
+    pub rule_location: Option<Location>,
+    /// The position in the manifest.
+    pub position: Position,
+    /// How many operations changed something.
+    pub changes: usize,
+    /// These operations, until [`ObjectRow::drop_patches`].
+    pub patch: Vec<patch::JsonPatchOperation>,
+    /// The message of the AdmissionResponse, where it differs.
+    pub denial: Option<String>,
+    /// Whether the rule was about the object and judged it.
+    pub is_judged: bool,
+    /// Whether the request is refused because of it.
+    pub is_refusal: bool,
+    /// Whether it counts for a score.
+    pub is_scored: bool,
+    /// The exceptions that made the rule skip the object.
+    pub exceptions: Vec<Text>,
+    /// What the author of the rule says about it.
+    pub metadata: Arc<RuleMetadata>,
+    /// What was looked at, when a renderer asks for it.
+    pub trace: Option<Box<TraceNode>>,
+}
+
+/// How many outcomes there are of each sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutcomeCounts {
+    /// Pass, changes included.
+    pub pass: usize,
+    /// Fail.
+    pub fail: usize,
+    /// Warn.
+    pub warn: usize,
+    /// Error.
+    pub error: usize,
+    /// Skip.
+    pub skip: usize,
+    /// Those of `pass` that changed something.
+    pub patched: usize,
+}
+
+impl OutcomeRow {
+    /// Returns the row of an outcome about the object of `document`.
+    pub(super) fn new(outcome: Outcome, document: &Document, is_scored: bool) -> Self {
+        Self {
+            position: document.locate(&outcome.path).position,
+            is_there: document.value.follow(&outcome.path).is_some(),
+            item: last_item_name(&outcome.path, &document.value),
+            path: path_text(&outcome.path),
+            rule: outcome.rule,
+            status: outcome.status,
+            message: outcome.message,
+            rule_location: outcome.location,
+            changes: outcome.patch.len(),
+            patch: outcome.patch,
+            denial: outcome.denial,
+            is_judged: outcome.is_judged,
+            is_refusal: outcome.is_refusal,
+            is_scored,
+            exceptions: outcome.exceptions,
+            metadata: outcome.metadata,
+            trace: outcome.trace,
+        }
+    }
+
+    /// Returns whether the rule changed something.
+    #[must_use]
+    pub fn is_patched(&self) -> bool {
+        self.status == Status::Pass && self.changes > 0
+    }
+
+    /// Returns which part of the object this is about, in words; empty for the whole object.
+    #[must_use]
+    pub fn part(&self) -> String {
+        if self.path.is_empty() {
+            return String::new();
+        }
+        let item = self.item.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
+        let end = if self.is_there { "" } else { " is not set" };
+        format!("{}{item}{end}", self.path)
+    }
+
+    /// Returns the message, or the best there is where the rule gave none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match (self.message.as_str(), &self.denial, self.status) {
+            ("", Some(denial), _) => denial.clone(),
+            ("", None, Status::Fail) => "refused".to_owned(),
+            ("", None, _) if self.is_patched() => plural(self.changes, "change"),
+            ("", None, Status::Skip) if !self.exceptions.is_empty() => "an exception was made".to_owned(),
+            (message, ..) => message.to_owned(),
+        }
+    }
+}
+
+impl OutcomeCounts {
+    /// Counts one outcome.
+    pub(super) fn add(&mut self, outcome: &Outcome) {
+        let count = match outcome.status {
+            Status::Pass => &mut self.pass,
+            Status::Fail => &mut self.fail,
+            Status::Warn => &mut self.warn,
+            Status::Error => &mut self.error,
+            Status::Skip => &mut self.skip,
+        };
+        *count += 1;
+        self.patched += usize::from(outcome.status == Status::Pass && !outcome.patch.is_empty());
+    }
+
+    /// Returns how many outcomes there are.
+    #[must_use]
+    pub fn all(self) -> usize {
+        self.pass + self.fail + self.warn + self.error + self.skip
+    }
+
+    /// Returns whether a rule refuses or cannot answer.
+    #[must_use]
+    pub fn has_violations(self) -> bool {
+        self.fail + self.error > 0
+    }
+}
+
+impl AddAssign for OutcomeCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.pass += other.pass;
+        self.fail += other.fail;
+        self.warn += other.warn;
+        self.error += other.error;
+        self.skip += other.skip;
+        self.patched += other.patched;
+    }
+}
+
+/// Returns the name of the last list item on the way along `path`.
+fn last_item_name(path: &[Step], object: &Value) -> Option<Text> {
+    let (mut value, mut name) = (object, None);
+    for step in path {
+        let Some(next) = value.follow(std::slice::from_ref(step)) else { break };
+        if let (Step::Index(_), Some(Value::String(found))) = (step, next.get("name")) {
+            name = Some(found.clone());
+        }
+        value = next;
+    }
+    name
+}
+
+/// Returns a path as a person writes it: `spec.containers[1].image`.
+#[must_use]
+pub fn path_text(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Key(key) if is_plain(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Step::Key(key) => text.push_str(&format!("[{}]", json::quote(key))),
+        }
+    }
+    text
+}
+
+fn is_plain(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_text_is_written_with_dots_and_brackets() {
+        let path = ["spec".into(), "list".into(), 1.into(), "a.b/c".into(), "x".into()];
+        assert_eq!(path_text(&path), r#"spec.list[1]["a.b/c"].x"#);
+    }
+}

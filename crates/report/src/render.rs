@@ -1,0 +1,209 @@
+//! Renderers: one file for each output format, for the reports of every command.
+//!
+//! A renderer gets one object row after the other and keeps only what it must, so that a run over a large folder
+//! needs little memory. To add a format, write one file here and one row in [`FORMATS`].
+
+mod diff;
+mod github;
+mod json;
+mod junit;
+mod kubepattern;
+mod markdown;
+mod policyreport;
+mod sarif;
+mod snippet;
+mod table;
+mod tree;
+mod yaml;
+
+use std::io::{self, Write};
+
+use crate::{ObjectRow, Paint, Report};
+
+pub use diff::{DiffRenderer, hunks};
+pub use json::{diagnostic_value, location_values, pattern_value};
+pub use policyreport::PolicyReportSet;
+pub use snippet::{DiagnosticCounts, line_window, snippet};
+pub use tree::tree;
+pub use yaml::yaml_text;
+
+/// Where rendered bytes go.
+pub type ReportWriter = Box<dyn Write>;
+
+/// Renders one report.
+pub trait Renderer {
+    /// Renders the row of one object. Called in the order of the input; `prepared` is what [`ReportFormat::prepare`]
+    /// returned for the row.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn object(&mut self, row: &ObjectRow, prepared: &str) -> io::Result<()>;
+
+    /// Renders everything but the rows of objects.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn finish(&mut self, report: &Report<'_>) -> io::Result<()>;
+}
+
+/// What a report may contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportContent {
+    /// Rows of objects: `apply`.
+    Objects,
+    /// Findings of patterns: `detect`.
+    Findings,
+    /// Diagnostics alone: `lint`.
+    Diagnostics,
+    /// Test cases: `test`.
+    Cases,
+}
+
+/// What renderers need to know of each object.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Columns {
+    /// A row for each outcome, also where nothing is wrong and nothing changed.
+    pub all_outcomes: bool,
+    /// The JSON Patch of the whole decision.
+    pub patch: bool,
+    /// The object before and after.
+    pub objects: bool,
+    /// The trace.
+    pub trace: bool,
+}
+
+impl Columns {
+    /// Only what is wrong or changed.
+    pub const REMARKABLE: Self = Self { all_outcomes: false, patch: false, objects: false, trace: false };
+    const ALL_OUTCOMES: Self = Self { all_outcomes: true, ..Self::REMARKABLE };
+    const OBJECTS: Self = Self { objects: true, ..Self::REMARKABLE };
+    const OUTCOMES_AND_PATCH: Self = Self { all_outcomes: true, patch: true, ..Self::REMARKABLE };
+
+    /// Returns what either of the two needs.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            all_outcomes: self.all_outcomes || other.all_outcomes,
+            patch: self.patch || other.patch,
+            objects: self.objects || other.objects,
+            trace: self.trace || other.trace,
+        }
+    }
+}
+
+/// How tables are rendered.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOptions {
+    /// Colours.
+    pub paint: Paint,
+    /// Whether only what is wrong is shown.
+    pub is_quiet: bool,
+    /// Whether the changes of objects are shown.
+    pub has_differences: bool,
+}
+
+/// An output format.
+#[derive(Debug)]
+pub struct ReportFormat {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Which reports it has a form for.
+    pub contents: &'static [ReportContent],
+    /// What it needs to know of each object.
+    pub columns: Columns,
+    /// Renders the part of an object's row that needs nothing else, on the thread that reviewed the object.
+    pub prepare: fn(&ObjectRow) -> String,
+    /// Opens a renderer that writes to the given writer.
+    pub open: fn(ReportWriter, TableOptions) -> Box<dyn Renderer>,
+}
+
+const ALL: &[ReportContent] =
+    &[ReportContent::Objects, ReportContent::Findings, ReportContent::Diagnostics, ReportContent::Cases];
+/// Reports about objects of a cluster.
+const ABOUT_OBJECTS: &[ReportContent] = &[ReportContent::Objects, ReportContent::Findings];
+
+/// All formats; the first one is the default.
+pub static FORMATS: [ReportFormat; 10] = [
+    ReportFormat {
+        name: "table",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, options| Box::new(table::TableRenderer::new(out, options)),
+    },
+    ReportFormat {
+        name: "json",
+        contents: ALL,
+        columns: Columns::OUTCOMES_AND_PATCH,
+        prepare: json::object_line,
+        open: |out, _| Box::new(json::JsonRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "yaml",
+        contents: ALL,
+        columns: Columns::OBJECTS,
+        prepare: nothing,
+        open: |out, _| Box::new(yaml::YamlRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "junit",
+        contents: ALL,
+        columns: Columns::ALL_OUTCOMES,
+        prepare: nothing,
+        open: |out, _| Box::new(junit::JunitRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "sarif",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(sarif::SarifRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "github",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(github::GithubRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "markdown",
+        contents: ALL,
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(markdown::MarkdownRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "policyreport",
+        contents: ABOUT_OBJECTS,
+        columns: Columns::ALL_OUTCOMES,
+        prepare: nothing,
+        open: |out, _| Box::new(policyreport::PolicyReportRenderer::new(out)),
+    },
+    ReportFormat {
+        name: "k8spattern",
+        contents: &[ReportContent::Findings],
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(kubepattern::ResourceRenderer::k8s_patterns(out)),
+    },
+    ReportFormat {
+        name: "smell",
+        contents: &[ReportContent::Findings],
+        columns: Columns::REMARKABLE,
+        prepare: nothing,
+        open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)),
+    },
+];
+
+impl ReportFormat {
+    /// Returns the formats that have a form for `content`.
+    pub fn for_content(content: ReportContent) -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().filter(move |format| format.contents.contains(&content))
+    }
+}
+
+/// Prepares nothing.
+fn nothing(_: &ObjectRow) -> String {
+    String::new()
+}

@@ -1,0 +1,174 @@
+//! What changed in an object, line by line, in the manifest's own order of keys.
+
+use std::io::{self, Write as _};
+
+use similar::{ChangeTag, TextDiff};
+
+use super::{Renderer, ReportWriter, yaml_text};
+use crate::{ObjectRow, OutcomeRow, Paint, Report, visible};
+
+/// How many lines are shown around a change.
+const CONTEXT_LINES: usize = 3;
+
+/// Renders the changes of objects alone.
+pub struct DiffRenderer {
+    out: ReportWriter,
+    paint: Paint,
+}
+
+impl DiffRenderer {
+    /// Returns differences that are written to `out`.
+    #[must_use]
+    pub fn new(out: ReportWriter, paint: Paint) -> Self {
+        Self { out, paint }
+    }
+}
+
+impl Renderer for DiffRenderer {
+    fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
+        match difference(row, self.paint) {
+            Some(text) => writeln!(self.out, "{text}"),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, _report: &Report<'_>) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Returns the difference that the rules made; nothing when they changed nothing.
+pub(super) fn difference(object: &ObjectRow, paint: Paint) -> Option<String> {
+    let (before, after) = object.objects.as_ref().filter(|(before, after)| before != after)?;
+    let (before, after) = (yaml_text(before), yaml_text(after));
+    let rules: Vec<String> = object
+        .outcomes
+        .iter()
+        .filter(|row| row.is_patched())
+        .map(|row: &OutcomeRow| row.rule.to_string())
+        .collect();
+    let mut text =
+        paint.bold(&format!("--- {}  {}", visible(&object.location.file), visible(&object.subject)));
+    text.push('\n');
+    text.push_str(&paint.bold(&format!("+++ after {}", visible(&rules.join(", ")))));
+    text.push('\n');
+    text.push_str(&hunks(&before, &after, paint));
+    Some(text)
+}
+
+/// Returns the lines that differ, with those around them.
+#[must_use]
+pub fn hunks(before: &str, after: &str, paint: Paint) -> String {
+    let mut text = String::new();
+    let difference = TextDiff::from_lines(before, after);
+    for group in difference.grouped_ops(CONTEXT_LINES) {
+        let changes: Vec<_> = group.iter().flat_map(|op| difference.iter_changes(op)).collect();
+        let place = changes.iter().find(|change| change.tag() != ChangeTag::Equal).map(|change| {
+            let lines = if change.tag() == ChangeTag::Delete { before } else { after };
+            parents(lines, change.old_index().or(change.new_index()).unwrap_or(0))
+        });
+        let place =
+            place.filter(|place| !place.is_empty()).map_or_else(String::new, |place| format!("{place} "));
+        text.push_str(&paint.cyan(&format!("@@ {place}@@")));
+        text.push('\n');
+        for change in changes {
+            let line = change.value().trim_end_matches('\n');
+            text.push_str(&match change.tag() {
+                ChangeTag::Equal => format!(" {line}"),
+                ChangeTag::Delete => paint.red(&format!("-{line}")),
+                ChangeTag::Insert => paint.green(&format!("+{line}")),
+            });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Returns the path to what holds line `number` of a YAML text, which its indentation tells.
+fn parents(text: &str, number: usize) -> String {
+    let lines: Vec<&str> = text.lines().take(number + 1).collect();
+    let Some(changed) = lines.last() else { return String::new() };
+    let mut steps: Vec<String> = Vec::new();
+    // The column that the search climbs from, and the items passed in the list it is in.
+    let mut column = indent(changed);
+    let mut items = changed.trim_start().starts_with("- ").then_some(0_usize);
+    for line in lines.iter().rev().skip(1) {
+        let (at, is_item) = (indent(line), line.trim_start().starts_with("- "));
+        if let Some(passed) = &mut items {
+            if is_item && at == column {
+                *passed += 1;
+                continue;
+            }
+            if at > column || (is_item && at + 2 > column) {
+                continue;
+            }
+            steps.push(format!("[{passed}]"));
+            items = None;
+            column += 1;
+        }
+        if is_item && at + 2 <= column {
+            if at + 2 < column {
+                steps.extend(key(line.trim_start().trim_start_matches("- ")));
+            }
+            column = at;
+            items = Some(0);
+        } else if !is_item && at < column {
+            steps.extend(key(line));
+            column = at;
+        }
+    }
+    let mut path = String::new();
+    for step in steps.iter().rev() {
+        if !path.is_empty() && !step.starts_with('[') {
+            path.push('.');
+        }
+        path.push_str(step);
+    }
+    path
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Returns the key that a line starts with.
+fn key(line: &str) -> Option<String> {
+    let (key, _) = line.trim_start().split_once(':')?;
+    Some(key.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+kind: Pod
+spec:
+  containers:
+  - name: a
+    image: x
+  - name: b
+    env:
+    - name: K
+      value: v
+  volumes: []
+";
+
+    #[track_caller]
+    fn check_parents(line: usize, want: &str) {
+        assert_eq!(parents(TEXT, line), want, "line {line}");
+    }
+
+    #[test]
+    fn parents_follow_the_indentation() {
+        check_parents(0, "");
+        check_parents(1, "");
+        check_parents(2, "spec");
+        check_parents(3, "spec.containers[0]");
+        check_parents(4, "spec.containers[0]");
+        check_parents(5, "spec.containers[1]");
+        check_parents(6, "spec.containers[1]");
+        check_parents(8, "spec.containers[1].env[0]");
+        check_parents(9, "spec");
+    }
+}

@@ -1,0 +1,176 @@
+//! JUnit XML: a suite for each file, a case for each outcome.
+
+mod cases;
+mod findings;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use kubewright_engine::{Diagnostic, Status};
+use kubewright_value::Text;
+use kubewright_value::display::is_hidden;
+
+use super::{Renderer, ReportWriter};
+use crate::{ObjectRow, OutcomeCounts, OutcomeRow, Report, Results};
+
+/// How every document starts.
+const DOCUMENT_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubewright\">\n";
+
+/// Renders reports as JUnit XML.
+pub(super) struct JunitRenderer {
+    out: ReportWriter,
+    suite: Option<(Text, OutcomeCounts)>,
+    cases: String,
+    is_started: bool,
+}
+
+impl JunitRenderer {
+    /// Returns a document that is written to `out`.
+    pub(super) fn new(out: ReportWriter) -> Self {
+        Self { out, suite: None, cases: String::new(), is_started: false }
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_started, true) {
+            self.out.write_all(DOCUMENT_HEAD.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the suite that is complete.
+    fn close_suite(&mut self) -> io::Result<()> {
+        let Some((file, counts)) = self.suite.take() else { return Ok(()) };
+        writeln!(
+            self.out,
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
+            xml(&file),
+            counts.all(),
+            counts.fail,
+            counts.error,
+            counts.skip
+        )?;
+        self.out.write_all(self.cases.as_bytes())?;
+        self.cases.clear();
+        writeln!(self.out, "  </testsuite>")
+    }
+
+    fn case(&mut self, row: &OutcomeRow, report: &ObjectRow) {
+        let text = row.text();
+        let inner = match row.status {
+            Status::Pass => None,
+            Status::Skip => Some(format!("<skipped message=\"{}\"/>", xml(&text))),
+            Status::Warn => Some(format!("<system-out>{}</system-out>", xml(&format!("warning: {text}")))),
+            Status::Fail => Some(element("failure", row, report)),
+            Status::Error => Some(element("error", row, report)),
+        };
+        let head = format!(
+            "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",
+            xml(&report.subject),
+            xml(&row.rule.to_string()),
+            xml(&report.location.file),
+            row.position.line
+        );
+        self.cases.push_str(&match inner {
+            Some(inner) => format!("{head}>\n      {inner}\n    </testcase>\n"),
+            None => format!("{head}/>\n"),
+        });
+    }
+}
+
+/// Writes a suite of what could not be read, so that a dashboard shows it.
+fn write_diagnostics_suite(out: &mut ReportWriter, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    let errors: Vec<_> = diagnostics.iter().filter(|each| each.is_error()).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let count = errors.len();
+    writeln!(
+        out,
+        "  <testsuite name=\"diagnostics\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">"
+    )?;
+    for error in errors {
+        writeln!(
+            out,
+            "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
+            xml(&error.location.to_string()),
+            error.code.id,
+            xml(&error.message),
+            xml(&error.help)
+        )?;
+    }
+    writeln!(out, "  </testsuite>")
+}
+
+fn element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
+    let mut places = format!("{}:{}", report.location.file, row.position.line);
+    if !row.path.is_empty() {
+        places.push_str(&format!("  {}", row.path));
+    }
+    if let Some(location) = &row.rule_location {
+        places.push_str(&format!("\n{}:{}", location.source.name, location.position.line));
+    }
+    format!("<{name} message=\"{}\" type=\"{}\">{}</{name}>", xml(&row.text()), row.status, xml(&places))
+}
+
+impl Renderer for JunitRenderer {
+    fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
+        self.start()?;
+        if self.suite.as_ref().is_none_or(|(file, _)| *file != row.location.file) {
+            self.close_suite()?;
+            self.suite = Some((row.location.file.clone(), OutcomeCounts::default()));
+        }
+        if let Some((_, counts)) = &mut self.suite {
+            *counts += row.counts;
+        }
+        for outcome in &row.outcomes {
+            self.case(outcome, row);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
+        self.start()?;
+        self.close_suite()?;
+        match &report.results {
+            Results::Objects(_) | Results::Diagnostics(_) => {}
+            Results::Findings(found) => findings::write_suites(found, &mut self.out)?,
+            Results::Cases(tests) => cases::write_suites(tests, &mut self.out)?,
+        }
+        // The diagnostics of test files go to standard error.
+        if !matches!(report.results, Results::Cases(_)) {
+            write_diagnostics_suite(&mut self.out, report.diagnostics)?;
+        }
+        writeln!(self.out, "</testsuites>")?;
+        self.out.flush()
+    }
+}
+
+/// Returns `text` for XML. Characters that XML cannot hold, or that control a terminal, become the replacement character.
+fn xml(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' | '\t' | '\r' => {
+                let _ = write!(safe, "&#{};", u32::from(c));
+            }
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c if is_hidden(c) => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xml_cannot_break_out_of_an_attribute() {
+        assert_eq!(xml("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
+    }
+}

@@ -1,0 +1,39 @@
+//! Test results as JUnit XML: a suite for each test file.
+
+use std::io::{self, Write as _};
+
+use super::xml;
+use crate::TestResults;
+use crate::render::ReportWriter;
+
+/// Writes the suites.
+pub(super) fn write_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
+    for file in tests.files {
+        let (all, failed) = (file.results.len(), file.failed().count());
+        let name = xml(&file.file);
+        writeln!(
+            out,
+            "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
+        )?;
+        for result in &file.results {
+            let head = format!(
+                "    <testcase name=\"{}\" classname=\"{}\"",
+                xml(&result.case),
+                xml(&result.rule_text)
+            );
+            if result.is_ok {
+                writeln!(out, "{head}/>")?;
+            } else {
+                let first = result.message.lines().next().unwrap_or_default();
+                writeln!(
+                    out,
+                    "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
+                    xml(first),
+                    xml(&result.message)
+                )?;
+            }
+        }
+        writeln!(out, "  </testsuite>")?;
+    }
+    Ok(())
+}

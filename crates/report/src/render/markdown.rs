@@ -1,0 +1,153 @@
+//! A Markdown table for a comment on a pull request: totals first, what is wrong before what changed.
+
+mod cases;
+mod findings;
+
+use std::io::{self, Write as _};
+
+use kubewright_engine::{Diagnostic, Status};
+use kubewright_value::display::is_hidden;
+
+use super::table::{lint_totals_text, totals_text};
+use super::{Renderer, ReportWriter};
+use crate::text::plural;
+use crate::{LintTotals, ObjectRow, OutcomeRow, Report, Results, Totals};
+
+/// How many rows of each sort are shown, so that the comment stays below the limits of its hosts.
+const MAX_ROWS: usize = 150;
+
+/// Renders reports as Markdown.
+pub(super) struct MarkdownRenderer {
+    out: ReportWriter,
+    wrong: TableRows,
+    changed: TableRows,
+}
+
+/// The first rows, and how many there are.
+#[derive(Default)]
+struct TableRows {
+    text: String,
+    count: usize,
+}
+
+impl TableRows {
+    fn add(&mut self, row: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.count <= MAX_ROWS {
+            self.text.push_str(&row());
+        }
+    }
+}
+
+impl MarkdownRenderer {
+    /// Returns Markdown that is written to `out`.
+    pub(super) fn new(out: ReportWriter) -> Self {
+        Self { out, wrong: TableRows::default(), changed: TableRows::default() }
+    }
+
+    fn end_objects(&mut self, totals: &Totals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
+        let is_bad = totals.counts.has_violations() || diagnostics.iter().any(Diagnostic::is_error);
+        writeln!(self.out, "### {} kubewright: {}\n", heading_mark(is_bad), totals_text(totals))?;
+        if self.wrong.count + self.changed.count == 0 {
+            return Ok(());
+        }
+        writeln!(self.out, "| | object | rule | message | place |\n|---|---|---|---|---|")?;
+        write!(self.out, "{}{}", self.wrong.text, self.changed.text)?;
+        let hidden = self.wrong.count.saturating_sub(MAX_ROWS) + self.changed.count.saturating_sub(MAX_ROWS);
+        if hidden > 0 {
+            writeln!(self.out, "\n… and {} not shown", plural(hidden, "more row"))?;
+        }
+        writeln!(self.out)
+    }
+
+    fn lint_heading(&mut self, totals: &LintTotals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
+        let is_bad = diagnostics.iter().chain(totals.unreadable).any(Diagnostic::is_error);
+        let text = lint_totals_text(totals, diagnostics);
+        writeln!(self.out, "### {} kubewright: {}\n", heading_mark(is_bad), cell(&text))
+    }
+}
+
+impl Renderer for MarkdownRenderer {
+    fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
+        for outcome in &row.outcomes {
+            match outcome.status {
+                Status::Fail => self.wrong.add(|| line("❌ fail", outcome, row)),
+                Status::Error => self.wrong.add(|| line("❌ error", outcome, row)),
+                Status::Warn => self.wrong.add(|| line("⚠️ warn", outcome, row)),
+                Status::Pass if outcome.is_patched() => self.changed.add(|| line("✏️ patch", outcome, row)),
+                Status::Pass | Status::Skip => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
+        match &report.results {
+            Results::Objects(totals) => self.end_objects(totals, report.diagnostics)?,
+            Results::Findings(found) => {
+                findings::write_findings(found, report.diagnostics, &mut self.out)?;
+            }
+            Results::Diagnostics(totals) => self.lint_heading(totals, report.diagnostics)?,
+            // The diagnostics of test files go to standard error.
+            Results::Cases(tests) => return cases::write_cases(tests, &mut self.out),
+        }
+        for diagnostic in report.diagnostics {
+            writeln!(self.out, "- {}", cell(&diagnostic.to_string()))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Returns the mark of the whole report.
+fn heading_mark(is_bad: bool) -> &'static str {
+    if is_bad { "❌" } else { "✅" }
+}
+
+fn line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> String {
+    let place = format!("{}:{}", object.location.file, row.position.line);
+    format!(
+        "| {mark} | {} | {} | {} | {} |\n",
+        cell(&object.subject),
+        code(&row.rule.to_string()),
+        cell(&row.text()),
+        code(&place)
+    )
+}
+
+/// Returns `text` for a cell: nothing in it is markup, links or mentions.
+fn cell(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => safe.push_str("<br>"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '@' => safe.push_str("&#64;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '!' | '#' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c if is_hidden(c) => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Returns `text` as code within a cell.
+fn code(text: &str) -> String {
+    let safe: String = text.chars().map(|c| if c == '`' || is_hidden(c) { '\'' } else { c }).collect();
+    format!("`{}`", safe.replace('|', "\\|"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cell_and_code_contain_no_markup() {
+        assert_eq!(cell("a|b\n<x> @me\u{202e}`c`"), "a\\|b<br>&lt;x&gt; &#64;me \\`c\\`");
+        assert_eq!(code("a`|b"), "`a'\\|b`");
+    }
+}

@@ -1,0 +1,29 @@
+//! Test results in Markdown.
+
+use std::io::{self, Write as _};
+
+use super::cell;
+use crate::TestResults;
+use crate::render::ReportWriter;
+use crate::text::grouped;
+
+/// Writes the results as a table in Markdown.
+pub(super) fn write_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
+    writeln!(
+        out,
+        "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|"
+    )?;
+    for result in tests.files.iter().flat_map(|file| &file.results) {
+        let mark = if result.is_ok { "✓" } else { "✗" };
+        let policy = result.rule.as_ref().map_or(result.case.as_str(), |rule| rule.policy.as_str());
+        let rule = result.rule.as_ref().and_then(|rule| rule.rule.as_deref()).unwrap_or_default();
+        let names = [result.kind.as_str(), &result.namespace, &result.resource];
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let resource = names.join("/");
+        let texts = [policy, rule, &resource, &result.expected, &result.actual, &result.message];
+        writeln!(out, "| {mark} | {} |", texts.map(cell).join(" | "))?;
+    }
+    let (passed, failed) = tests.counts();
+    writeln!(out, "\n{} passed, {} failed", grouped(passed), grouped(failed))?;
+    out.flush()
+}

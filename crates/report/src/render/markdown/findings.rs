@@ -1,0 +1,68 @@
+//! Findings in Markdown: how many of which severity, then the findings, the worst first.
+
+use std::io::{self, Write as _};
+
+use kubewright_engine::Diagnostic;
+use kubewright_patterns::Level;
+
+use super::{MAX_ROWS, cell, code, heading_mark};
+use crate::findings::reasons;
+use crate::render::ReportWriter;
+use crate::render::table::findings_totals_text;
+use crate::text::{grouped, plural};
+use crate::{AnnotationLevel, FindingRow, PatternFindings, Severity};
+
+/// Writes the findings, without the diagnostics.
+pub(super) fn write_findings(
+    findings: &PatternFindings<'_>,
+    diagnostics: &[Diagnostic],
+    out: &mut ReportWriter,
+) -> io::Result<()> {
+    let is_bad = findings.has_failures() || diagnostics.iter().any(Diagnostic::is_error);
+    writeln!(out, "### {} kubewright: {}\n", heading_mark(is_bad), cell(&findings_totals_text(findings)))?;
+    let counts: Vec<_> = findings.counts().filter(|(_, count)| *count > 0).collect();
+    if !counts.is_empty() {
+        writeln!(out, "| severity | findings |\n|---|---|")?;
+        for (level, count) in counts {
+            writeln!(out, "| {} {} | {} |", severity_mark(level), level.name(), grouped(count))?;
+        }
+        writeln!(out)?;
+    }
+    let rows: Vec<&FindingRow<'_>> = findings.shown().collect();
+    if !rows.is_empty() {
+        writeln!(out, "| | pattern | finding | place |\n|---|---|---|---|")?;
+        for row in rows.iter().take(MAX_ROWS) {
+            line(findings, row, out)?;
+        }
+        if rows.len() > MAX_ROWS {
+            writeln!(out, "\n… and {} not shown", plural(rows.len() - MAX_ROWS, "more finding"))?;
+        }
+        writeln!(out)?;
+    }
+    for run in findings.runs.iter().filter(|run| run.truncated) {
+        writeln!(out, "- {} is truncated: there may be more findings", code(&run.pattern.name))?;
+    }
+    Ok(())
+}
+
+fn line(findings: &PatternFindings<'_>, row: &FindingRow<'_>, out: &mut ReportWriter) -> io::Result<()> {
+    let level = row.finding.severity;
+    let mark = if row.suppression.is_some() { "🔕" } else { severity_mark(level) };
+    let mut text = cell(&row.finding.message);
+    for reason in reasons(findings, row) {
+        text.push_str(&format!("<br>{}", cell(&reason)));
+    }
+    if let Some(reason) = &row.suppression {
+        text.push_str(&format!("<br>suppressed: {}", cell(reason)));
+    }
+    let place = findings.position(row).map(|position| code(&position.to_string())).unwrap_or_default();
+    writeln!(out, "| {mark} {} | {} | {text} | {place} |", level.name(), code(&row.pattern.name))
+}
+
+fn severity_mark(level: Level) -> &'static str {
+    match Severity::from(level).into() {
+        AnnotationLevel::Error => "🔴",
+        AnnotationLevel::Warning => "🟠",
+        AnnotationLevel::Notice => "🔵",
+    }
+}

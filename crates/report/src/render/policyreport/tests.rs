@@ -1,0 +1,58 @@
+//! A PolicyReport from a decision alone, as a server that scans a cluster would make it.
+
+use kubewright_dialects::{Options, all, load};
+use kubewright_engine::{ClosedWorld, Engine, Settings};
+use kubewright_k8s::{AdmissionRequest, Operation};
+use kubewright_value::{Document, Source, json, yaml};
+
+use super::*;
+use crate::{Columns, ObjectReview};
+
+const POLICY: &str = "
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: labels
+  annotations: {policies.kyverno.io/severity: high, policies.kyverno.io/category: Ownership}
+spec:
+  rules:
+  - name: has-team
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate: {message: name a team, pattern: {metadata: {labels: {team: '?*'}}}}
+";
+
+/// Decides on `object` and returns its PolicyReport.
+fn policy_report(object: &str) -> String {
+    let rules = yaml::read(&Source::new("policy", POLICY)).documents;
+    let engine = Engine::new(load(&all(&Options::default()), &rules).rules);
+    let object = json::parse(object).expect("an object");
+    let request = AdmissionRequest::for_object(object.clone(), Operation::Create, "default");
+    let decision = engine.decide(&request, &ClosedWorld::default(), &Settings::default());
+    let document = Document::made(object, Source::new("cluster", ""));
+    let review =
+        ObjectReview { document: &document, request: &request, decision, changed: None, is_lenient: false };
+    let mut reports = PolicyReportSet::default();
+    reports.add_object(&ObjectRow::new(review, Columns { all_outcomes: true, ..Columns::default() }));
+    let mut out = Vec::new();
+    reports.write(&mut out).expect("memory can be written");
+    String::from_utf8(out).expect("YAML is text")
+}
+
+#[test]
+fn policy_report_is_made_from_a_decision() {
+    let object =
+        r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}}"#;
+    let report = policy_report(object);
+    for line in [
+        "kind: PolicyReport",
+        "  namespace: shop",
+        "  fail: 1",
+        "  policy: labels",
+        "  rule: has-team",
+        "  result: fail",
+        "  severity: high",
+        "    name: c",
+    ] {
+        assert!(report.lines().any(|own| own == line), "no line `{line}` in\n{report}");
+    }
+}

@@ -1,0 +1,115 @@
+//! A trace as a tree, one line for each thing that was looked at.
+
+use kubewright_engine::{TraceNode, Verdict};
+
+use crate::{Paint, short, visible};
+
+/// The widest column of the tree.
+const MAX_COLUMN_WIDTH: usize = 60;
+/// The widest group that stands on one line.
+const MAX_LINE_WIDTH: usize = 100;
+/// How much of a value is shown.
+const MAX_VALUE_CHARACTERS: usize = 100;
+/// How much of it is shown where it is as wanted and stands among others.
+const MAX_REMINDER_CHARACTERS: usize = 32;
+/// How deep a tree is shown.
+const MAX_TREE_DEPTH: usize = 16;
+
+/// Returns what was looked at, `depth` levels to the right.
+#[must_use]
+pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
+    let mut text = String::new();
+    if depth > MAX_TREE_DEPTH {
+        return text;
+    }
+    let indent = "  ".repeat(depth);
+    let looked: Vec<&TraceNode> = nodes.iter().filter(|node| node.verdict != Verdict::NotLooked).collect();
+    let what = widest_column(&looked, |node| &node.what);
+    let found = widest_column(&looked, |node| &node.found);
+    for node in &looked {
+        if let Some(line) = on_one_line(node, &indent, what, paint) {
+            text.push_str(&line);
+            continue;
+        }
+        let mark = verdict_mark(node.verdict, paint);
+        let mut line = format!("{indent}{mark} {:what$}", visible(&node.what));
+        // What is too long for the column has a line of its own.
+        if visible(&node.what).chars().count() > what && !node.found.is_empty() {
+            line.push_str(&format!("\n{indent}  {:what$}", ""));
+        }
+        if !node.found.is_empty() {
+            line.push_str(&format!("  → {:found$}", short(&node.found, MAX_VALUE_CHARACTERS)));
+        } else if found > 0 && !node.wanted.is_empty() {
+            line.push_str(&format!("    {:found$}", ""));
+        }
+        if !node.wanted.is_empty() {
+            line.push_str(&format!("  {}", short(&node.wanted, MAX_VALUE_CHARACTERS)));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+        // What is below says it better.
+        let is_wrong = |node: &TraceNode| matches!(node.verdict, Verdict::No | Verdict::Error);
+        let is_explained = node.children.iter().any(|child| is_wrong(child) && child.location.is_some());
+        if let (true, false, Some(location)) = (is_wrong(node), is_explained, &node.location) {
+            text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
+        }
+        text.push_str(&tree(&node.children, depth + 1, paint));
+    }
+    for node in nodes.iter().filter(|node| node.verdict == Verdict::NotLooked) {
+        text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
+    }
+    text
+}
+
+/// Returns a group of short things on one line, and below it where the first of them stands that is not as wanted.
+fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Option<String> {
+    let is_short = |child: &TraceNode| child.children.is_empty() && child.wanted.is_empty();
+    let is_group = node.found.is_empty() && node.wanted.is_empty() && !node.children.is_empty();
+    if !is_group || !node.children.iter().all(is_short) {
+        return None;
+    }
+    let is_wrong = |child: &TraceNode| matches!(child.verdict, Verdict::No | Verdict::Error);
+    let (mut plain, mut painted) = (0, Vec::new());
+    for child in &node.children {
+        let found = match child.found.as_str() {
+            found if is_wrong(child) && !found.is_empty() => {
+                format!(" → {}", short(found, MAX_VALUE_CHARACTERS))
+            }
+            _ => String::new(),
+        };
+        // What is as wanted needs no more than a reminder.
+        let longest = if is_wrong(child) { MAX_VALUE_CHARACTERS } else { MAX_REMINDER_CHARACTERS };
+        let text = format!("{}{found}", short(&child.what, longest));
+        plain += text.chars().count() + 5;
+        painted.push(format!("{} {text}", verdict_mark(child.verdict, paint)));
+    }
+    if plain > MAX_LINE_WIDTH {
+        return None;
+    }
+    let head = format!("{} {:width$}", verdict_mark(node.verdict, paint), visible(&node.what));
+    let mut text = format!("{indent}{head}   {}\n", painted.join("   "));
+    let wrong = node.children.iter().find(|child| is_wrong(child));
+    if let Some(location) = wrong.and_then(|child| child.location.as_ref()) {
+        text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
+    }
+    Some(text)
+}
+
+fn verdict_mark(verdict: Verdict, paint: Paint) -> String {
+    match verdict {
+        Verdict::Yes => paint.green("✓"),
+        Verdict::No => paint.red("✗"),
+        Verdict::Error => paint.red("!"),
+        Verdict::Done => paint.yellow("~"),
+        Verdict::NotLooked => paint.dim("·"),
+    }
+}
+
+fn widest_column(nodes: &[&TraceNode], part: impl Fn(&TraceNode) -> &String) -> usize {
+    nodes
+        .iter()
+        .map(|node| visible(part(node)).chars().count())
+        .filter(|width| *width <= MAX_COLUMN_WIDTH)
+        .max()
+        .unwrap_or(0)
+}

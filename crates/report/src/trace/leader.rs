@@ -1,0 +1,181 @@
+//! What became of an object that could lead a pattern, as a tree of trace nodes.
+
+use kubewright_engine::{TraceNode, Verdict};
+use kubewright_graph::{Graph, Id};
+use kubewright_patterns::{Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep};
+
+use crate::object_label;
+
+/// How many findings of one leader are listed.
+const MAX_FINDINGS: usize = 5;
+
+/// An object that could lead a pattern, and all that is known of it.
+#[derive(Debug)]
+pub struct LeaderTrace<'a> {
+    /// The pattern.
+    pub pattern: &'a Pattern,
+    /// What was looked at.
+    pub trace: &'a Trace,
+    /// All findings of the pattern.
+    pub found: &'a Findings,
+    /// For each step of the trace what is near, if it is not there.
+    pub near: &'a [Option<Nearest>],
+    /// The objects.
+    pub graph: &'a Graph,
+}
+
+impl LeaderTrace<'_> {
+    /// Returns the relationships that were looked at and the points, in the order of the phases.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<TraceNode> {
+        let steps = || self.trace.steps.iter().zip(self.near);
+        let of = |scores: bool| -> Vec<TraceNode> {
+            steps()
+                .filter(|(step, _)| scores_of(step) == scores)
+                .map(|(step, near)| self.step(step, near))
+                .collect()
+        };
+        let mut nodes = of(false);
+        nodes.extend(of(true));
+        if let Some(points) = &self.trace.points {
+            let least = self.pattern.minimum();
+            if !least.is_zero() || !self.pattern.maximum().is_zero() {
+                nodes.push(TraceNode {
+                    what: "points".to_owned(),
+                    found: format!("{points} of {}", self.pattern.maximum()),
+                    wanted: format!("at least {least}"),
+                    verdict: if self.trace.phase == Phase::Threshold { Verdict::No } else { Verdict::Yes },
+                    location: None,
+                    children: Vec::new(),
+                });
+            }
+        }
+        nodes
+    }
+
+    fn step(&self, step: &TraceStep, near: &Option<Nearest>) -> TraceNode {
+        let found = match step.with {
+            Some(with) => {
+                let mut text = name(self.graph, with);
+                if step.from.is_some_and(|from| from != self.trace.leader) {
+                    let from = step.from.map(|from| name(self.graph, from)).unwrap_or_default();
+                    text = format!("{from} – {text}");
+                }
+                if let Some(through) = step.through {
+                    text.push_str(&format!(" through {}", name(self.graph, through)));
+                }
+                if !step.via.is_empty() {
+                    text.push_str(&format!(" via {}", step.via));
+                }
+                text
+            }
+            None => "not there".to_owned(),
+        };
+        let hint = near.as_ref().map(|near| TraceNode {
+            what: near.hint(self.graph),
+            found: String::new(),
+            wanted: String::new(),
+            verdict: Verdict::Done,
+            location: None,
+            children: Vec::new(),
+        });
+        TraceNode {
+            what: format!("{} {}", step.entry, step.relationship),
+            found,
+            wanted: wanted(step),
+            verdict: if step.held == step.wanted { Verdict::Yes } else { Verdict::No },
+            location: Some(step.location.clone()).filter(|_| !scores_of(step)),
+            children: hint.into_iter().collect(),
+        }
+    }
+
+    /// Returns why the leader was discarded, or the messages of its findings.
+    #[must_use]
+    pub fn ends(&self) -> Vec<String> {
+        if self.trace.phase != Phase::Matched {
+            return vec![self.trace.reason.clone()];
+        }
+        let own: Vec<&Finding> = self.findings().collect();
+        let mut lines: Vec<String> =
+            own.iter().take(MAX_FINDINGS).map(|finding| self.finding(finding)).collect();
+        if own.len() > MAX_FINDINGS {
+            lines.push(format!("… and {} more", own.len() - MAX_FINDINGS));
+        }
+        lines
+    }
+
+    fn finding(&self, finding: &Finding) -> String {
+        let others: Vec<String> = finding
+            .roles
+            .iter()
+            .skip(1)
+            .map(|(role, id)| format!("{role} {}", name(self.graph, *id)))
+            .collect();
+        match others.as_slice() {
+            [] => finding.message.clone(),
+            others => format!("{} ({})", finding.message, others.join(", ")),
+        }
+    }
+
+    /// Returns the findings that it leads.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let leads =
+            |finding: &&Finding| finding.roles.first().is_some_and(|(_, id)| *id == self.trace.leader);
+        self.found.findings.iter().filter(leads)
+    }
+}
+
+fn scores_of(step: &TraceStep) -> bool {
+    step.rule.starts_with("score")
+}
+
+/// Returns what the pattern wants of a relationship, or what it gave.
+fn wanted(step: &TraceStep) -> String {
+    match step.rule {
+        "mandatory" => "must be there".to_owned(),
+        "veto" => "must not be there".to_owned(),
+        "one-of" => "one of these must be there".to_owned(),
+        "score" if step.held => format!("+{}", step.points),
+        "score-absent" if !step.held => format!("+{} because it is not there", step.points),
+        _ => "no points".to_owned(),
+    }
+}
+
+/// Returns what the filters of a pattern say about an object that does not lead.
+#[must_use]
+pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
+    let one = |candidacy: &Candidacy| TraceNode {
+        what: format!("may be `{}`", candidacy.role),
+        found: String::new(),
+        wanted: String::new(),
+        verdict: if candidacy.passes { Verdict::Yes } else { Verdict::No },
+        location: None,
+        children: candidacy.conditions.iter().map(condition).collect(),
+    };
+    all.iter().map(one).collect()
+}
+
+fn condition(checked: &Checked) -> TraceNode {
+    TraceNode {
+        what: format!("{}: {}", checked.list, checked.condition),
+        found: found(checked),
+        wanted: String::new(),
+        verdict: if checked.discards { Verdict::No } else { Verdict::Yes },
+        location: Some(checked.location.clone()),
+        children: Vec::new(),
+    }
+}
+
+/// Returns the values that a condition saw.
+fn found(checked: &Checked) -> String {
+    match checked.found.as_slice() {
+        [] => "nothing there".to_owned(),
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
+}
+
+/// Returns `Kind namespace/name`.
+fn name(graph: &Graph, id: Id) -> String {
+    graph.node(id).map(object_label).unwrap_or_default()
+}
