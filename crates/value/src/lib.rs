@@ -17,6 +17,7 @@ mod random;
 pub mod semver;
 mod source;
 pub mod suggest;
+pub mod text;
 mod value;
 pub mod yaml;
 

@@ -1,5 +1,7 @@
 //! "Did you mean": the known word nearest to a misspelt one.
 
+use std::fmt;
+
 /// The number of words that are compared: thousands of mistakes may meet thousands of words.
 const MAX_COMPARED_WORDS: usize = 500;
 
@@ -17,6 +19,39 @@ pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .filter(|(distance, _)| *distance <= allowed && *distance < length)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// The known word that was probably meant; displays as "did you mean `word`?".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suggestion<'a> {
+    word: &'a str,
+    prefix: &'a str,
+}
+
+impl<'a> Suggestion<'a> {
+    /// Returns the word itself.
+    #[must_use]
+    pub fn word(self) -> &'a str {
+        self.word
+    }
+
+    /// Returns the suggestion with `prefix` in front of the word, such as `variables.`.
+    #[must_use]
+    pub fn with_prefix(self, prefix: &'a str) -> Self {
+        Self { prefix, ..self }
+    }
+}
+
+impl fmt::Display for Suggestion<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "did you mean `{}{}`?", self.prefix, self.word)
+    }
+}
+
+/// Returns the one of `known` that is nearest to `word` as a suggestion, if any is near enough.
+#[must_use]
+pub fn suggest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<Suggestion<'a>> {
+    nearest_word(word, known).map(|word| Suggestion { word, prefix: "" })
 }
 
 /// Counts insertions, deletions, replacements and swaps of neighbours from one word to the other.
@@ -44,6 +79,14 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn suggestion_displays_as_a_question() {
+        let suggestion = suggest_word("seelct", ["select", "negate"]).unwrap();
+        assert_eq!(suggestion.to_string(), "did you mean `select`?");
+        assert_eq!(suggestion.with_prefix("spec.").to_string(), "did you mean `spec.select`?");
+        assert_eq!((suggestion.word(), suggest_word("x", ["select"])), ("select", None));
+    }
 
     #[test]
     fn of_very_many_words_the_first_are_compared() {

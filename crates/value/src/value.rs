@@ -186,6 +186,14 @@ impl Value {
         keys.iter().try_fold(self, |value, key| value.get(key))
     }
 
+    /// Returns the string at the end of `keys`, each a key of the one before; empty when there is none.
+    ///
+    /// For fields whose absence and emptiness mean the same, such as `metadata.namespace`.
+    #[must_use]
+    pub fn str_at(&self, keys: &[&str]) -> &str {
+        self.at(keys).and_then(Self::as_str).unwrap_or_default()
+    }
+
     /// Returns the value at the end of `steps`.
     #[must_use]
     pub fn follow(&self, steps: &[Step]) -> Option<&Value> {
