@@ -135,7 +135,7 @@ impl Judge {
         let templates = extract::templates(object, evaluation.budget)?;
         let old = extract::templates(&request.old_object, evaluation.budget)?;
         if templates.is_empty() {
-            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| object.str_at(&[key]);
             let kind = format!("{}/{}", text("apiVersion"), text("kind"));
             return Err(EvalError::new(format!("extraction mode: no pod template found in {kind}")));
         }

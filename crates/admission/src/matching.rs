@@ -102,7 +102,7 @@ fn fits(rule: &ResourceRule, resource: &str, request: &AdmissionRequest) -> bool
 
 /// A name that the API server is going to make up is none of those that anybody wrote.
 fn is_called(request: &AdmissionRequest, name: &Text) -> bool {
-    let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let text = |key| request.object.str_at(&["metadata", key]);
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
 

@@ -290,7 +290,7 @@ impl<'a> Scope<'a> {
         let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
         let resource = resource_of(kind);
-        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let resource = resource.str_at(&["resource"]);
         resource_check(&kind.group, resource, subresource, namespace, name)
     }
 

@@ -173,7 +173,7 @@ fn read(answer: &Value, all: &mut Vec<ApiResource>) -> Result<(), Error> {
         return Err(Error::Unreadable("it is no discovery as of Kubernetes 1.27".to_owned()));
     }
     for group in list(answer, "items") {
-        let group_name = group.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let group_name = group.str_at(&["metadata", "name"]);
         for version in list(group, "versions") {
             for resource in list(version, "resources") {
                 all.push(one(group_name, &text(version, "version"), resource));
@@ -219,7 +219,7 @@ fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
 }
 
 fn text(value: &Value, key: &str) -> Text {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().into()
+    value.str_at(&[key]).into()
 }
 
 fn texts(value: &Value, key: &str) -> Vec<Text> {

@@ -125,7 +125,7 @@ pub(super) struct ListOfObjects {
 impl ListOfObjects {
     /// Returns the list that `value` is.
     pub(super) fn of(value: &Value) -> Option<Self> {
-        let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = |key| value.str_at(&[key]);
         let (kind, items) = (text("kind"), value.get("items")?);
         // Without a kind kubectl takes nothing, and a payload may have whatever fields it likes.
         if kind.is_empty() || (!kind.ends_with("List") && text("apiVersion").is_empty()) {

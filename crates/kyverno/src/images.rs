@@ -12,7 +12,7 @@ const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"]
 
 /// Returns the images of `object`, or nothing when it has none.
 pub(super) fn images_of_object(object: &Value, budget: &mut Budget) -> Result<Option<Value>, Unresolved> {
-    let Some(keys) = pod_keys(object.get("kind").and_then(Value::as_str).unwrap_or_default()) else {
+    let Some(keys) = pod_keys(object.str_at(&["kind"])) else {
         return Ok(None);
     };
     let Some(spec) = follow_image_keys(object, keys)? else { return Ok(None) };

@@ -172,5 +172,5 @@ pub fn check_exceptions<'r>(
 }
 
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }

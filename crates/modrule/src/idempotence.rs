@@ -70,7 +70,7 @@ fn sample(header: &Header, rule: &Rule) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = object.str_at(&["kind"]);
     if let Some(path) = PodTemplatePath::of_kind(kind).map(PodTemplatePath::spec_keys) {
         let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
         let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);

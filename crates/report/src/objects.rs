@@ -100,7 +100,7 @@ impl ObjectRow {
         let outcomes = decision.outcomes.into_iter().zip(is_scored);
         Self {
             location: FilePosition::of(document),
-            api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
+            api_version: before.str_at(&["apiVersion"]).into(),
             subject: request.subject(),
             kind: request.kind.kind.clone(),
             namespace: request.namespace.clone(),

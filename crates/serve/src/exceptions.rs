@@ -1,7 +1,7 @@
 //! Which exceptions from rules count: those from namespaces that the operator names, until they end.
 
 use kubewright_engine::ClusterSupport;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 /// Exceptions that count.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ pub fn admitted(
 ) -> Admitted {
     let mut admitted = Admitted::default();
     for document in documents {
-        let home = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+        let home = document.value.str_at(&["metadata", "namespace"]);
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
             continue;
         }

@@ -182,7 +182,7 @@ pub(crate) fn label(object: &Value) -> String {
 
 /// Returns the API group and version of `object`.
 pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     version.split_once('/').unwrap_or(("", version))
 }
 

@@ -44,9 +44,7 @@ impl Template<'_> {
     /// Returns the request for the Pod that would be made in place of `request`, which was `old` before.
     pub(crate) fn request(&self, request: &AdmissionRequest, old: Option<&Template<'_>>) -> AdmissionRequest {
         let pod = self.pod(request);
-        let named = |key: &str| -> Text {
-            pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
-        };
+        let named = |key: &str| -> Text { pod.str_at(&["metadata", key]).into() };
         AdmissionRequest {
             kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
             name: named("name"),

@@ -113,7 +113,7 @@ fn number(version: &str) -> Option<u64> {
 }
 
 fn name_of(object: &Value) -> (Text, Text) {
-    let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let metadata = |key| object.str_at(&["metadata", key]);
     (metadata("namespace").into(), metadata("name").into())
 }
 

@@ -114,7 +114,7 @@ impl Summary {
     }
 
     fn differ(&mut self, door: Door, case: &Case, object: &Value, difference: &str) {
-        let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let name = object.str_at(&["metadata", "name"]);
         let place = format!("{door:?} {}: {}: {} {name}", case.suite, case.name, kind(object));
         self.differences.push(format!("{place}: {difference}"));
     }

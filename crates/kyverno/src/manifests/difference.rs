@@ -95,7 +95,7 @@ pub(super) fn manifest_differences(
     ignored: &[&IgnoredField],
     budget: &mut Budget,
 ) -> Result<Vec<ManifestDifference>, Exhausted> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     let has_selectors = !version.starts_with(WEBHOOKS);
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let mut walk = ManifestComparison {

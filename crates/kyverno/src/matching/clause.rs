@@ -233,9 +233,7 @@ impl Who {
 
     fn asks(&self, user: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
-            Self::User(name) => {
-                name.matches(user.get("username").and_then(Value::as_str).unwrap_or_default(), budget)
-            }
+            Self::User(name) => name.matches(user.str_at(&["username"]), budget),
             Self::Group(name) => {
                 let groups = user.get("groups").and_then(Value::as_array).unwrap_or_default();
                 for group in groups.iter().filter_map(Value::as_str) {

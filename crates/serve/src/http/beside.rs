@@ -41,7 +41,7 @@ fn checked(state: &State, call: &Call) -> Answer {
     let checked = catch_unwind(AssertUnwindSafe(|| validate::review(&snapshot, &review.raw)));
     let Ok(response) = checked else { return failed(state) };
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
-        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+        let told = response.str_at(&["status", "message"]);
         let line = state.log.line(Level::Info, "rule object refused").text("uid", &review.request.uid);
         line.text("object", &review.request.subject()).text("reason", told).write();
     }
@@ -56,7 +56,7 @@ pub(super) fn guard(state: &State, bytes: &[u8]) -> Answer {
     };
     let response = guard::review(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
     if response.get("allowed").and_then(Value::as_bool) != Some(true) {
-        let told = response.at(&["status", "message"]).and_then(Value::as_str).unwrap_or_default();
+        let told = response.str_at(&["status", "message"]);
         let line =
             state.log.line(Level::Warn, "label of a namespace refused").text("uid", &review.request.uid);
         line.text("namespace", &review.request.name).text("reason", told).write();

@@ -122,7 +122,7 @@ impl Told<'_> {
         if !request.subresource.is_empty() {
             line = line.text("subresource", &request.subresource);
         }
-        let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+        let user = request.user.str_at(&["username"]);
         line = line
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())

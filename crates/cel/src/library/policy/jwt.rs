@@ -143,7 +143,7 @@ fn decode<'a>(
     let header = part(header).ok_or_else(|| bad("its header is no JSON in base64"))?;
     let claims = part(claims).ok_or_else(|| bad("its claims are no JSON in base64"))?;
     let signature = bytes(signature).ok_or_else(|| bad("its signature is no base64"))?;
-    let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default();
+    let algorithm = header.str_at(&["alg"]);
     let key = key(&header)?;
     key.verify(algorithm, signed.as_bytes(), &signature).map_err(|why| bad(&why))?;
     let is_valid = is_valid(&claims, call)?;

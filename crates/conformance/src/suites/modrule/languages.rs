@@ -17,7 +17,7 @@ pub(super) fn path(_: &Value, case: &Value) -> Result<(), String> {
     let keys = keys_of(text(case, "selectKey"));
     let shown: Vec<Value> = keys.iter().map(Value::from).collect();
     equal(&Value::array(shown), case.at(&["expected", "keyParts"]).unwrap_or(&Value::Null))?;
-    let wanted = case.at(&["expected", "path"]).and_then(Value::as_str).unwrap_or_default();
+    let wanted = case.str_at(&["expected", "path"]);
     let template = PathTemplate::parse(text(case, "pathTemplate")).map_err(|error| error.to_string())?;
     match template.fill(&keys) {
         Ok(path) => equal(&path.to_string().into(), &wanted.into()),

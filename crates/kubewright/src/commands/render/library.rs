@@ -4,7 +4,7 @@ use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed;
 use kubewright_traits::{self as traits, Trait};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::stack::{KINDS, Use};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
@@ -100,6 +100,6 @@ impl Library {
 
 /// Returns whether `document` is a trait.
 pub(in crate::commands) fn is_trait(document: &Document) -> bool {
-    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = document.value.str_at(&["kind"]);
     KINDS.contains(&kind) && traits::is_known(document)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 use crate::failure::Failure;
 
@@ -60,5 +60,5 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
 
 /// Returns the text under `keys`, empty where there is none.
 fn text<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
-    document.value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(keys)
 }

@@ -183,7 +183,7 @@ impl<'a> PatternBench<'a> {
 impl Known {
     fn compile(document: &Document, references: &References) -> Self {
         let (pattern, wrong) = patterns::compile_with(document, references.own_types());
-        let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+        let name = document.value.str_at(&["metadata", "name"]);
         Self { name: name.into(), document: document.clone(), pattern, wrong, is_used: false }
     }
 }

@@ -129,7 +129,7 @@ impl<'b> Object<'b> {
 
     /// Returns the kind as it is written.
     pub(super) fn kind(&self) -> &str {
-        self.document.value.get("kind").and_then(Value::as_str).unwrap_or_default()
+        self.document.value.str_at(&["kind"])
     }
 
     fn is_called(&self, wanted: &Wanted) -> bool {

@@ -240,7 +240,7 @@ struct Name<'m> {
 
 impl<'m> Name<'m> {
     fn of(object: &'m Value) -> Self {
-        let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| object.str_at(path);
         Self {
             api_version: text(&["apiVersion"]),
             kind: text(&["kind"]),
