@@ -1,7 +1,7 @@
 # `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
 # Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
@@ -14,11 +14,53 @@ test:
 	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster
 	@$(MAKE) --no-print-directory skipped
 
-# The licences of all dependencies, the layers and the dialect names are tests too: the last line.
+# The licences of all dependencies, the layers and the dialect names are tests too.
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo check --locked -q -p kubewright --no-default-features
 	cargo test --locked -q -p kubewright-conformance --test architecture
+	@$(MAKE) --no-print-directory docs deny
+
+# The reference of every crate, without a broken link.
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked -q
+
+# Vulnerabilities, licences, duplicates and sources of dependencies: deny.toml. The database of vulnerabilities is
+# fetched from GitHub; `make deny DENY="bans licenses sources"` needs no network.
+DENY ?=
+
+deny:
+	@if cargo deny --version > /dev/null 2>&1; then cargo deny --locked check $(DENY); \
+	else echo "SKIPPED: cargo-deny is not installed, so dependencies were not checked (cargo install --locked cargo-deny)"; fi
+
+# Every crate as crates.io would get it: packed, unpacked and built without the rest of the repository.
+# `make package PACKAGE=--no-verify` only packs.
+package:
+	cargo package --locked --allow-dirty $(PACKAGE) $$(.ci/published-crates | sed 's/^/-p /')
+
+# Builds what ships with the oldest Rust that Cargo.toml promises.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	cargo +$(MSRV) check --locked -p kubewright --target-dir target/msrv
+
+# The archive of a release: the program, its licence, completions and manual pages. Static on Linux.
+ARCHIVE_OS ?= $(shell uname -s | tr A-Z a-z)
+ARCHIVE_ARCH ?= $(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
+VERSION = $(shell sed -n '/^\[workspace.package\]/,/^$$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+ARCHIVE = kubewright_$(VERSION)_$(ARCHIVE_OS)_$(ARCHIVE_ARCH)
+
+archive:
+	@if [ "$(ARCHIVE_OS)" = linux ]; then $(MAKE) --no-print-directory static; else \
+		cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST) && mkdir -p target/static && cp "$(BUILT)" target/static/kubewright; fi
+	rm -rf target/archive && mkdir -p target/archive/$(ARCHIVE)/completions target/archive/$(ARCHIVE)/man
+	cp target/static/kubewright LICENSE README.md CHANGELOG.md target/archive/$(ARCHIVE)/
+	for shell in bash zsh fish; do target/static/kubewright completions $$shell > target/archive/$(ARCHIVE)/completions/kubewright.$$shell || exit 1; done
+	target/static/kubewright man target/archive/$(ARCHIVE)/man > /dev/null
+	tar -C target/archive -czf target/archive/$(ARCHIVE).tar.gz $(ARCHIVE)
+	@echo target/archive/$(ARCHIVE).tar.gz
 
 unit:
 	cargo test --workspace --exclude kubewright-controlplane --locked
@@ -77,7 +119,8 @@ pictures:
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml -o svg=docs/pictures/shop.svg
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml --pattern orphan-service -o svg=docs/pictures/orphan-service.svg
 
-# What the Helm chart has from the rule languages; a test says when it is older than they are.
+# What the Helm chart has from the rule languages and from the flags that `install` and `serve` share; a test says when
+# it is older than they are.
 chart:
 	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 

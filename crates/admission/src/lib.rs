@@ -40,5 +40,10 @@ fn field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.str_at(&[key])
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

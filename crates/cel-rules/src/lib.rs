@@ -205,3 +205,8 @@ impl Expression {
         }
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

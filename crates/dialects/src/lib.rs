@@ -70,3 +70,8 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(Patterns),
     ]
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -147,7 +147,7 @@ impl fmt::Display for Diagnostic {
 
 /// Declares a static [`Code`] for each line and one list of all of them, with the visibility written before the list.
 ///
-/// The page of a code is the file of its name in `docs/diagnostics/` of the workspace.
+/// The page of a code is the file of its name in the folder `pages` of the crate, which leads to `docs/diagnostics`.
 #[macro_export]
 macro_rules! codes {
     (
@@ -161,7 +161,7 @@ macro_rules! codes {
                 id: $id,
                 title: $title,
                 severity: $crate::DiagnosticLevel::$severity,
-                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics/", $id, ".md")),
+                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/", $id, ".md")),
             };
         )*
 

@@ -3,21 +3,22 @@
 //! They are read, not trusted: no signature is checked. Only RSA keys are known.
 
 use base64::Engine as _;
+use der::Tag;
 use kubewright_value::{Map, Text, Value};
 
-use self::der::{DerReader, tag};
+use self::reader::CertificateReader;
 use crate::base64::BASE64;
+use crate::pem;
 
 mod certificate;
-mod der;
 mod extensions;
 mod key;
 mod name;
-mod pem;
+mod reader;
 mod request;
 mod subtrees;
 
-/// The memory that the text, its values and their lists may take for each byte of text.
+/// What the text, its values and the lists they are in may take, for each byte of text.
 pub const MAX_BYTES_PER_BYTE: usize = 64;
 
 /// Returns what the first PEM block of `text` says.
@@ -27,8 +28,8 @@ pub const MAX_BYTES_PER_BYTE: usize = 64;
 /// # Errors
 /// When there is no certificate and no request in it, or one that cannot be read.
 pub fn decode_pem(text: &str) -> Result<Value, String> {
-    let block = pem::first_pem_block(text).ok_or("failed to decode PEM block")?;
-    match block.kind {
+    let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
+    match block.label {
         "CERTIFICATE" => certificate::decode_certificate(&block.bytes),
         "CERTIFICATE REQUEST" => request::decode_request(&block.bytes),
         _ => Err("PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST".to_owned()),
@@ -75,12 +76,12 @@ fn list_or_null(items: Vec<Value>) -> Value {
 }
 
 /// Reads an extension: its number, whether it is critical, what it says.
-fn read_extension<'a>(reader: &mut DerReader<'a>) -> Result<CertificateExtension<'a>, String> {
-    let mut parts = reader.inner(tag::SEQUENCE, "extension")?;
+fn read_extension<'a>(reader: &mut CertificateReader<'a>) -> Result<CertificateExtension<'a>, String> {
+    let mut parts = reader.inner(Tag::Sequence, "extension")?;
     let id = parts.object_identifier("extension OID field")?;
     let is_critical =
-        if parts.is_next(tag::BOOLEAN) { parts.boolean("extension critical field")? } else { false };
-    let value = parts.take(tag::OCTET_STRING, "extension value field")?;
+        if parts.is_next(Tag::Boolean) { parts.boolean("extension critical field")? } else { false };
+    let value = parts.take(Tag::OctetString, "extension value field")?;
     Ok(CertificateExtension { id, is_critical, value })
 }
 

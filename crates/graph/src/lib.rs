@@ -22,3 +22,8 @@ pub use edge::{Edge, EdgeType, Strength};
 pub use graph::{Graph, SelectionKey};
 pub use node::{Id, Node, Sort};
 pub use references::{References, codes};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -32,5 +32,10 @@ pub enum Rendered {
     Omitted,
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -169,7 +169,7 @@ pub(crate) fn is_name_of_shipped(path: &str) -> bool {
 /// Returns the patterns that ship.
 fn shipped() -> Vec<Document> {
     let all = patterns::shipped::shipped().iter();
-    all.flat_map(|shipped| files::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
+    all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source)).collect()
 }
 
 fn is_called(pattern: &Pattern, names: &[String]) -> bool {
@@ -180,8 +180,8 @@ fn is_called(pattern: &Pattern, names: &[String]) -> bool {
 fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
     let found = files::find(paths);
     diagnostics.extend(found.problems);
-    let documents = files::documents(&found.inputs, diagnostics);
-    files::taken(documents, Wanted::Payloads, &mut Vec::new())
+    let documents = files::read_documents(&found.inputs, diagnostics);
+    files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new())
 }
 
 fn compiled(

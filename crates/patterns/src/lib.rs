@@ -161,3 +161,8 @@ impl Dialect for Patterns {
         diagnostics::CODES
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -28,8 +28,8 @@ macro_rules! folders {
     ($($name:literal)*) => {
         &[$(Shipped {
             name: $name,
-            source: include_str!(concat!("../../../patterns/", $name, "/pattern.yaml")),
-            page: include_str!(concat!("../../../patterns/", $name, "/README.md")),
+            source: include_str!(concat!("../patterns/", $name, "/pattern.yaml")),
+            page: include_str!(concat!("../patterns/", $name, "/README.md")),
         }),*]
     };
 }

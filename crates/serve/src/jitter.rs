@@ -1,4 +1,4 @@
-//! A random moment, so that replicas do not all write at once.
+//! Random delays, so that replicas do not all write at once.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;

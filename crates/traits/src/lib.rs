@@ -148,3 +148,8 @@ impl Dialect for Traits {
         diagnostics::CODES
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -43,3 +43,8 @@ pub fn index_text(index: usize) -> Text {
         None => index.to_smolstr(),
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

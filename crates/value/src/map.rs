@@ -46,6 +46,13 @@ impl Map {
         self.entries.is_empty()
     }
 
+    /// Returns the string at the end of `keys`, each a key of the one before; empty when there is none.
+    #[must_use]
+    pub fn str_at(&self, keys: &[&str]) -> &str {
+        let Some((first, rest)) = keys.split_first() else { return "" };
+        self.get(first).map_or("", |value| value.str_at(rest))
+    }
+
     /// Returns the value under `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {

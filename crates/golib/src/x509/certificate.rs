@@ -1,15 +1,16 @@
 //! Certificates.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{DerReader, malformed_der, tag};
+use super::reader::{CertificateReader, constructed_tag, malformed_der, primitive_tag};
 use super::{ObjectFields, bytes_to_base64, extensions, key, list_or_null, name, read_extension};
 use crate::time::GoTime;
 
 /// Go writes no zeros at the end of a second.
 const LAYOUT: &str = "2006-01-02T15:04:05.999999999Z07:00";
 
-/// The fields that are null in a certificate without extensions.
+/// What is null in a certificate that has no extensions.
 const NULLS: &[&str] = &[
     "Extensions",
     "ExtraExtensions",
@@ -51,14 +52,14 @@ const FALSES: &[&str] = &[
 
 /// Reads a certificate.
 pub(super) fn decode_certificate(der: &[u8]) -> Result<Value, String> {
-    let mut input = DerReader(der);
-    let raw = input.whole(tag::SEQUENCE, "certificate")?;
+    let mut input = CertificateReader(der);
+    let raw = input.whole(Tag::Sequence, "certificate")?;
     if !input.is_empty() {
         return Err("x509: trailing data".to_owned());
     }
-    let mut outer = DerReader(raw).inner(tag::SEQUENCE, "certificate")?;
-    let raw_signed = outer.whole(tag::SEQUENCE, "tbs certificate")?;
-    let mut signed = DerReader(raw_signed).inner(tag::SEQUENCE, "tbs certificate")?;
+    let mut outer = CertificateReader(raw).inner(Tag::Sequence, "certificate")?;
+    let raw_signed = outer.whole(Tag::Sequence, "tbs certificate")?;
+    let mut signed = CertificateReader(raw_signed).inner(Tag::Sequence, "tbs certificate")?;
     let mut fields = ObjectFields::default();
     fields.names(NULLS);
     ZEROS.iter().for_each(|name| fields.set(name, 0_i64));
@@ -68,27 +69,27 @@ pub(super) fn decode_certificate(der: &[u8]) -> Result<Value, String> {
     let version = read_version(&mut signed)?;
     fields.set("Version", version);
     fields.set("SerialNumber", key::number_of_bytes(signed.natural("serial number")?)?);
-    let algorithm = signed.inner(tag::SEQUENCE, "signature algorithm identifier")?;
-    if outer.take(tag::SEQUENCE, "algorithm identifier")? != algorithm.0 {
+    let algorithm = signed.inner(Tag::Sequence, "signature algorithm identifier")?;
+    if outer.take(Tag::Sequence, "algorithm identifier")? != algorithm.0 {
         return Err("x509: inner and outer signature algorithm identifiers don't match".to_owned());
     }
     fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
-    let issuer = signed.whole(tag::SEQUENCE, "issuer")?;
+    let issuer = signed.whole(Tag::Sequence, "issuer")?;
     fields.set("RawIssuer", bytes_to_base64(issuer));
     fields.set("Issuer", name::read_name(issuer)?);
-    let mut validity = signed.inner(tag::SEQUENCE, "validity")?;
+    let mut validity = signed.inner(Tag::Sequence, "validity")?;
     fields.set("NotBefore", format_certificate_time(&validity.time()?));
     fields.set("NotAfter", format_certificate_time(&validity.time()?));
-    let subject = signed.whole(tag::SEQUENCE, "subject")?;
+    let subject = signed.whole(Tag::Sequence, "subject")?;
     fields.set("RawSubject", bytes_to_base64(subject));
     fields.set("Subject", name::read_name(subject)?);
-    let public_key = signed.whole(tag::SEQUENCE, "spki")?;
+    let public_key = signed.whole(Tag::Sequence, "spki")?;
     fields.set("RawSubjectPublicKeyInfo", bytes_to_base64(public_key));
     fields.set("PublicKeyAlgorithm", key::RSA);
     fields.set("PublicKey", key::public_key(public_key)?);
     if version > 1 {
-        signed.optional(tag::part(1), "issuerUniqueID")?;
-        signed.optional(tag::part(2), "subjectUniqueID")?;
+        signed.optional(primitive_tag(1), "issuerUniqueID")?;
+        signed.optional(primitive_tag(2), "subjectUniqueID")?;
     }
     if version == 3 {
         read_extensions(&mut signed, &mut fields)?;
@@ -97,17 +98,17 @@ pub(super) fn decode_certificate(der: &[u8]) -> Result<Value, String> {
     Ok(fields.object())
 }
 
-fn read_version(signed: &mut DerReader<'_>) -> Result<i64, String> {
-    let version = match signed.optional(tag::parts(0), "version")? {
-        Some(version) => DerReader(version).small("version")?,
+fn read_version(signed: &mut CertificateReader<'_>) -> Result<i64, String> {
+    let version = match signed.optional(constructed_tag(0), "version")? {
+        Some(version) => CertificateReader(version).small("version")?,
         None => 0,
     };
     if version > 2 { Err("x509: invalid version".to_owned()) } else { Ok(version + 1) }
 }
 
-fn read_extensions(signed: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
-    let Some(all) = signed.optional(tag::parts(3), "extensions")? else { return Ok(()) };
-    let mut all = DerReader(all).inner(tag::SEQUENCE, "extensions")?;
+fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+    let Some(all) = signed.optional(constructed_tag(3), "extensions")? else { return Ok(()) };
+    let mut all = CertificateReader(all).inner(Tag::Sequence, "extensions")?;
     let mut found = Vec::new();
     while !all.is_empty() {
         let extension = read_extension(&mut all)?;

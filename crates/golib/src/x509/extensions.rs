@@ -1,18 +1,21 @@
-//! The extensions of a certificate.
+//! What the extensions of a certificate say.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{DerReader, malformed_der, read_object_identifier, tag};
+use super::reader::{
+    CertificateReader, constructed_tag, malformed_der, parse_object_identifier, primitive_tag,
+};
 use super::{CertificateExtension, ObjectFields, bytes_to_base64, list_or_null, number_values, subtrees};
 use crate::url;
 use crate::utf8::decode_utf8_lossy;
 
-/// The maximum number of extensions of a certificate.
+/// How many extensions a certificate may have.
 pub(super) const MOST: usize = 256;
 
-/// The key usages in the order of Go's numbers.
+/// What Go's numbers of usages stand for, in their order.
 const USAGES: [&[u64]; 14] = [
     &[2, 5, 29, 37, 0],
     &[1, 3, 6, 1, 5, 5, 7, 3, 1],
@@ -51,7 +54,7 @@ fn set_extension_field(
     extension: &CertificateExtension<'_>,
     fields: &mut ObjectFields,
 ) -> Result<bool, String> {
-    let mut value = DerReader(extension.value);
+    let mut value = CertificateReader(extension.value);
     let not_critical = |what: &str| match extension.is_critical {
         true => Err(format!("x509: {what} incorrectly marked critical")),
         false => Ok(()),
@@ -61,7 +64,7 @@ fn set_extension_field(
             not_critical("subject key identifier")?;
             fields.set(
                 "SubjectKeyId",
-                bytes_to_base64(value.take(tag::OCTET_STRING, "subject key identifier")?),
+                bytes_to_base64(value.take(Tag::OctetString, "subject key identifier")?),
             );
         }
         [2, 5, 29, 15] => fields.set("KeyUsage", key_usage(&mut value)?),
@@ -73,8 +76,8 @@ fn set_extension_field(
         [2, 5, 29, 33] => fields.set("PolicyMappings", list_or_null(policy_mappings(&mut value)?)),
         [2, 5, 29, 35] => {
             not_critical("authority key identifier")?;
-            let mut parts = value.inner(tag::SEQUENCE, "authority key identifier")?;
-            if let Some(id) = parts.optional(tag::part(0), "authority key identifier")? {
+            let mut parts = value.inner(Tag::Sequence, "authority key identifier")?;
+            if let Some(id) = parts.optional(primitive_tag(0), "authority key identifier")? {
                 fields.set("AuthorityKeyId", bytes_to_base64(id));
             }
         }
@@ -95,17 +98,17 @@ fn set_extension_field(
 }
 
 /// The first bit of the string is the lowest one of the number.
-fn key_usage(value: &mut DerReader<'_>) -> Result<i64, String> {
+fn key_usage(value: &mut CertificateReader<'_>) -> Result<i64, String> {
     let (bits, _) = value.bits("key usage")?;
     let bit = |place: usize| bits.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0);
     Ok((0..9).filter(|place| bit(*place)).map(|place| 1 << place).sum())
 }
 
-fn basic_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+fn basic_constraints(value: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "basic constraints";
-    let mut parts = value.inner(tag::SEQUENCE, what)?;
-    let is_authority = if parts.is_next(tag::BOOLEAN) { parts.boolean(what)? } else { false };
-    let length = if parts.is_next(tag::INTEGER) { parts.small(what)? } else { -1 };
+    let mut parts = value.inner(Tag::Sequence, what)?;
+    let is_authority = if parts.is_next(Tag::Boolean) { parts.boolean(what)? } else { false };
+    let length = if parts.is_next(Tag::Integer) { parts.small(what)? } else { -1 };
     fields.set("BasicConstraintsValid", true);
     fields.set("IsCA", is_authority);
     fields.set("MaxPathLen", length);
@@ -113,16 +116,16 @@ fn basic_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Re
     Ok(())
 }
 
-fn policy_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+fn policy_constraints(value: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "policy constraints extension";
-    let mut parts = value.inner(tag::SEQUENCE, what)?;
+    let mut parts = value.inner(Tag::Sequence, what)?;
     let names = [
         ("RequireExplicitPolicy", "RequireExplicitPolicyZero"),
         ("InhibitPolicyMapping", "InhibitPolicyMappingZero"),
     ];
     for (part, (name, name_of_zero)) in (0..).zip(names) {
-        if let Some(number) = parts.optional(tag::part(part), what)? {
-            let number = super::der::read_small_integer(number).ok_or_else(|| malformed_der(what))?;
+        if let Some(number) = parts.optional(primitive_tag(part), what)? {
+            let number = super::reader::small_integer(number).ok_or_else(|| malformed_der(what))?;
             fields.set(name, number);
             fields.set(name_of_zero, number == 0);
         }
@@ -130,8 +133,8 @@ fn policy_constraints(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> R
     Ok(())
 }
 
-fn extended_usage(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
-    let mut parts = value.inner(tag::SEQUENCE, "extended key usages")?;
+fn extended_usage(value: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+    let mut parts = value.inner(Tag::Sequence, "extended key usages")?;
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     while !parts.is_empty() {
         let usage = parts.object_identifier("extended key usages")?;
@@ -145,12 +148,12 @@ fn extended_usage(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Resul
     Ok(())
 }
 
-fn read_policies(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+fn read_policies(value: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "certificate policies";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let (mut texts, mut ids) = (Vec::new(), Vec::new());
     while !all.is_empty() {
-        let id = all.inner(tag::SEQUENCE, what)?.object_identifier(what)?;
+        let id = all.inner(Tag::Sequence, what)?.object_identifier(what)?;
         texts.push(Value::from(format_object_identifier(&id)));
         ids.push(number_values(&id));
     }
@@ -160,15 +163,15 @@ fn read_policies(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result
     Ok(())
 }
 
-fn policy_mappings(value: &mut DerReader<'_>) -> Result<Vec<Value>, String> {
+fn policy_mappings(value: &mut CertificateReader<'_>) -> Result<Vec<Value>, String> {
     let what = "policy mappings extension";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let mut mappings = Vec::new();
     while !all.is_empty() {
-        let mut pair = all.inner(tag::SEQUENCE, what)?;
+        let mut pair = all.inner(Tag::Sequence, what)?;
         let mut id = || {
-            let id = pair.take(tag::OBJECT_IDENTIFIER, what)?;
-            read_object_identifier(id)
+            let id = pair.take(Tag::ObjectIdentifier, what)?;
+            parse_object_identifier(id)
                 .map(|id| format_object_identifier(&id))
                 .ok_or_else(|| malformed_der(what))
         };
@@ -180,32 +183,32 @@ fn policy_mappings(value: &mut DerReader<'_>) -> Result<Vec<Value>, String> {
     Ok(mappings)
 }
 
-fn distribution_points(value: &mut DerReader<'_>) -> Result<Vec<Value>, String> {
+fn distribution_points(value: &mut CertificateReader<'_>) -> Result<Vec<Value>, String> {
     let what = "CRL distribution points";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let mut points = Vec::new();
     while !all.is_empty() {
-        let mut point = all.inner(tag::SEQUENCE, what)?;
-        let Some(name) = point.optional(tag::parts(0), what)? else { continue };
-        let Some(names) = DerReader(name).optional(tag::parts(0), what)? else { continue };
-        let mut names = DerReader(names);
+        let mut point = all.inner(Tag::Sequence, what)?;
+        let Some(name) = point.optional(constructed_tag(0), what)? else { continue };
+        let Some(names) = CertificateReader(name).optional(constructed_tag(0), what)? else { continue };
+        let mut names = CertificateReader(names);
         while !names.is_empty() {
-            // The first entry that is not a URI ends the list.
-            let Some(uri) = names.optional(tag::part(6), what)? else { break };
+            // What is no URI ends the list.
+            let Some(uri) = names.optional(primitive_tag(6), what)? else { break };
             points.push(Value::from(decode_utf8_lossy(uri)));
         }
     }
     Ok(points)
 }
 
-fn authority_access(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
+fn authority_access(value: &mut CertificateReader<'_>, fields: &mut ObjectFields) -> Result<(), String> {
     let what = "authority info access";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let (mut servers, mut issuers) = (Vec::new(), Vec::new());
     while !all.is_empty() {
-        let mut access = all.inner(tag::SEQUENCE, what)?;
+        let mut access = all.inner(Tag::Sequence, what)?;
         let method = access.object_identifier(what)?;
-        let Some(uri) = access.optional(tag::part(6), what)? else { continue };
+        let Some(uri) = access.optional(primitive_tag(6), what)? else { continue };
         let uri = Value::from(decode_utf8_lossy(uri));
         match method.as_slice() {
             [1, 3, 6, 1, 5, 5, 7, 48, 1] => servers.push(uri),
@@ -220,11 +223,12 @@ fn authority_access(value: &mut DerReader<'_>, fields: &mut ObjectFields) -> Res
 
 /// Returns whether there was a name of a kind that is known.
 pub(super) fn alternative_names(value: &[u8], fields: &mut ObjectFields) -> Result<bool, String> {
-    let mut all = DerReader(value).inner(tag::SEQUENCE, "subject alternative names")?;
+    let mut all = CertificateReader(value).inner(Tag::Sequence, "subject alternative names")?;
     let (mut domains, mut emails, mut addresses, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     while !all.is_empty() {
-        let (found, value, _) = all.any().ok_or_else(|| malformed_der("subject alternative name"))?;
-        match found ^ 0x80 {
+        let name = all.any().ok_or_else(|| malformed_der("subject alternative name"))?;
+        let value = name.content;
+        match kind_of_name(name.tag) {
             1 => emails.push(Value::from(read_ascii(value, "SAN rfc822Name")?)),
             2 => domains.push(Value::from(read_ascii(value, "SAN dNSName")?)),
             6 => uris.push(parse_uri(read_ascii(value, "SAN uniformResourceIdentifier")?)?),
@@ -241,6 +245,14 @@ pub(super) fn alternative_names(value: &[u8], fields: &mut ObjectFields) -> Resu
     fields.set("IPAddresses", list_or_null(addresses));
     fields.set("URIs", list_or_null(uris));
     Ok(is_known)
+}
+
+/// Returns the number of a GeneralName's kind; -1 for what is none.
+pub(super) fn kind_of_name(tag: Tag) -> i64 {
+    match tag {
+        Tag::ContextSpecific { constructed: false, number } => i64::from(number.value()),
+        _ => -1,
+    }
 }
 
 fn parse_uri(text: &str) -> Result<Value, String> {

@@ -1,9 +1,10 @@
 //! The names that a certificate authority may give, and may not.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{DerReader, malformed_der, tag};
-use super::extensions::{format_ip_address, read_ascii};
+use super::extensions::{format_ip_address, kind_of_name, read_ascii};
+use super::reader::{CertificateReader, constructed_tag, malformed_der};
 use super::{CertificateExtension, ObjectFields, bytes_to_base64, list_or_null};
 
 const PERMITTED: [&str; 4] =
@@ -17,9 +18,9 @@ pub(super) fn set_name_constraints(
     extension: &CertificateExtension<'_>,
     fields: &mut ObjectFields,
 ) -> Result<bool, String> {
-    let mut parts = DerReader(extension.value).inner(tag::SEQUENCE, WHAT)?;
-    let permitted = parts.optional(tag::parts(0), WHAT)?.unwrap_or_default();
-    let excluded = parts.optional(tag::parts(1), WHAT)?.unwrap_or_default();
+    let mut parts = CertificateReader(extension.value).inner(Tag::Sequence, WHAT)?;
+    let permitted = parts.optional(constructed_tag(0), WHAT)?.unwrap_or_default();
+    let excluded = parts.optional(constructed_tag(1), WHAT)?.unwrap_or_default();
     if !parts.is_empty() {
         return Err(malformed_der(WHAT));
     }
@@ -39,12 +40,13 @@ fn set_subtrees(
 ) -> Result<bool, String> {
     let (mut domains, mut ranges, mut emails, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut is_known = true;
-    let mut all = DerReader(value);
+    let mut all = CertificateReader(value);
     while !all.is_empty() {
-        let mut name = all.inner(tag::SEQUENCE, WHAT)?;
-        let (kind, value, _) = name.any().ok_or_else(|| malformed_der(WHAT))?;
+        let mut name = all.inner(Tag::Sequence, WHAT)?;
+        let element = name.any().ok_or_else(|| malformed_der(WHAT))?;
+        let value = element.content;
         let text = || read_ascii(value, "constraint value").map(Value::from);
-        match kind ^ 0x80 {
+        match kind_of_name(element.tag) {
             1 => emails.push(text()?),
             2 => domains.push(text()?),
             6 => uris.push(text()?),

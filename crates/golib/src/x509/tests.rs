@@ -7,7 +7,7 @@ use super::*;
 const CERTIFICATE: &str = include_str!("fixtures/certificate.pem");
 const REQUEST: &str = include_str!("fixtures/request.pem");
 
-/// Decodes `text` and compares the value at `path`, with dots, with the JSON `want`.
+/// Decodes `text` and compares what stands at `path`, with dots, with the JSON `want`.
 #[track_caller]
 fn check(text: &str, path: &str, want: &str) {
     let decoded = decode_pem(text).expect("a certificate");
@@ -86,7 +86,7 @@ fn what_is_no_certificate_is_said() {
 #[test]
 fn no_broken_certificate_is_more_than_an_error() {
     for text in [CERTIFICATE, REQUEST] {
-        let whole = pem::first_pem_block(text).expect("a block").bytes;
+        let whole = pem::first_block(text).expect("a block").bytes;
         let read = |bytes: &[u8]| {
             (certificate::decode_certificate(bytes).is_ok(), request::decode_request(bytes).is_ok())
         };

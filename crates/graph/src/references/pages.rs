@@ -6,8 +6,8 @@ use super::References;
 use crate::edge::BUILT_IN;
 use crate::{Graph, Id};
 
-const EDGES: &str = include_str!("../../../../docs/graph-edges.md");
-const REFERENCES: &str = include_str!("../../../../docs/references.md");
+const EDGES: &str = include_str!("../../guides/graph-edges.md");
+const REFERENCES: &str = include_str!("../../guides/references.md");
 
 #[test]
 fn the_page_of_edges_has_every_type_once() {

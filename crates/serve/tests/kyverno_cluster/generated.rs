@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicies that stand for rules: the API server takes them, and says of Pods what the rules say.
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_convert::{Target, convert};
 use kubewright_dialects::Inputs;
 use kubewright_engine::{Engine, OpenWorld, Query, Settings, Status};
@@ -134,7 +134,7 @@ fn sentinel() -> [Value; 2] {
 }
 
 /// Returns the Pods as the API server would store them, with everything that it fills in.
-fn stored(cluster: &Cluster) -> Vec<Value> {
+fn stored(cluster: &TestCluster) -> Vec<Value> {
     let mut all = Vec::new();
     for pod in PODS {
         let mut pod = json::parse(pod).expect("JSON");
@@ -158,7 +158,7 @@ fn labelled(pod: &Value, case: usize) -> Value {
     let mut pod = pod.clone();
     let metadata = pod.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
     let metadata = metadata.expect("metadata");
-    let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = metadata.str_at(&["name"]).to_owned();
     let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.insert("case".into(), case.to_string().into());
     metadata.insert("labels".into(), labels.into());

@@ -70,4 +70,6 @@ fn str_at_reads_a_string_or_nothing() {
     assert_eq!(pod.str_at(&["metadata", "generation"]), "");
     assert_eq!(pod.str_at(&["metadata", "name", "first"]), "");
     assert_eq!(pod.str_at(&["status", "phase"]), "");
+    let map = pod.as_object().unwrap();
+    assert_eq!((map.str_at(&["metadata", "name"]), map.str_at(&[])), ("a", ""));
 }

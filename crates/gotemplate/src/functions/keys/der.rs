@@ -1,4 +1,7 @@
-//! DER, the encoding of keys and certificates: as much of it as these need.
+//! DER, the encoding of keys and certificates: as much of it as these need. It is read with RustCrypto's `der`.
+
+use ::der::Decode as _;
+use ::der::asn1::AnyRef;
 
 /// The tag of a sequence.
 pub(super) const SEQUENCE: u8 = 0x30;
@@ -41,16 +44,16 @@ pub(super) fn encode_bit_string(bytes: &[u8]) -> Vec<u8> {
 
 /// One element that was read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DerElement<'d> {
+pub(super) struct ReadElement<'d> {
     pub(super) tag: u8,
     pub(super) content: &'d [u8],
     /// Tag, length and content.
     pub(super) whole: &'d [u8],
 }
 
-impl<'d> DerElement<'d> {
+impl<'d> ReadElement<'d> {
     /// Returns the elements in it, if it has the tag and nothing else is in it.
-    pub(super) fn elements(self, tag: u8) -> Option<Vec<DerElement<'d>>> {
+    pub(super) fn elements(self, tag: u8) -> Option<Vec<ReadElement<'d>>> {
         (self.tag == tag).then_some(())?;
         let mut rest = self.content;
         let mut elements = Vec::new();
@@ -69,23 +72,13 @@ impl<'d> DerElement<'d> {
 }
 
 /// Reads the only element of `bytes`.
-pub(super) fn only_element(bytes: &[u8]) -> Option<DerElement<'_>> {
+pub(super) fn only_element(bytes: &[u8]) -> Option<ReadElement<'_>> {
     read_element(bytes).filter(|(_, rest)| rest.is_empty()).map(|(element, _)| element)
 }
 
 /// Reads the first element of `bytes`; returns it and what is behind it.
-fn read_element(bytes: &[u8]) -> Option<(DerElement<'_>, &[u8])> {
-    let [tag, first, rest @ ..] = bytes else { return None };
-    let (length, rest) = match usize::from(*first) {
-        length @ 0..=0x7f => (length, rest),
-        digits => {
-            let digits = digits & 0x7f;
-            (1..=4).contains(&digits).then_some(())?;
-            let (length, rest) = rest.split_at_checked(digits)?;
-            (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
-        }
-    };
-    let (content, after) = rest.split_at_checked(length)?;
+fn read_element(bytes: &[u8]) -> Option<(ReadElement<'_>, &[u8])> {
+    let (element, after) = AnyRef::from_der_partial(bytes).ok()?;
     let whole = bytes.get(..bytes.len() - after.len())?;
-    Some((DerElement { tag: *tag, content, whole }, after))
+    Some((ReadElement { tag: *bytes.first()?, content: element.value(), whole }, after))
 }

@@ -75,7 +75,7 @@ fn variables(given: &[String]) -> Result<Vec<(&str, Value)>, Failure> {
         let mut problems = Vec::new();
         let inputs = files::find(&[file.to_owned()]);
         problems.extend(inputs.problems);
-        let documents = files::documents(&inputs.inputs, &mut problems);
+        let documents = files::read_documents(&inputs.inputs, &mut problems);
         let Some(document) = documents.into_iter().next() else {
             return Err(Failure::usage(format!("no document found in `{file}`, the value of `{name}`")));
         };

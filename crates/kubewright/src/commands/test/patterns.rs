@@ -174,7 +174,7 @@ impl<'a> PatternBench<'a> {
             return None;
         }
         let known = self.known.iter().find(|known| known.name == *name)?;
-        let resources = self.file.resources.iter().map(|path| files::relative(self.folder, path));
+        let resources = self.file.resources.iter().map(|path| files::relative_path(self.folder, path));
         let resources: Vec<String> = resources.collect();
         Some(format!("kubewright trace {} -r {}", known.document.source.name, resources.join(" ")))
     }

@@ -33,8 +33,8 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     if files.is_empty() {
         return true;
     }
-    let documents = files::documents(&files::find(&files).inputs, &mut Vec::new());
-    let documents = files::taken(documents, Wanted::Payloads, &mut Vec::new());
+    let documents = files::read_documents(&files::find(&files).inputs, &mut Vec::new());
+    let documents = files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new());
     let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
