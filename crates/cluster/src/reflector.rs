@@ -1,13 +1,13 @@
 //! The reflector: a list, then watches, that keep a store up to date.
 
 use std::convert::Infallible;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_k8s::ApiPath;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::jitter::jitter_around;
 use crate::{Client, Error, ObjectList, Store, WatchEvent};
 
 /// Timeouts and backoff of a reflector.
@@ -167,10 +167,4 @@ impl Backoff {
         self.next = (wait * 2).min(self.pace.longest_wait);
         jitter_around(wait)
     }
-}
-
-/// Returns `duration` up to a fifth longer or shorter, so that many clients do not come at once.
-fn jitter_around(duration: Duration) -> Duration {
-    let random = RandomState::new().hash_one(0) % 1000;
-    duration.mul_f64(0.8 + f64::from(u32::try_from(random).unwrap_or_default()) * 0.0004)
 }

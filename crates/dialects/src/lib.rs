@@ -13,7 +13,7 @@ use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
 use kubewright_modrule::{ModRule, ModRuleOptions};
-use kubewright_patterns::Patterns;
+use kubewright_patterns::PatternDialect;
 use kubewright_traits::{TraitOptions, Traits};
 use kubewright_value::Document;
 
@@ -67,7 +67,7 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
-        Box::new(Patterns),
+        Box::new(PatternDialect),
     ]
 }
 

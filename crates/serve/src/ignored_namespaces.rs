@@ -6,12 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType, jitter};
 use kubewright_value::{Map, Text, Value};
 use tokio::time::sleep;
 
 use crate::ServerState;
-use crate::jitter::jitter;
 use crate::log::LogLevel;
 
 /// How often labelling a namespace is tried, if the API server does not answer or the write conflicts.

@@ -18,7 +18,6 @@ pub mod guard;
 pub mod health;
 mod http;
 mod ignored_namespaces;
-mod jitter;
 mod lane;
 pub mod log;
 mod lookup;

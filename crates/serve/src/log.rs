@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use kubewright_golib::time::{CivilDate, GoTime};
 use kubewright_value::{Value, json};
 
 use crate::shorten::shorten_text;
@@ -236,27 +237,13 @@ fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) 
 /// Appends `time` as RFC 3339 with milliseconds, in UTC.
 pub(crate) fn push_time(text: &mut String, time: SystemTime) {
     use fmt::Write as _;
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = since.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let milliseconds = since.subsec_millis();
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = i128::try_from(since_epoch.as_nanos()).unwrap_or_default();
+    let CivilDate { year, month, day, hour, minute, second, nanosecond, .. } =
+        GoTime::utc(nanoseconds).civil();
+    let milliseconds = nanosecond / 1_000_000;
     let _ =
         write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z");
-}
-
-/// Returns year, month and day of the day that is this many days after the first of 1970.
-fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that the day that not every year has is their last.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

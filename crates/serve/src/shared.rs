@@ -1,5 +1,5 @@
-//! Cluster-wide shared entries (Kyverno's GlobalContextEntry): objects that are watched from their first use on, or the
-//! answer to a call that is refreshed periodically.
+//! Cluster-wide shared entries: objects that are watched from their first use on, or the answer to a call that is
+//! refreshed periodically.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

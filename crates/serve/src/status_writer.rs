@@ -6,14 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType, jitter};
 use kubewright_engine::{RuleReport, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Text, Value};
 use tokio::sync::mpsc::Receiver;
 
 use crate::events::{EventQueue, EventWrite, Regarding};
-use crate::jitter::jitter;
 use crate::statuses::{self, RecordedFailures};
 use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
 

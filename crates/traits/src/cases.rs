@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Bindings, Cost, EvalError, Program, Read, Val};
+use kubewright_cel::{CelBindings, CelCost, CelError, CelProgram, FieldRead, Val};
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
@@ -45,14 +45,14 @@ pub fn holds(rule: &str, resource: &Value, context: &Context) -> Result<Held, St
     for name in context.names() {
         environment = environment.variable(name.as_str());
     }
-    let program = Program::compile(bare(rule), &environment).map_err(|errors| {
+    let program = CelProgram::compile(bare(rule), &environment).map_err(|errors| {
         let errors = errors.iter().map(|error| format!("{} at {}", error.message, error.position));
         errors.collect::<Vec<_>>().join("; ")
     })?;
     let names = Names { resource: Some(resource), ..Names::of(context) };
-    let bindings = Bindings::new().with_variables(&names);
-    let given = program.evaluate(&bindings, &mut Cost::default());
-    let holds = match given.map_err(|error: EvalError| error.to_string())? {
+    let bindings = CelBindings::new().with_variables(&names);
+    let given = program.evaluate(&bindings, &mut CelCost::default());
+    let holds = match given.map_err(|error: CelError| error.to_string())? {
         Val::Bool(holds) => holds,
         other => return Err(format!("it gives {}, expected a boolean", other.type_name())),
     };
@@ -167,13 +167,13 @@ fn bare(rule: &str) -> &str {
 }
 
 /// Returns what stands at the places of `resource` that an expression read, the longest of each.
-fn found(reads: &[Read], resource: &Value) -> Vec<String> {
+fn found(reads: &[FieldRead], resource: &Value) -> Vec<String> {
     let paths: Vec<&[_]> =
         reads.iter().filter(|read| read.variable == "resource").map(|read| read.path.as_slice()).collect();
     let mut told = Vec::new();
     for path in &paths {
         let is_longest = !paths.iter().any(|other| other.len() > path.len() && other.starts_with(path));
-        if !is_longest || path.iter().any(|step| step == kubewright_cel::ANY) {
+        if !is_longest || path.iter().any(|step| step == kubewright_cel::ANY_STEP) {
             continue;
         }
         let place = path.iter().map(|step| step.as_str()).collect::<Vec<_>>();

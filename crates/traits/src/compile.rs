@@ -11,7 +11,7 @@ mod scope;
 mod tests;
 
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Template as Structure, TextTemplate, Written, written};
+use kubewright_interpolate::{TextSegment, TextTemplate, ValueTemplate as Structure, split_segments};
 use kubewright_patch::path::{PatchPathTemplate, PathPiece};
 use kubewright_value::{Document, Text, Value};
 
@@ -127,12 +127,12 @@ impl Compiler<'_> {
         if template.is_whole() {
             return PathProgram::Whole(template);
         }
-        let Ok(parts) = written(&operation.path.value) else {
+        let Ok(parts) = split_segments(&operation.path.value) else {
             return PathProgram::Pieces(template, None, None);
         };
         let pieces = parts.iter().map(|part| match *part {
-            Written::Literal(text) => PathPiece::Literal(text),
-            Written::Expression(text) => PathPiece::Expression(text),
+            TextSegment::Literal(text) => PathPiece::Literal(text),
+            TextSegment::Expression(text) => PathPiece::Expression(text),
         });
         let pieces: Vec<PathPiece<'_>> = pieces.collect();
         let path = self.checker.path(operation, &pieces);

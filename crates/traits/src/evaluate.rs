@@ -13,7 +13,7 @@ mod tests;
 mod value;
 
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Rendered, Template as Structure};
+use kubewright_interpolate::{RenderedValue, ValueTemplate as Structure};
 use kubewright_value::{Budget, Document, Limits, Value};
 
 use super::compile::program::{ComponentType, Trait};
@@ -85,8 +85,8 @@ impl<'r> Evaluator<'r> {
         let names = Names::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
         match self.keep(rendered)?? {
-            Rendered::Value(value) => Some(value),
-            Rendered::Omitted => None,
+            RenderedValue::Value(value) => Some(value),
+            RenderedValue::Omitted => None,
         }
     }
 

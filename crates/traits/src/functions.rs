@@ -5,8 +5,8 @@
 //! and rounding takes integers.
 
 use kubewright_cel::{
-    Call, Entries, Environment, EvalErrorKind, Failure, Functions, Kind, Library, Macros, MapVal, Overload,
-    Shorthand, Takes, Val, library,
+    CelCallContext, CelEnvironment, CelErrorKind, CelFailure, CelFunctions, CelKind, CelLibrary, CelOverload,
+    MacroSet, MapEntries, MapVal, Shorthand, ShorthandArguments, Val, library,
 };
 use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_interpolate::omitted;
@@ -14,7 +14,7 @@ use kubewright_value::Text;
 
 /// Returns the environment of all expressions in traits; the variables are for the caller to add.
 #[must_use]
-pub fn environment() -> Environment {
+pub fn environment() -> CelEnvironment {
     let libraries = [
         &library::OPTIONALS,
         &library::STRINGS,
@@ -25,47 +25,56 @@ pub fn environment() -> Environment {
         &library::TWO_VARIABLES,
         &FUNCTIONS,
     ];
-    let standard = Environment::standard().with_mixed_arithmetic();
+    let standard = CelEnvironment::standard().with_mixed_arithmetic();
     let with_libraries =
         libraries.into_iter().fold(standard, |environment, library| environment.with(library));
-    HELPERS.into_iter().fold(with_libraries, Environment::shorthand)
+    HELPERS.into_iter().fold(with_libraries, CelEnvironment::shorthand)
 }
 
 /// Calls that stand for what is computed once for a component, in the variable `derived`.
 ///
 /// Older traits give the container to `toContainerEnvFrom` and its like, from when there could be several.
 const HELPERS: [Shorthand; 12] = [
-    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", Takes::Anything),
-    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", Takes::Anything),
-    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", Takes::Anything),
-    helper("configurations.toConfigFileList", "derived.configFileList", Takes::Anything),
-    helper("configurations.toSecretFileList", "derived.secretFileList", Takes::Anything),
-    helper("configurations.toContainerVolumeMounts", "derived.configVolumeMounts", Takes::Anything),
-    helper("configurations.toVolumes", "derived.configVolumes", Takes::Anything),
-    helper("workload.toServicePorts", "derived.servicePorts", Takes::Nothing),
-    helper("workload.toEndpointResources", "derived.endpointResources", Takes::Key),
-    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", Takes::Nothing),
-    helper("dependencies.toContainerVolumeMounts", "derived.dependencyVolumeMounts", Takes::Nothing),
-    helper("dependencies.toVolumes", "derived.dependencyVolumes", Takes::Nothing),
+    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", ShorthandArguments::Anything),
+    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", ShorthandArguments::Anything),
+    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", ShorthandArguments::Anything),
+    helper("configurations.toConfigFileList", "derived.configFileList", ShorthandArguments::Anything),
+    helper("configurations.toSecretFileList", "derived.secretFileList", ShorthandArguments::Anything),
+    helper(
+        "configurations.toContainerVolumeMounts",
+        "derived.configVolumeMounts",
+        ShorthandArguments::Anything,
+    ),
+    helper("configurations.toVolumes", "derived.configVolumes", ShorthandArguments::Anything),
+    helper("workload.toServicePorts", "derived.servicePorts", ShorthandArguments::Nothing),
+    helper("workload.toEndpointResources", "derived.endpointResources", ShorthandArguments::Key),
+    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", ShorthandArguments::Nothing),
+    helper(
+        "dependencies.toContainerVolumeMounts",
+        "derived.dependencyVolumeMounts",
+        ShorthandArguments::Nothing,
+    ),
+    helper("dependencies.toVolumes", "derived.dependencyVolumes", ShorthandArguments::Nothing),
 ];
 
-const fn helper(call: &'static str, path: &'static str, takes: Takes) -> Shorthand {
+const fn helper(call: &'static str, path: &'static str, takes: ShorthandArguments) -> Shorthand {
     Shorthand { call, path, takes }
 }
 
 /// The functions that only traits have.
-pub const FUNCTIONS: Library = Library { name: "traits", functions: add, macros: Macros::NONE, types: &[] };
+pub const FUNCTIONS: CelLibrary =
+    CelLibrary { name: "traits", functions: add, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add(functions: &mut CelFunctions) {
     for name in ["oc_omit", "omit"] {
         functions.add(
-            Overload::function(name, &[], Kind::Any, |_, _| Ok(omitted()))
+            CelOverload::function(name, &[], CelKind::Any, |_, _| Ok(omitted()))
                 .help("leaves out the entry or item that it stands for"),
         );
     }
     for name in ["oc_merge", "merge"] {
         functions.add(
-            Overload::function(name, &[Kind::Map, Kind::Map], Kind::Map, merge)
+            CelOverload::function(name, &[CelKind::Map, CelKind::Map], CelKind::Map, merge)
                 .variadic()
                 .help("the entries of all maps, those of later maps in place of earlier ones"),
         );
@@ -79,31 +88,41 @@ fn add(functions: &mut Functions) {
     names(functions, "oc_dns_label", label, "a DNS label of at most 63 characters with a hash at its end");
     names(functions, "sanitizeK8sResourceName", sanitized, "the older name of `oc_dns_label`");
     functions.add(
-        Overload::function("oc_hash", &[Kind::String], Kind::String, hash)
+        CelOverload::function("oc_hash", &[CelKind::String], CelKind::String, hash)
             .help("a short hash of a text, eight hexadecimal digits"),
     );
     functions.add(
-        Overload::function("sha256sum", &[Kind::String], Kind::String, sha256)
+        CelOverload::function("sha256sum", &[CelKind::String], CelKind::String, sha256)
             .help("the SHA-256 hash of a text, in hexadecimal digits"),
     );
     integers(functions);
 }
 
 /// Adds a function that makes a name of one text, of a list of texts, or of several texts.
-fn names(functions: &mut Functions, name: &'static str, body: kubewright_cel::Body, help: &'static str) {
-    functions.add(Overload::function(name, &[Kind::String], Kind::String, body).help(help));
-    functions
-        .add(Overload::function(name, &[Kind::List], Kind::String, body).items(&[Kind::String]).help(help));
+fn names(
+    functions: &mut CelFunctions,
+    name: &'static str,
+    body: kubewright_cel::CelFunctionBody,
+    help: &'static str,
+) {
+    functions.add(CelOverload::function(name, &[CelKind::String], CelKind::String, body).help(help));
     functions.add(
-        Overload::function(name, &[Kind::String, Kind::String], Kind::String, body).variadic().help(help),
+        CelOverload::function(name, &[CelKind::List], CelKind::String, body)
+            .items(&[CelKind::String])
+            .help(help),
+    );
+    functions.add(
+        CelOverload::function(name, &[CelKind::String, CelKind::String], CelKind::String, body)
+            .variadic()
+            .help(help),
     );
 }
 
 /// Adds what rounding an integer is.
-fn integers(functions: &mut Functions) {
+fn integers(functions: &mut CelFunctions) {
     for name in ["math.ceil", "math.floor", "math.round", "math.trunc"] {
         functions.add(
-            Overload::function(name, &[Kind::Int], Kind::Int, |arguments, _| {
+            CelOverload::function(name, &[CelKind::Int], CelKind::Int, |arguments, _| {
                 Ok(arguments.first().cloned().unwrap_or_default())
             })
             .help("a whole number as it is"),
@@ -111,28 +130,28 @@ fn integers(functions: &mut Functions) {
     }
     for name in ["math.isNaN", "math.isInf"] {
         functions.add(
-            Overload::function(name, &[Kind::Int], Kind::Bool, |_, _| Ok(Val::Bool(false)))
+            CelOverload::function(name, &[CelKind::Int], CelKind::Bool, |_, _| Ok(Val::Bool(false)))
                 .help("false for a whole number"),
         );
     }
     functions.add(
-        Overload::function("math.isFinite", &[Kind::Int], Kind::Bool, |_, _| Ok(Val::Bool(true)))
+        CelOverload::function("math.isFinite", &[CelKind::Int], CelKind::Bool, |_, _| Ok(Val::Bool(true)))
             .help("true for a whole number"),
     );
 }
 
-fn merge<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn merge<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     let maps: Vec<&MapVal<'a>> = arguments
         .iter()
         .map(|argument| match argument {
             Val::Map(map) => Ok(map),
-            _ => Err(Failure::mismatch()),
+            _ => Err(CelFailure::mismatch()),
         })
         .collect::<Result<_, _>>()?;
     let total: usize = maps.iter().map(|map| map.len()).sum();
     call.make(total)?;
     call.work(total.saturating_mul(maps.len()))?;
-    let mut merged = Entries::new();
+    let mut merged = MapEntries::new();
     for map in &maps {
         for (key, _) in map.iter() {
             // The last map that has the key decides; the first one says where it stands.
@@ -143,29 +162,29 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
     Ok(Val::Map(MapVal::Made(merged.into())))
 }
 
-fn subdomain<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn subdomain<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     named(&texts(arguments, call)?, MAX_SUBDOMAIN_CHARS)
 }
 
-fn label<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn label<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     named(&texts(arguments, call)?, MAX_LABEL_CHARS)
 }
 
 /// As `oc_dns_label`, with a hash of what the parts are without dots.
-fn sanitized<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn sanitized<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     let parts = texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
     named(&parts, MAX_LABEL_CHARS)
 }
 
-fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, Failure> {
+fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, CelFailure> {
     let name = naming::hashed_name(parts, "", most);
-    name.map(Val::text).ok_or_else(|| Failure::value("a name needs at least one part"))
+    name.map(Val::text).ok_or_else(|| CelFailure::value("a name needs at least one part"))
 }
 
 /// Returns the texts that are given one by one or as a list. Anything else among them would be missing in
 /// the name, so it is an error.
-fn texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>, Failure> {
+fn texts<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Vec<Text>, CelFailure> {
     let items: Vec<Val<'a>> = match arguments {
         [Val::List(list)] => {
             call.make(list.len())?;
@@ -175,8 +194,8 @@ fn texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>
     };
     let text = |item: Val<'a>| match item {
         Val::String(text) => Ok(text.into_owned()),
-        other => Err(Failure::new(
-            EvalErrorKind::Type,
+        other => Err(CelFailure::new(
+            CelErrorKind::Type,
             format!("a name is made of strings, found `{}`; use `string(…)`", other.type_name()),
         )),
     };
@@ -185,20 +204,20 @@ fn texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>
     Ok(texts)
 }
 
-fn hash<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     hashed(arguments, call, naming::fnv1a)
 }
 
-fn sha256<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn sha256<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     hashed(arguments, call, naming::sha256_hex)
 }
 
 fn hashed<'a>(
     arguments: &[Val<'a>],
-    call: &mut Call<'_, 'a>,
+    call: &mut CelCallContext<'_, 'a>,
     hash: fn(&str) -> String,
-) -> Result<Val<'a>, Failure> {
-    let [Val::String(text)] = arguments else { return Err(Failure::mismatch()) };
+) -> Result<Val<'a>, CelFailure> {
+    let [Val::String(text)] = arguments else { return Err(CelFailure::mismatch()) };
     call.work(text.len() / 4)?;
     Ok(Val::text(hash(text)))
 }

@@ -1,6 +1,6 @@
 //! What expressions see by name.
 
-use kubewright_cel::{Failure, Val, Variables};
+use kubewright_cel::{CelFailure, LazyVariables, Val};
 use kubewright_value::{Text, Value};
 
 use super::compile::program::Each;
@@ -67,8 +67,8 @@ impl<'n> Names<'n> {
 }
 
 /// The resource hides an item of the same name, and an item hides what the context has.
-impl<'a, 'n: 'a> Variables<'a> for Names<'n> {
-    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+impl<'a, 'n: 'a> LazyVariables<'a> for Names<'n> {
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         let resource = self.resource.filter(|_| name == "resource");
         let item = || self.item.filter(|(known, _)| *known == name).map(|(_, value)| value);
         Ok(resource.or_else(item).or_else(|| self.context.get(name)).map(Val::borrowed))

@@ -19,6 +19,7 @@ mod source;
 pub mod suggest;
 pub mod text;
 mod value;
+pub mod workers;
 pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use kubewright_cel::library;
-use kubewright_cel::{Bindings, Cost, Entries, Environment, Kind, MapVal, Program, Type, Val};
+use kubewright_cel::{
+    CelBindings, CelCost, CelEnvironment, CelKind, CelProgram, CelType, MapEntries, MapVal, Val,
+};
 use kubewright_value::{Map, Value};
 
 use super::{CaseResult, SuiteResult, list, text};
@@ -13,7 +15,7 @@ use super::{CaseResult, SuiteResult, list, text};
 pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
     let environment = library::EXTENSIONS
         .iter()
-        .fold(Environment::standard(), |environment, library| environment.with(library));
+        .fold(CelEnvironment::standard(), |environment, library| environment.with(library));
     let cases = list(suite, "cases").iter().map(|case| CaseResult {
         name: format!("{}/{}", text(case, "section"), text(case, "name")),
         failure: one(case, environment.clone())
@@ -23,7 +25,7 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
     SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
 }
 
-fn one(case: &Value, mut environment: Environment) -> Result<(), String> {
+fn one(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
     if case.get("disableCheck").and_then(Value::as_bool) == Some(true) {
         environment = environment.unchecked();
     }
@@ -31,16 +33,16 @@ fn one(case: &Value, mut environment: Environment) -> Result<(), String> {
         environment = environment.container(container);
     }
     for declared in list(case, "typeEnv") {
-        let kind = declared.get("ident").and_then(|ident| ident.get("type")).map_or(Type::ANY, type_of);
+        let kind = declared.get("ident").and_then(|ident| ident.get("type")).map_or(CelType::ANY, type_of);
         environment = environment.variable_of(text(declared, "name"), kind);
     }
     let bound = case.get("bindings").and_then(Value::as_object).into_iter().flat_map(Map::iter);
-    let mut bindings = Bindings::new();
+    let mut bindings = CelBindings::new();
     for (name, binding) in bound {
         let value = binding.get("value").ok_or("a binding without a value")?;
         bindings.bind(name, val_of(value)?);
     }
-    let program = Program::compile(text(case, "expr"), &environment);
+    let program = CelProgram::compile(text(case, "expr"), &environment);
     let program = program.map_err(|errors| {
         errors
             .iter()
@@ -49,7 +51,7 @@ fn one(case: &Value, mut environment: Environment) -> Result<(), String> {
             .join("; ")
     });
     let found = match &program {
-        Ok(program) => program.evaluate(&bindings, &mut Cost::default()).map_err(|error| error.message),
+        Ok(program) => program.evaluate(&bindings, &mut CelCost::default()).map_err(|error| error.message),
         Err(message) => Err(message.clone()),
     };
     match (found, case.get("evalError"), case.get("value")) {
@@ -74,7 +76,7 @@ fn is_same(a: &Val<'_>, b: &Val<'_>) -> bool {
                 && a.iter().all(|(key, value)| b.get(&key).is_some_and(|other| is_same(&value, &other)))
         }
         (Val::Double(a), Val::Double(b)) if a.is_nan() => b.is_nan(),
-        _ => a.kind() == b.kind() && a.equals(b, &mut Cost::default()).unwrap_or(false),
+        _ => a.kind() == b.kind() && a.equals(b, &mut CelCost::default()).unwrap_or(false),
     }
 }
 
@@ -102,7 +104,7 @@ fn val_of(value: &Value) -> Result<Val<'_>, String> {
         "typeValue" => Val::Type(whole().into()),
         "listValue" => Val::list(list(inner, "values").iter().map(val_of).collect::<Result<_, _>>()?),
         "mapValue" => {
-            let mut entries = Entries::new();
+            let mut entries = MapEntries::new();
             for entry in list(inner, "entries") {
                 let part = |key| entry.get(key).ok_or_else(wrong).and_then(val_of);
                 entries.insert(part("key")?, part("value")?);
@@ -129,21 +131,21 @@ fn bytes_of(text: &str) -> Vec<u8> {
     bytes
 }
 
-fn type_of(value: &Value) -> Type {
-    let Some((kind, inner)) = value.as_object().and_then(|map| map.entry(0)) else { return Type::ANY };
-    let of = |key| inner.get(key).map_or(Type::ANY, type_of);
+fn type_of(value: &Value) -> CelType {
+    let Some((kind, inner)) = value.as_object().and_then(|map| map.entry(0)) else { return CelType::ANY };
+    let of = |key| inner.get(key).map_or(CelType::ANY, type_of);
     match (kind.as_str(), inner.as_str()) {
-        ("null", _) => Type::of(Kind::Null),
-        ("primitive", Some("BOOL")) => Type::of(Kind::Bool),
-        ("primitive", Some("INT64")) => Type::of(Kind::Int),
-        ("primitive", Some("UINT64")) => Type::of(Kind::UInt),
-        ("primitive", Some("DOUBLE")) => Type::of(Kind::Double),
-        ("primitive", Some("STRING")) => Type::of(Kind::String),
-        ("primitive", Some("BYTES")) => Type::of(Kind::Bytes),
-        ("wellKnown", Some("TIMESTAMP")) => Type::of(Kind::Timestamp),
-        ("wellKnown", Some("DURATION")) => Type::of(Kind::Duration),
-        ("listType", _) => Type::with(Kind::List, of("elemType")),
-        ("mapType", _) => Type::with(Kind::Map, of("valueType")),
-        _ => Type::ANY,
+        ("null", _) => CelType::of(CelKind::Null),
+        ("primitive", Some("BOOL")) => CelType::of(CelKind::Bool),
+        ("primitive", Some("INT64")) => CelType::of(CelKind::Int),
+        ("primitive", Some("UINT64")) => CelType::of(CelKind::UInt),
+        ("primitive", Some("DOUBLE")) => CelType::of(CelKind::Double),
+        ("primitive", Some("STRING")) => CelType::of(CelKind::String),
+        ("primitive", Some("BYTES")) => CelType::of(CelKind::Bytes),
+        ("wellKnown", Some("TIMESTAMP")) => CelType::of(CelKind::Timestamp),
+        ("wellKnown", Some("DURATION")) => CelType::of(CelKind::Duration),
+        ("listType", _) => CelType::with(CelKind::List, of("elemType")),
+        ("mapType", _) => CelType::with(CelKind::Map, of("valueType")),
+        _ => CelType::ANY,
     }
 }

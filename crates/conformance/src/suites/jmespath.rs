@@ -1,12 +1,12 @@
 //! `jmespath`: the language's own suite, as `[{given, cases: [{expression, result or error or bench}]}]`.
 
-use kubewright_jmespath::{EvalErrorKind, Expression, Functions, ParseErrorKind};
+use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathFunctions, JmesPathParseErrorKind};
 use kubewright_value::{Budget, Value};
 
 use super::{CaseResult, SuiteResult, equal, list, text};
 
 pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
-    let functions = Functions::standard();
+    let functions = JmesPathFunctions::standard();
     let mut cases = Vec::new();
     for (i, group) in suite.as_array().unwrap_or_default().iter().enumerate() {
         let given = group.get("given").unwrap_or(&Value::Null);
@@ -18,7 +18,7 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
     SuiteResult { name: name.to_owned(), cases, uncounted: 0 }
 }
 
-fn one(given: &Value, case: &Value, functions: &Functions) -> Result<(), String> {
+fn one(given: &Value, case: &Value, functions: &JmesPathFunctions) -> Result<(), String> {
     let found = search(given, text(case, "expression"), functions);
     match (found, case.get("error").and_then(Value::as_str), case.get("result")) {
         (Err((kind, _)), Some(error), _) if kind == error => Ok(()),
@@ -33,20 +33,24 @@ fn one(given: &Value, case: &Value, functions: &Functions) -> Result<(), String>
 }
 
 /// Returns what is found, or the suite's word for the error and its message.
-fn search(given: &Value, expression: &str, functions: &Functions) -> Result<Value, (&'static str, String)> {
-    let expression = Expression::parse(expression, functions).map_err(|error| {
+fn search(
+    given: &Value,
+    expression: &str,
+    functions: &JmesPathFunctions,
+) -> Result<Value, (&'static str, String)> {
+    let expression = JmesPathExpression::parse(expression, functions).map_err(|error| {
         let word = match error.kind {
-            ParseErrorKind::Syntax => "syntax",
-            ParseErrorKind::UnknownFunction => "unknown-function",
-            ParseErrorKind::Arity => "invalid-arity",
+            JmesPathParseErrorKind::Syntax => "syntax",
+            JmesPathParseErrorKind::UnknownFunction => "unknown-function",
+            JmesPathParseErrorKind::Arity => "invalid-arity",
         };
         (word, error.message)
     })?;
     expression.evaluate(given, &mut Budget::default()).map_err(|error| {
         let word = match error.kind {
-            EvalErrorKind::Type => "invalid-type",
-            EvalErrorKind::Value => "invalid-value",
-            EvalErrorKind::Limit => "limit",
+            JmesPathErrorKind::Type => "invalid-type",
+            JmesPathErrorKind::Value => "invalid-value",
+            JmesPathErrorKind::Limit => "limit",
         };
         (word, error.message)
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id, References};
-use kubewright_patterns::{Finding, Pattern, Settings, compile, detect};
+use kubewright_patterns::{DetectionSettings, Pattern, PatternFinding, compile_pattern_document, detect};
 use kubewright_value::{Budget, Document, Map, Source, Value, json, yaml};
 
 use super::{CaseResult, SuiteResult, json_files, list, read, text};
@@ -36,7 +36,7 @@ fn suite(name: &str) -> SuiteResult {
 fn scenario(case: &Value) -> Result<(), String> {
     let pattern = compiled(case.get("pattern").unwrap_or(&Value::Null))?;
     let graph = Graph::build(list(case, "objects").iter().cloned(), &References::default());
-    let mut settings = Settings::default();
+    let mut settings = DetectionSettings::default();
     let categories = case.at(&["discovery", "categories"]).and_then(Value::as_object);
     for (category, kinds) in categories.into_iter().flat_map(Map::iter) {
         for kind in kinds.as_array().unwrap_or_default() {
@@ -56,7 +56,12 @@ fn scenario(case: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn compare(pattern: &Pattern, graph: &Graph, settings: &Settings, expected: &Value) -> Result<(), String> {
+fn compare(
+    pattern: &Pattern,
+    graph: &Graph,
+    settings: &DetectionSettings,
+    expected: &Value,
+) -> Result<(), String> {
     let found = find(pattern, graph, settings)?;
     let mut wanted: Vec<&Value> = list(expected, "detections").iter().collect();
     for finding in &found {
@@ -72,7 +77,7 @@ fn compare(pattern: &Pattern, graph: &Graph, settings: &Settings, expected: &Val
     }
 }
 
-fn is_detection(finding: &Finding, graph: &Graph, wanted: &Value) -> bool {
+fn is_detection(finding: &PatternFinding, graph: &Graph, wanted: &Value) -> bool {
     let message = wanted.get("message").and_then(Value::as_str);
     let severity = wanted.get("severityByContract").and_then(Value::as_str);
     let agrees = message.is_none_or(|message| message == finding.message)
@@ -93,7 +98,7 @@ fn is_detection(finding: &Finding, graph: &Graph, wanted: &Value) -> bool {
     agrees && is_here
 }
 
-fn shown(finding: &Finding, graph: &Graph) -> String {
+fn shown(finding: &PatternFinding, graph: &Graph) -> String {
     let role = |(role, id): &(kubewright_value::Text, Id)| {
         let (namespace, name) = name(graph, *id);
         format!("{role} {namespace}/{name}")
@@ -106,7 +111,11 @@ fn name(graph: &Graph, id: Id) -> (&str, &str) {
     graph.node(id).map_or(("", ""), |node| (node.namespace.as_str(), node.name.as_str()))
 }
 
-fn find(pattern: &Pattern, graph: &Graph, settings: &Settings) -> Result<Vec<Finding>, String> {
+fn find(
+    pattern: &Pattern,
+    graph: &Graph,
+    settings: &DetectionSettings,
+) -> Result<Vec<PatternFinding>, String> {
     let found = detect(pattern, graph, settings, &mut Budget::default());
     found.map(|found| found.findings).map_err(|error| error.to_string())
 }
@@ -140,7 +149,7 @@ fn lint(row: &Value) -> Result<(), String> {
     let reading = yaml::read(&Source::new("case.yaml", text(row, "document")));
     let mut problems: Vec<String> = reading.problems.iter().map(|problem| problem.message.clone()).collect();
     for document in &reading.documents {
-        problems.extend(errors(&compile(document).1));
+        problems.extend(errors(&compile_pattern_document(document).1));
     }
     if reading.documents.is_empty() && problems.is_empty() {
         problems.push("there is no document".to_owned());
@@ -162,7 +171,7 @@ fn condition(table: &Value, row: &Value) -> Result<(), String> {
     let filters = Map::from([("matchAll", Value::array(vec![condition.into()]))]);
     let pattern = compiled(&asking("Pod", filters.into(), "found"))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find(&pattern, &graph, &Settings::default())?;
+    let found = find(&pattern, &graph, &DetectionSettings::default())?;
     if found.is_empty() == expected { Err(format!("expected {expected}")) } else { Ok(()) }
 }
 
@@ -171,7 +180,7 @@ fn values(table: &Value, row: &Value) -> Result<(), String> {
     let message = format!("{{{{x.{}}}}}", text(row, "key"));
     let pattern = compiled(&asking("Pod", Map::new().into(), &message))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find(&pattern, &graph, &Settings::default())?;
+    let found = find(&pattern, &graph, &DetectionSettings::default())?;
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let wanted: Vec<String> = list(row, "values").iter().map(shown).collect();
     match found.as_slice() {
@@ -192,7 +201,7 @@ fn filter(table: &Value, row: &Value) -> Result<(), String> {
     let filters = row.get("filters").cloned().unwrap_or(Value::Null);
     let pattern = compiled(&asking(kind, filters, "found"))?;
     let graph = Graph::build(objects.iter().cloned(), &References::default());
-    let found = find(&pattern, &graph, &Settings::default())?;
+    let found = find(&pattern, &graph, &DetectionSettings::default())?;
     let names: Vec<&str> =
         found.iter().filter_map(|finding| finding.roles.first()).map(|(_, id)| name(&graph, *id).1).collect();
     if let Some(count) = row.get("expectedCount").and_then(Value::as_i64) {
@@ -230,7 +239,7 @@ fn asking(kind: &str, filters: Value, message: &str) -> Value {
 fn compiled(pattern: &Value) -> Result<Pattern, String> {
     let source = Source::new("pattern.json", json::to_pretty(pattern));
     let document = json::read(&source).map_err(|problem| problem.message)?;
-    let (pattern, diagnostics) = compile(&document);
+    let (pattern, diagnostics) = compile_pattern_document(&document);
     pattern.ok_or_else(|| format!("is refused: {}", errors(&diagnostics).join("; ")))
 }
 
@@ -259,7 +268,7 @@ fn definition(documents: &[Document], is_removed: bool) -> Result<(), String> {
         return Err("there is no document".to_owned());
     }
     for document in documents {
-        let (pattern, diagnostics) = compile(document);
+        let (pattern, diagnostics) = compile_pattern_document(document);
         let reasons = errors(&diagnostics);
         match (pattern, reasons.is_empty()) {
             (Some(_), false) => return Err(format!("is read with errors: {}", reasons.join("; "))),

@@ -81,7 +81,7 @@ pub(crate) enum FlagForm {
 pub(crate) const SHARED_FLAGS: [SharedFlag; 6] = [
     SharedFlag {
         name: "dialects",
-        example: " modrule,kyverno",
+        example: " DIALECT,…",
         chart_value: "dialects",
         purpose: "the rule languages that are read; definitions and rights of others are left out",
         form: FlagForm::Joined(language_schema),

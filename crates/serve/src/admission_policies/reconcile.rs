@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy, jitter};
 use kubewright_engine::AdmissionPolicy;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Text, Value};
@@ -19,7 +19,6 @@ use super::compare::with_api_defaults;
 use super::step::{ExistingObjects, PolicyPart, PolicyStep, next_policy_step};
 use super::write::{object_name, watch_problem, write_problem};
 use super::{GenerationProgress, admission_policy_resources};
-use crate::jitter::jitter;
 use crate::log::LogLevel;
 use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::webhooks::Rewrites;

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchPolicy};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, WatchPolicy, jitter};
 use kubewright_value::{Map, Value};
 use tokio::time::sleep;
 
@@ -15,7 +15,6 @@ use super::{
     CertificateKeys, CertificateStep, CertificateTerms, next_certificate_step, take_certificate_step,
     unix_seconds,
 };
-use crate::jitter::jitter;
 use crate::log::LogLevel;
 use crate::reconcile::{ChangeTrigger, Reconciler, run_reconciler};
 use crate::reread::refresh_object;

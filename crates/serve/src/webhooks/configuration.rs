@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, jitter};
 use kubewright_value::Value;
 use tokio::time::Instant;
 
 use super::compare::repaired_configuration;
 use super::json_object;
 use super::rewrites::Rewrites;
-use crate::jitter::jitter;
 use crate::log::LogLevel;
 use crate::metrics::MetricId;
 use crate::reread::refresh_object;

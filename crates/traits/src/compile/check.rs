@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Kind, Program};
+use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Problem, Template as Structure, TextTemplate};
+use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
 use kubewright_patch::path::{PatchPath, PathError, PathPiece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
@@ -81,7 +81,7 @@ impl<'d> Checker<'d> {
         parsed
     }
 
-    fn problem(&mut self, path: &[Step], problem: &Problem) {
+    fn problem(&mut self, path: &[Step], problem: &InterpolationProblem) {
         let path: Vec<Step> = path.iter().chain(&problem.path).cloned().collect();
         let location = match problem.is_key {
             true => self.document.locate_key(&path),
@@ -90,14 +90,14 @@ impl<'d> Checker<'d> {
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
 
-    fn result(&mut self, path: &[Step], program: &Program, start: Position, wanted: Wanted) {
+    fn result(&mut self, path: &[Step], program: &CelProgram, start: Position, wanted: Wanted) {
         let kind = program.result_type().kind;
         let (fits, expected) = match wanted {
-            Wanted::Truth => (kind == Kind::Bool, "a boolean"),
-            Wanted::Items => (matches!(kind, Kind::List | Kind::Map), "a list or a map"),
-            Wanted::Text => (kind == Kind::String, "text"),
+            Wanted::Truth => (kind == CelKind::Bool, "a boolean"),
+            Wanted::Items => (matches!(kind, CelKind::List | CelKind::Map), "a list or a map"),
+            Wanted::Text => (kind == CelKind::String, "text"),
         };
-        if fits || kind == Kind::Any {
+        if fits || kind == CelKind::Any {
             return;
         }
         let message = format!("the expression gives {}, expected {expected}", program.result_type());
@@ -107,7 +107,7 @@ impl<'d> Checker<'d> {
     }
 
     /// Reports parameters that the schema does not declare.
-    fn reads(&mut self, scope: &Scope<'_>, path: &[Step], program: &Program, start: Position) {
+    fn reads(&mut self, scope: &Scope<'_>, path: &[Step], program: &CelProgram, start: Position) {
         for unknown in scope.unknown_reads(program) {
             let position = moved(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);

@@ -1,7 +1,7 @@
 //! What templates make, and what is taken away again.
 
 use kubewright_engine::Verdict;
-use kubewright_interpolate::Rendered;
+use kubewright_interpolate::RenderedValue;
 use kubewright_patch::path::charge_copy;
 use kubewright_value::{Document, Value};
 
@@ -61,11 +61,11 @@ impl Evaluator<'_> {
         for item in items.iter() {
             let names = Names::within(self.context, template.each.as_ref(), item);
             let object = match self.content(&template.content, &names)? {
-                Rendered::Value(object @ Value::Object(_)) => object,
+                RenderedValue::Value(object @ Value::Object(_)) => object,
                 other => {
                     let found = match other {
-                        Rendered::Omitted => "nothing",
-                        Rendered::Value(value) => value.kind().name(),
+                        RenderedValue::Omitted => "nothing",
+                        RenderedValue::Value(value) => value.kind().name(),
                     };
                     let message = format!("the template gives {found}, expected an object");
                     return Err(self.wrong(&code::NO_MANIFEST, &template.content.path, message));

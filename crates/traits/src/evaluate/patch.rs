@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use kubewright_cel::{Bindings, Cost};
+use kubewright_cel::{CelBindings, CelCost};
 use kubewright_engine::{Diagnostic, TraceNode, Verdict};
-use kubewright_interpolate::{Piece as Given, Rendered};
+use kubewright_interpolate::{RenderedPiece as Given, RenderedValue};
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{
     PatchPath, PathChange, PathError, PathOp, PathPatchError, PathPatchErrorKind, PathPiece, PathSegment,
@@ -163,8 +163,8 @@ impl Evaluator<'_> {
         let value = match &operate.value {
             None => Value::Null,
             Some(content) => match self.content(content, names)? {
-                Rendered::Value(value) => value,
-                Rendered::Omitted => {
+                RenderedValue::Value(value) => value,
+                RenderedValue::Omitted => {
                     let document: &Document = self.document;
                     self.run.story.say(|| Said {
                         what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
@@ -186,8 +186,8 @@ impl Evaluator<'_> {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
             PathProgram::Broken(error) => Err(self.no_path(place, error, (error.position, error.length))),
             PathProgram::Whole(template) => {
-                let mut cost = Cost::default();
-                let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                let mut cost = CelCost::default();
+                let pieces = template.render_pieces(&CelBindings::new().with_variables(names), &mut cost);
                 self.paid(&cost, place)?;
                 let pieces = pieces.map_err(|error| self.failed(place, &error))?;
                 let text: String = pieces.iter().map(written).collect();
@@ -198,12 +198,12 @@ impl Evaluator<'_> {
                 })
             }
             PathProgram::Pieces(template, shape, form) => {
-                let mut cost = Cost::default();
-                let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                let mut cost = CelCost::default();
+                let given = template.render_pieces(&CelBindings::new().with_variables(names), &mut cost);
                 self.paid(&cost, place)?;
                 let given = given.map_err(|error| self.failed(place, &error))?;
                 let texts = given.iter().filter_map(|piece| match piece {
-                    Given::Given(text) => Some(text),
+                    Given::Evaluated(text) => Some(text),
                     Given::Literal(_) => None,
                 });
                 if let Some(path) = form.as_ref().and_then(|form| form.fill(texts)) {
@@ -211,7 +211,7 @@ impl Evaluator<'_> {
                 }
                 let piece = |given| match given {
                     &Given::Literal(text) => PathPiece::Literal(text),
-                    Given::Given(text) => PathPiece::Text(text),
+                    Given::Evaluated(text) => PathPiece::Text(text),
                 };
                 let pieces: Vec<PathPiece<'_>> = given.iter().map(piece).collect();
                 PatchPath::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
@@ -306,8 +306,10 @@ impl Evaluator<'_> {
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };
-            let looks =
-                condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
+            let looks = condition
+                .value
+                .programs()
+                .any(|(program, _)| program.variable_names().any(|name| name == "resource"));
             if !looks {
                 return;
             }
@@ -362,6 +364,6 @@ fn places(path: &PatchPath, applied: &PathChange) -> String {
 fn written<'p>(piece: &'p Given<'_>) -> &'p str {
     match piece {
         Given::Literal(text) => text,
-        Given::Given(text) => text,
+        Given::Evaluated(text) => text,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use kubewright_cel::{Bindings, Cost, EvalErrorKind};
+use kubewright_cel::{CelBindings, CelCost, CelErrorKind};
 use kubewright_engine::{Code, Diagnostic};
-use kubewright_interpolate::{RenderError, Rendered, Template, TextTemplate};
+use kubewright_interpolate::{RenderError, RenderedValue, TextTemplate, ValueTemplate};
 use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
 use super::{Evaluator, Outcome};
@@ -49,8 +49,8 @@ impl<'r> Evaluator<'r> {
         let names = Names::of(self.context);
         let found = self.text_value(&each.over, &names)?;
         match found {
-            Rendered::Value(list @ Value::Array(_)) => Ok(Items::List(list)),
-            Rendered::Value(Value::Object(map)) => {
+            RenderedValue::Value(list @ Value::Array(_)) => Ok(Items::List(list)),
+            RenderedValue::Value(Value::Object(map)) => {
                 let mut entries: Vec<(&Text, &Value)> = map.iter().collect();
                 entries.sort_by(|one, other| one.0.cmp(other.0));
                 self.spend(entries.len() as u64, &each.over.path)?;
@@ -71,7 +71,7 @@ impl<'r> Evaluator<'r> {
         names: &Names<'_>,
     ) -> Outcome<bool> {
         match self.text_value(condition, names)? {
-            Rendered::Value(Value::Bool(holds)) => Ok(holds),
+            RenderedValue::Value(Value::Bool(holds)) => Ok(holds),
             other => Err(self.unfit(&condition.path, what, &other, "a boolean")),
         }
     }
@@ -84,18 +84,22 @@ impl<'r> Evaluator<'r> {
         names: &Names<'_>,
     ) -> Outcome<Text> {
         match self.text_value(template, names)? {
-            Rendered::Value(Value::String(text)) => Ok(text),
+            RenderedValue::Value(Value::String(text)) => Ok(text),
             other => Err(self.unfit(&template.path, what, &other, "text")),
         }
     }
 
     /// Returns what a structure gives.
-    pub(super) fn content(&mut self, content: &Placed<Template>, names: &Names<'_>) -> Outcome<Rendered> {
+    pub(super) fn content(
+        &mut self,
+        content: &Placed<ValueTemplate>,
+        names: &Names<'_>,
+    ) -> Outcome<RenderedValue> {
         if let Some(constant) = content.value.constant() {
-            return Ok(Rendered::Value(constant.clone()));
+            return Ok(RenderedValue::Value(constant.clone()));
         }
-        let mut cost = Cost::default();
-        let rendered = content.value.render(&Bindings::new().with_variables(names), &mut cost);
+        let mut cost = CelCost::default();
+        let rendered = content.value.render(&CelBindings::new().with_variables(names), &mut cost);
         self.paid(&cost, &content.path)?;
         rendered.map_err(|error| self.failed(&content.path, &error))
     }
@@ -104,9 +108,9 @@ impl<'r> Evaluator<'r> {
         &mut self,
         template: &Placed<TextTemplate>,
         names: &Names<'_>,
-    ) -> Outcome<Rendered> {
-        let mut cost = Cost::default();
-        let rendered = template.value.render(&Bindings::new().with_variables(names), &mut cost);
+    ) -> Outcome<RenderedValue> {
+        let mut cost = CelCost::default();
+        let rendered = template.value.render(&CelBindings::new().with_variables(names), &mut cost);
         self.paid(&cost, &template.path)?;
         rendered.map_err(|error| self.failed(&template.path, &error))
     }
@@ -120,10 +124,10 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Takes as many steps as the expressions at `path` did work.
-    pub(super) fn paid(&mut self, cost: &Cost, path: &[Step]) -> Outcome<()> {
-        let work = Cost::default().work_left().saturating_sub(cost.work_left());
+    pub(super) fn paid(&mut self, cost: &CelCost, path: &[Step]) -> Outcome<()> {
+        let work = CelCost::default().work_left().saturating_sub(cost.work_left());
         self.spend(work.max(1), path)?;
-        let bytes = Cost::default().bytes_left().saturating_sub(cost.bytes_left());
+        let bytes = CelCost::default().bytes_left().saturating_sub(cost.bytes_left());
         self.budget.produce(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|exhausted| {
             self.is_spent = true;
             self.exhausted(path, exhausted)
@@ -149,7 +153,7 @@ impl<'r> Evaluator<'r> {
                 )
             }
         };
-        let code = if error.kind == EvalErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
+        let code = if error.kind == CelErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
         let message = match error.expression.as_str() {
             "" => error.message.clone(),
             expression => format!("`{}` fails: {}", shortened(expression), error.message),
@@ -159,10 +163,12 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns what is said of an expression that gives something else than is wanted.
-    fn unfit(&self, path: &[Step], what: &str, found: &Rendered, wanted: &str) -> Box<Diagnostic> {
+    fn unfit(&self, path: &[Step], what: &str, found: &RenderedValue, wanted: &str) -> Box<Diagnostic> {
         let found = match found {
-            Rendered::Omitted => "nothing".to_owned(),
-            Rendered::Value(value) => format!("{} {}", value.kind(), bounded::shortened_json(value, 120)),
+            RenderedValue::Omitted => "nothing".to_owned(),
+            RenderedValue::Value(value) => {
+                format!("{} {}", value.kind(), bounded::shortened_json(value, 120))
+            }
         };
         self.wrong(&code::WRONG_RESULT, path, format!("{what} gives {found}, expected {wanted}"))
     }
@@ -189,7 +195,7 @@ pub(super) fn cut(text: &str, most: usize) -> Cow<'_, str> {
 /// Returns how to do without what is missing.
 fn help(error: &RenderError) -> &'static str {
     match error.kind {
-        EvalErrorKind::Missing => "ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
+        CelErrorKind::Missing => "ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
         _ => "",
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons of parameters with values that they cannot have.
 
-use kubewright_cel::Compared;
+use kubewright_cel::FieldComparison;
 use kubewright_engine::nearest_word;
 use kubewright_value::{Text, Value};
 
@@ -16,14 +16,14 @@ impl Linter<'_> {
     /// Reports texts that a parameter is compared with and its schema does not allow.
     pub(super) fn choices(&mut self, sections: &Sections, programs: &[Placed<'_>]) {
         for placed in programs {
-            for compared in placed.program.compared() {
+            for compared in placed.program.field_comparisons() {
                 self.choice(sections, placed, &compared);
             }
         }
     }
 
-    fn choice(&mut self, sections: &Sections, placed: &Placed<'_>, compared: &Compared) {
-        let Compared { field: read, text, position } = compared;
+    fn choice(&mut self, sections: &Sections, placed: &Placed<'_>, compared: &FieldComparison) {
+        let FieldComparison { field: read, text, position } = compared;
         let Some(field) = declared(sections, &read.variable, &read.path) else { return };
         let choices: Option<Vec<&str>> = field.choices().iter().map(Value::as_str).collect();
         let Some(choices) = choices.filter(|choices| !choices.is_empty()) else { return };

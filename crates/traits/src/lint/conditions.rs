@@ -1,6 +1,6 @@
 //! Conditions that always come out the same, loops over nothing, filters that choose nothing.
 
-use kubewright_cel::{Bindings, Cost, Program, Val};
+use kubewright_cel::{CelBindings, CelCost, CelProgram, Val};
 use kubewright_patch::path::PathSegment;
 
 use super::Linter;
@@ -71,10 +71,10 @@ impl Linter<'_> {
 
 /// Returns what an expression that looks at nothing gives.
 fn constant(expression: &Expression) -> Option<Val<'_>> {
-    let (program, _): (&Program, _) =
+    let (program, _): (&CelProgram, _) =
         expression.value.programs().next().filter(|_| expression.value.is_whole())?;
-    if program.names().next().is_some() {
+    if program.variable_names().next().is_some() {
         return None;
     }
-    program.evaluate(&Bindings::new(), &mut Cost::default()).ok()
+    program.evaluate(&CelBindings::new(), &mut CelCost::default()).ok()
 }

@@ -118,7 +118,7 @@ fn varies(template: &Template) -> bool {
         let is_identity = IDENTITY.iter().any(|keys| {
             keys.len() == path.len() && keys.iter().zip(path).all(|(key, step)| *step == Step::from(*key))
         });
-        varies |= is_identity && program.names().any(|name| name == each.variable.as_str());
+        varies |= is_identity && program.variable_names().any(|name| name == each.variable.as_str());
     });
     varies
 }

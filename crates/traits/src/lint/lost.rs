@@ -165,12 +165,12 @@ pub(super) fn shape(operate: &Operate) -> Option<&PatchPath> {
 fn path_names(operate: &Operate) -> Vec<&str> {
     match &operate.path.value {
         PathProgram::Pieces(template, ..) | PathProgram::Whole(template) => {
-            template.programs().flat_map(|(program, _)| program.names()).collect()
+            template.programs().flat_map(|(program, _)| program.variable_names()).collect()
         }
         _ => Vec::new(),
     }
 }
 
 pub(super) fn mentions(expression: &Expression, variable: &str) -> bool {
-    expression.value.programs().any(|(program, _)| program.names().any(|name| name == variable))
+    expression.value.programs().any(|(program, _)| program.variable_names().any(|name| name == variable))
 }

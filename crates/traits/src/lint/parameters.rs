@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_cel::{ANY, Program};
+use kubewright_cel::{ANY_STEP, CelProgram};
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
@@ -35,8 +35,10 @@ impl Reads {
         reads
     }
 
-    fn program(&mut self, program: &Program) {
-        for section in SECTIONS.into_iter().filter(|section| program.names().any(|name| name == *section)) {
+    fn program(&mut self, program: &CelProgram) {
+        for section in
+            SECTIONS.into_iter().filter(|section| program.variable_names().any(|name| name == *section))
+        {
             let mut reads = program.reads().into_iter().filter(|read| read.variable == section).peekable();
             if reads.peek().is_none() || is_used_whole(program.source(), section) {
                 self.wholes.insert(section);
@@ -52,13 +54,14 @@ impl Reads {
                 .paths
                 .iter()
                 .filter(|(known, _)| known == section)
-                .any(|(_, read)| read.iter().zip(path).all(|(read, name)| read == name || read == ANY))
+                .any(|(_, read)| read.iter().zip(path).all(|(read, name)| read == name || read == ANY_STEP))
     }
 
     /// Returns whether the parameter at `path` is read as a whole, so that all its parts are.
     fn has_whole(&self, section: &str, path: &[&str]) -> bool {
         self.paths.iter().filter(|(known, _)| known == section).any(|(_, read)| {
-            read.len() <= path.len() && read.iter().zip(path).all(|(read, name)| read == name || read == ANY)
+            read.len() <= path.len()
+                && read.iter().zip(path).all(|(read, name)| read == name || read == ANY_STEP)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Every expression of a document, and where it stands.
 
-use kubewright_cel::Program;
+use kubewright_cel::CelProgram;
 use kubewright_value::{Position, Step};
 
 use crate::compile::program::{Assertion, ComponentType, Each, PathProgram, Rule, Target, Template, Trait};
@@ -8,7 +8,7 @@ use crate::compile::{Content, Expression};
 
 /// An expression.
 pub(super) struct Placed<'p> {
-    pub(super) program: &'p Program,
+    pub(super) program: &'p CelProgram,
     /// The text that it is in.
     pub(super) path: Vec<Step>,
     /// Where it starts in the text.
@@ -94,7 +94,7 @@ impl<'p> Programs<'p> {
         });
     }
 
-    fn add(&mut self, programs: impl Iterator<Item = (&'p Program, Position)>, path: &[Step]) {
+    fn add(&mut self, programs: impl Iterator<Item = (&'p CelProgram, Position)>, path: &[Step]) {
         self.0.extend(programs.map(|(program, start)| Placed { program, path: path.to_vec(), start }));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_cel::{Kind, Program, Type};
+use kubewright_cel::{CelKind, CelProgram, CelType};
 use kubewright_patch::path::{PatchPath, PathOp};
 use kubewright_value::{Position, Step, Value};
 
@@ -14,7 +14,7 @@ use crate::place::{At, Subject, escaped, lone_text, split_key, steps};
 use kubewright_dialect_kit::fields::{article, within};
 
 /// The expressions that are a whole text, by where they stand in a structure.
-type Wholes<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
+type Wholes<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
 
 /// A structure that is gone through.
 struct Walk<'c> {
@@ -118,7 +118,7 @@ impl Linter<'_> {
                 let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
                 let location = within(self.document, &walk.written, start, length);
                 let help = match program.result_type().kind {
-                    Kind::List | Kind::Map => String::new(),
+                    CelKind::List | CelKind::Map => String::new(),
                     _ => format!("write `${{string({})}}`", program.source().trim()),
                 };
                 (found.to_owned(), help, location)
@@ -138,16 +138,16 @@ impl Linter<'_> {
     }
 
     /// Reports an expression that gives a map of something else than texts.
-    fn map_of_texts(&mut self, whole: (&Program, Position), entry: &str, walk: &Walk<'_>) {
+    fn map_of_texts(&mut self, whole: (&CelProgram, Position), entry: &str, walk: &Walk<'_>) {
         let (program, start) = whole;
         let result = program.result_type();
         let element = result.elements();
-        let Some(found) = not_text(&element).filter(|_| result.kind == Kind::Map) else { return };
+        let Some(found) = not_text(&element).filter(|_| result.kind == CelKind::Map) else { return };
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
         let location = within(self.document, &walk.written, start, length);
         let message = format!("every {entry} would be {found}, expected text");
         let help = match element.kind {
-            Kind::List | Kind::Map => String::new(),
+            CelKind::List | CelKind::Map => String::new(),
             _ => {
                 format!("write `${{{}.transformMap(key, value, string(value))}}`", program.source().trim())
             }
@@ -158,7 +158,7 @@ impl Linter<'_> {
 
 impl<'c> Walk<'c> {
     /// Returns the expression that is the whole text here.
-    fn whole(&self) -> Option<(&'c Program, Position)> {
+    fn whole(&self) -> Option<(&'c CelProgram, Position)> {
         self.wholes.get(self.written.get(self.start..)?).copied()
     }
 }
@@ -176,12 +176,12 @@ fn wholes<'c>(content: &'c Content, value: &Value) -> Wholes<'c> {
 }
 
 /// Returns what a value of this type is, if it is known to be no text.
-fn not_text(found: &Type) -> Option<&'static str> {
+fn not_text(found: &CelType) -> Option<&'static str> {
     match found.kind {
-        Kind::Bool => Some("a boolean"),
-        Kind::Int | Kind::UInt | Kind::Double => Some("a number"),
-        Kind::List => Some("an array"),
-        Kind::Map => Some("an object"),
+        CelKind::Bool => Some("a boolean"),
+        CelKind::Int | CelKind::UInt | CelKind::Double => Some("a number"),
+        CelKind::List => Some("an array"),
+        CelKind::Map => Some("an object"),
         _ => None,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::{Bindings, Cost, Entries, MapVal, Val};
+use kubewright_cel::{CelBindings, CelCost, MapEntries, MapVal, Val};
 use kubewright_golib::naming;
-use kubewright_interpolate::{Rendered, Template, expressions, omitted, rendered};
+use kubewright_interpolate::{RenderedValue, ValueTemplate, find_expressions, omitted, render_val};
 use kubewright_traits::functions;
 use kubewright_value::{Map, Value};
 
@@ -16,7 +16,7 @@ const OMITTED: &str = "$omit";
 
 pub(super) fn find(input: &Value) -> Answer {
     let string = text(input, "string");
-    let found = expressions(string).map_err(|unfinished| unfinished.message)?;
+    let found = find_expressions(string).map_err(|unfinished| unfinished.message)?;
     let part = |range| Value::from(string.get(range).unwrap_or_default());
     let matches: Vec<Value> = found
         .into_iter()
@@ -31,17 +31,19 @@ pub(super) fn render(input: &Value) -> Answer {
     let inputs = input.get("inputs").and_then(Value::as_object).unwrap_or(&empty);
     let environment =
         inputs.keys().fold(functions::environment(), |environment, name| environment.variable(name.clone()));
-    let (template, problems) = Template::compile(input.get("template").unwrap_or(&Value::Null), &environment);
+    let (template, problems) =
+        ValueTemplate::compile(input.get("template").unwrap_or(&Value::Null), &environment);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }
-    let bindings = inputs.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(name, value));
-    answer(template.render(&bindings, &mut Cost::default()).map_err(|error| error.message)?)
+    let bindings =
+        inputs.iter().fold(CelBindings::new(), |bindings, (name, value)| bindings.with(name, value));
+    answer(template.render(&bindings, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
 pub(super) fn remove_omitted(input: &Value) -> Answer {
     let value = marked(input.get("value").unwrap_or(&Value::Null));
-    answer(rendered(&value, &mut Cost::default()).map_err(|error| error.message)?)
+    answer(render_val(&value, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
 pub(super) fn name(input: &Value) -> Answer {
@@ -84,17 +86,18 @@ fn marked(value: &Value) -> Val<'_> {
         value if is_mark(value) => omitted(),
         Value::Array(items) => Val::list(items.iter().map(marked).collect()),
         Value::Object(map) => {
-            let entries: Entries<'_> = map.iter().map(|(key, value)| (key.clone(), marked(value))).collect();
+            let entries: MapEntries<'_> =
+                map.iter().map(|(key, value)| (key.clone(), marked(value))).collect();
             Val::Map(MapVal::Made(Arc::new(entries)))
         }
         scalar => Val::borrowed(scalar),
     }
 }
 
-fn answer(rendered: Rendered) -> Answer {
+fn answer(rendered: RenderedValue) -> Answer {
     let value = match rendered {
-        Rendered::Value(value) => value,
-        Rendered::Omitted => Map::from([(OMITTED, true.into())]).into(),
+        RenderedValue::Value(value) => value,
+        RenderedValue::Omitted => Map::from([(OMITTED, true.into())]).into(),
     };
     Ok(Map::from([("value", value)]).into())
 }

@@ -58,7 +58,8 @@ impl<'a> Bench<'a> {
         let rule_documents = files::read_documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
         let rule_documents: Vec<Document> = rule_documents;
-        let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+        let is_pattern =
+            |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
         let (patterns, rule_documents) = rule_documents.into_iter().partition(is_pattern);
         let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
