@@ -176,12 +176,12 @@ codes! {
 
     SYNTAX "KW-Y001" Error "the text is not YAML or JSON";
     ENCODING "KW-Y002" Error "the text is not UTF-8";
-    CONTROL "KW-Y003" Error "the text contains a control character";
+    CONTROL "KW-Y003" Error "the text has a control character";
     DEPTH "KW-Y004" Error "the document is nested too deep";
     ALIASES "KW-Y005" Error "aliases expand beyond the limit";
     SIZE "KW-Y006" Error "the document is too large";
-    DUPLICATE "KW-Y007" Warning "duplicate key";
-    KEY "KW-Y008" Error "a key is not a string";
+    DUPLICATE "KW-Y007" Warning "a duplicate key";
+    KEY "KW-Y008" Error "a key is not text";
     NUMBER "KW-Y009" Error "a number cannot be written in JSON";
     TAG "KW-Y010" Error "a tag does not fit its value";
 }

@@ -65,13 +65,13 @@ fn format_with_style<'a>(
         let value = values.next().ok_or_else(|| CelFailure::value("too few values for the format string"))?;
         match (style, verb, &value) {
             (FormatStyle::Literal, 's', Val::List(_) | Val::Map(_)) => {
-                write_cel_literal(&mut out, &value, call)?
+                write_cel_literal(&mut out, &value, call)?;
             }
             (FormatStyle::Literal, 'f', Val::Double(value)) => {
                 out.push_str(&group_thousands(&format_double(*value, 'f', Some(precision))));
             }
             (FormatStyle::Literal, 's', Val::Double(value)) => {
-                out.push_str(&float::format_float(*value, 'g', None))
+                out.push_str(&float::format_float(*value, 'g', None));
             }
             (FormatStyle::Literal, 'd', Val::Double(_))
             | (FormatStyle::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
