@@ -96,7 +96,7 @@ fn is_equal(actual: &Value, expected: &Value) -> bool {
 }
 
 fn text<'v>(case: &'v Value, key: &str) -> &'v str {
-    case.get(key).and_then(Value::as_str).unwrap_or_default()
+    case.str_at(&[key])
 }
 
 fn list<'v>(case: &'v Value, key: &str) -> &'v [Value] {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_value::{Location, Problem, ProblemKind, Text, Value};
+use kubewright_value::{Location, ParseProblem, ParseProblemKind, Text, Value};
 
 use kubewright_k8s::ObjectName;
 
@@ -193,19 +193,19 @@ pub fn reading_codes() -> Vec<&'static Code> {
 }
 
 /// A problem of a text is a diagnostic whose code follows from its kind.
-impl From<Problem> for Diagnostic {
-    fn from(problem: Problem) -> Self {
+impl From<ParseProblem> for Diagnostic {
+    fn from(problem: ParseProblem) -> Self {
         let code = match problem.kind {
-            ProblemKind::Syntax => &SYNTAX,
-            ProblemKind::Encoding => &ENCODING,
-            ProblemKind::ControlCharacter => &CONTROL,
-            ProblemKind::Depth => &DEPTH,
-            ProblemKind::AliasExpansion => &ALIASES,
-            ProblemKind::Size => &SIZE,
-            ProblemKind::DuplicateKey => &DUPLICATE,
-            ProblemKind::Key => &KEY,
-            ProblemKind::Number => &NUMBER,
-            ProblemKind::Tag => &TAG,
+            ParseProblemKind::Syntax => &SYNTAX,
+            ParseProblemKind::Encoding => &ENCODING,
+            ParseProblemKind::ControlCharacter => &CONTROL,
+            ParseProblemKind::Depth => &DEPTH,
+            ParseProblemKind::AliasExpansion => &ALIASES,
+            ParseProblemKind::Size => &SIZE,
+            ParseProblemKind::DuplicateKey => &DUPLICATE,
+            ParseProblemKind::Key => &KEY,
+            ParseProblemKind::Number => &NUMBER,
+            ParseProblemKind::Tag => &TAG,
         };
         Self::new(code, problem.message, problem.location)
     }

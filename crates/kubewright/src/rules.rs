@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{DialectOptions, Inputs, KeySource};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest_word};
 use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
@@ -137,7 +137,7 @@ pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
     let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.short(), id.to_string()]).collect();
-    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    nearest_word(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns why the scope of `rule` leaves out `request`.

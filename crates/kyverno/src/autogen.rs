@@ -3,7 +3,7 @@
 //! It is decided for the whole policy at once: one rule that names or selects its objects turns it off for all of
 //! them. Only who is rewritten, for which kinds, is decided here; patterns and expressions are rewritten elsewhere.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Step, Text};
@@ -197,7 +197,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
             warnings.push(Diagnostic::new(&code::AUTOGEN_SPACES, message, location).help(help));
         } else if !is_controller(name) && !["none", "all", ""].contains(&name) {
             let known = CONTROLLERS.map(WorkloadKind::name);
-            let help = match nearest(name, known) {
+            let help = match nearest_word(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     format!("use some of {}, or `none`", known.map(|kind| format!("`{kind}`")).join(", "))

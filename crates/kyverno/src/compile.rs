@@ -95,7 +95,7 @@ impl PolicyCompiler<'_> {
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
-            let parts = kubewright_golib::compile_budget::rule(|| self.parts(rule));
+            let parts = kubewright_golib::compile_budget::with_rule_allowance(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
             let mut variants = vec![Variant {

@@ -558,6 +558,6 @@ fn is_guarded(request: &AdmissionRequest) -> bool {
 
 /// Returns whether the user is Kyverno's background controller, which applies other policies.
 fn is_background_controller(user: &Value) -> bool {
-    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }

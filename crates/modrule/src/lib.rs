@@ -30,7 +30,7 @@ pub use path::{PathTemplate, expand_shorthand};
 use std::borrow::Cow;
 
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, RuleOutcome};
-use kubewright_gotemplate::{Functions, Inputs};
+use kubewright_gotemplate::{FunctionSet, Inputs};
 use kubewright_value::{Document, Text, Value};
 
 /// The namespace whose rules cover the whole cluster, unless another one is chosen.
@@ -81,7 +81,7 @@ impl Default for ModRuleOptions {
 pub struct ModRule {
     cluster_namespace: Text,
     default_namespace: Option<Text>,
-    functions: Functions,
+    functions: FunctionSet,
     inputs: Inputs,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     fails_closed: bool,
@@ -102,7 +102,7 @@ impl ModRule {
         let functions = options
             .allowed_functions
             .iter()
-            .fold(Functions::rules(), |functions, name| functions.allow(name));
+            .fold(FunctionSet::rules(), |functions, name| functions.allow(name));
         Self {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),

@@ -12,7 +12,7 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{TextSegment, TextTemplate, ValueTemplate as Structure, split_segments};
-use kubewright_patch::path::{Form, Piece};
+use kubewright_patch::path::{PatchPathTemplate, PathPiece};
 use kubewright_value::{Document, Text, Value};
 
 use super::source::{self, Operation};
@@ -132,15 +132,17 @@ impl Compiler<'_> {
             return PathProgram::Pieces(template, None, None);
         };
         let pieces = parts.iter().map(|part| match *part {
-            TextSegment::Literal(text) => Piece::Literal(text),
-            TextSegment::Expression(text) => Piece::Expression(text),
+            TextSegment::Literal(text) => PathPiece::Literal(text),
+            TextSegment::Expression(text) => PathPiece::Expression(text),
         });
-        let pieces: Vec<Piece<'_>> = pieces.collect();
+        let pieces: Vec<PathPiece<'_>> = pieces.collect();
         let path = self.checker.path(operation, &pieces);
         match (template.plain(), path) {
             (Some(_), Ok(path)) => PathProgram::Fixed(path),
             (Some(_), Err(error)) => PathProgram::Broken(error),
-            (None, path) => PathProgram::Pieces(template, path.ok(), Form::new(&pieces).map(Box::new)),
+            (None, path) => {
+                PathProgram::Pieces(template, path.ok(), PatchPathTemplate::new(&pieces).map(Box::new))
+            }
         }
     }
 

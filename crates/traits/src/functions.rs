@@ -8,7 +8,7 @@ use kubewright_cel::{
     CelCallContext, CelEnvironment, CelErrorKind, CelFailure, CelFunctions, CelKind, CelLibrary, CelOverload,
     MacroSet, MapEntries, MapVal, Shorthand, ShorthandArguments, Val, library,
 };
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_interpolate::omitted;
 use kubewright_value::Text;
 
@@ -163,22 +163,22 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result
 }
 
 fn subdomain<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    named(&texts(arguments, call)?, SUBDOMAIN)
+    named(&texts(arguments, call)?, MAX_SUBDOMAIN_CHARS)
 }
 
 fn label<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    named(&texts(arguments, call)?, LABEL)
+    named(&texts(arguments, call)?, MAX_LABEL_CHARS)
 }
 
 /// As `oc_dns_label`, with a hash of what the parts are without dots.
 fn sanitized<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
     let parts = texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
-    named(&parts, LABEL)
+    named(&parts, MAX_LABEL_CHARS)
 }
 
 fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, CelFailure> {
-    let name = naming::hashed(parts, "", most);
+    let name = naming::hashed_name(parts, "", most);
     name.map(Val::text).ok_or_else(|| CelFailure::value("a name needs at least one part"))
 }
 
@@ -209,7 +209,7 @@ fn hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<
 }
 
 fn sha256<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    hashed(arguments, call, naming::sha256)
+    hashed(arguments, call, naming::sha256_hex)
 }
 
 fn hashed<'a>(

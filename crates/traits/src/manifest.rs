@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_patch::path::{Applied, Op, Overwritten, Writers};
+use kubewright_patch::path::{OverwrittenPlace, PathChange, PathOp, PathWriters};
 use kubewright_value::{Step, Text, Value};
 
 pub use super::source::Plane;
@@ -23,8 +23,8 @@ pub struct Manifest {
 /// An operation that was done to a manifest.
 #[derive(Debug, Clone)]
 struct Done {
-    op: Op,
-    applied: Applied,
+    op: PathOp,
+    applied: PathChange,
     writer: Writer,
     /// Whether items of lists stand elsewhere since.
     has_moved: bool,
@@ -34,8 +34,8 @@ struct Done {
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
     /// Where, when it was written over.
-    pub(crate) lost: Overwritten<Writer>,
-    pub(crate) op: Op,
+    pub(crate) lost: OverwrittenPlace<Writer>,
+    pub(crate) op: PathOp,
     /// Who wrote over it.
     pub(crate) writer: Writer,
 }
@@ -77,15 +77,15 @@ impl Manifest {
     }
 
     /// Keeps that `writer` did `op`.
-    pub(crate) fn note(&mut self, op: Op, applied: Applied, is_append: bool, writer: Writer) {
+    pub(crate) fn note(&mut self, op: PathOp, applied: PathChange, is_append: bool, writer: Writer) {
         let is_item = || applied.places.iter().any(|place| matches!(place.last(), Some(Step::Index(_))));
-        let has_moved = !is_append && (applied.is_insertion || op == Op::Remove && is_item());
+        let has_moved = !is_append && (applied.is_insertion || op == PathOp::Remove && is_item());
         self.history.push(Done { op, applied, writer, has_moved });
     }
 
     /// Returns who wrote which part of it.
     #[must_use]
-    pub fn writers(&self) -> Writers<Writer> {
+    pub fn writers(&self) -> PathWriters<Writer> {
         self.replay(|_, _| {})
     }
 
@@ -136,11 +136,11 @@ impl Manifest {
     }
 
     /// Goes through the history again, with what each operation wrote over.
-    fn replay(&self, mut each: impl FnMut(&Done, Vec<Overwritten<Writer>>)) -> Writers<Writer> {
-        let mut writers = Writers::default();
+    fn replay(&self, mut each: impl FnMut(&Done, Vec<OverwrittenPlace<Writer>>)) -> PathWriters<Writer> {
+        let mut writers = PathWriters::default();
         if let Origin::Made(writer) = self.origin {
-            let whole = Applied { places: vec![Vec::new()], was: vec![None], is_insertion: false };
-            writers.note(Op::Add, &Value::Null, &whole, &writer);
+            let whole = PathChange { places: vec![Vec::new()], was: vec![None], is_insertion: false };
+            writers.note(PathOp::Add, &Value::Null, &whole, &writer);
         }
         for done in &self.history {
             let lost = writers.note(done.op, &Value::Null, &done.applied, &done.writer);
@@ -182,7 +182,7 @@ pub(crate) fn label(object: &Value) -> String {
 
 /// Returns the API group and version of `object`.
 pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     version.split_once('/').unwrap_or(("", version))
 }
 

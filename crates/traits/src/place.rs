@@ -4,7 +4,7 @@
 //! A path that goes further than such a key was meant to have an escaped `/` in it: the entries of these maps have no
 //! parts. Lint says so from the trait alone, rendering for the manifest that is patched, both through [`split_key`].
 
-use kubewright_patch::path::{Path, Segment};
+use kubewright_patch::path::{PatchPath, PathSegment};
 use kubewright_value::{Step, Value};
 
 use crate::compile::program::Target;
@@ -185,17 +185,19 @@ pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
 }
 
 /// Returns the steps that `path` takes.
-pub(super) fn steps(path: &Path) -> Vec<At> {
-    let step = |segment: &Segment| match segment {
-        Segment::Key(key) => At::Key(key.to_string()),
-        Segment::Number(text, _) => At::Number(text.to_string()),
-        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => At::Item,
+pub(super) fn steps(path: &PatchPath) -> Vec<At> {
+    let step = |segment: &PathSegment| match segment {
+        PathSegment::Key(key) => At::Key(key.to_string()),
+        PathSegment::Number(text, _) => At::Number(text.to_string()),
+        PathSegment::Index(_) | PathSegment::Append | PathSegment::Every | PathSegment::Filter { .. } => {
+            At::Item
+        }
     };
     path.segments().map(step).collect()
 }
 
 /// Returns the key that `path` splits in a manifest of `subject`, if it does.
-pub(super) fn split_key(subject: Subject<'_>, path: &Path) -> Option<SplitKey> {
+pub(super) fn split_key(subject: Subject<'_>, path: &PatchPath) -> Option<SplitKey> {
     if path.segments().len() < MIN_SPLIT_SEGMENTS {
         return None;
     }
@@ -207,11 +209,11 @@ pub(super) fn split_key(subject: Subject<'_>, path: &Path) -> Option<SplitKey> {
 }
 
 /// Returns how to write the path that is `written`, whose key is split from number `segment` on, with the `/` escaped.
-pub(super) fn escaped(written: &str, path: &Path, segment: usize) -> String {
+pub(super) fn escaped(written: &str, path: &PatchPath, segment: usize) -> String {
     let (position, _) = path.position(segment);
     let column = (position.column as usize).saturating_sub(1);
     let key = written.char_indices().nth(column).and_then(|(at, _)| written.get(at..)).unwrap_or_default();
-    let is_name = |part: &Segment| matches!(part, Segment::Key(_) | Segment::Number(..));
+    let is_name = |part: &PathSegment| matches!(part, PathSegment::Key(_) | PathSegment::Number(..));
     let is_plain = position.line == 1 && !key.contains(['$', '\n', '[']);
     if !is_plain || !path.segments().skip(segment).all(is_name) {
         return "`/` in a key is written `~1`".to_owned();

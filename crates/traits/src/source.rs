@@ -11,7 +11,7 @@ mod traits;
 mod workload;
 
 use kubewright_engine::Diagnostic;
-pub(crate) use kubewright_patch::path::Op;
+pub(crate) use kubewright_patch::path::PathOp;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
@@ -99,7 +99,7 @@ pub(crate) struct Patch {
 /// One change.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    pub(crate) op: Op,
+    pub(crate) op: PathOp,
     pub(crate) path: Located<Text>,
     /// Nothing for `remove`.
     pub(crate) value: Option<Located<Value>>,

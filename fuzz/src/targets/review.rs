@@ -107,11 +107,12 @@ fn check(review: &AdmissionReview, answer: &str) {
     assert_eq!(is_allowed, Some(true), "what is refused is not changed");
     let text =
         STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let operations = json::parse(&text).ok().and_then(|list| patch::Operation::list(&list).ok());
+    let operations = json::parse(&text).ok().and_then(|list| patch::JsonPatchOperation::list(&list).ok());
     let Some(operations) = operations else { return assert_eq!(text, "a patch") };
     let before = &review.request.object;
     let mut after = before.clone();
-    let applied = patch::apply(&mut after, &operations, &patch::Options::rfc6902(), &mut Budget::default());
+    let applied =
+        patch::apply_patch(&mut after, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default());
     assert!(applied.is_ok(), "{applied:?}: {text} on {before}");
     for path in [&["kind"][..], &["metadata", "name"], &["metadata", "uid"], &["metadata", "managedFields"]] {
         assert_eq!(before.at(path), after.at(path), "{text}");

@@ -80,7 +80,7 @@ const SECRET: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"d
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#;
 
 fn password(object: &Value) -> &str {
-    object.at(&["data", "password"]).and_then(Value::as_str).unwrap_or_default()
+    object.str_at(&["data", "password"])
 }
 
 #[track_caller]

@@ -111,8 +111,9 @@ fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRu
         subresource: subresource.into(),
         operations,
     };
-    let fits =
-        |pattern: &str, text: &str| glob::matches(pattern, text, &mut Budget::default()).unwrap_or(true);
+    let fits = |pattern: &str, text: &str| {
+        glob::matches_wildcard(pattern, text, &mut Budget::default()).unwrap_or(true)
+    };
     let is_pod = subresource.is_empty() && fits(kind, "Pod") && fits(version, "v1") && fits(group, "");
     let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| WebhookRule {
         group: "".into(),

@@ -8,7 +8,7 @@
 //! of a kind that the API server does not know by itself. The original is blind to all of these: it takes
 //! `ingress: [{}]` for `ingress: []`, and `matchLabels: {app: web, nobody: ""}` for `matchLabels: {app: web}`.
 
-use kubewright_value::{Budget, Exhausted, Map, Value, json, text_of};
+use kubewright_value::{Budget, Exhausted, Map, Value, index_text, json};
 
 use super::ignored::{IgnoredField, ManifestPath};
 use crate::gotext;
@@ -95,7 +95,7 @@ pub(super) fn manifest_differences(
     ignored: &[&IgnoredField],
     budget: &mut Budget,
 ) -> Result<Vec<ManifestDifference>, Exhausted> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     let has_selectors = !version.starts_with(WEBHOOKS);
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let mut walk = ManifestComparison {
@@ -184,7 +184,7 @@ impl ManifestComparison<'_> {
             }
             (Some(Value::Array(one)), Some(Value::Array(other))) => {
                 for i in 0..one.len().max(other.len()) {
-                    self.below(&text_of(i), |walk| walk.compare(one.get(i), other.get(i), true))?;
+                    self.below(&index_text(i), |walk| walk.compare(one.get(i), other.get(i), true))?;
                 }
                 Ok(())
             }
@@ -225,7 +225,7 @@ impl ManifestComparison<'_> {
             }
             Value::Array(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    has_any |= self.part(&text_of(i), item, is_before, true)?;
+                    has_any |= self.part(&index_text(i), item, is_before, true)?;
                 }
             }
             value => {

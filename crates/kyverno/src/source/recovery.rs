@@ -4,7 +4,7 @@
 //! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
 //! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -90,7 +90,7 @@ fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
     let fields = document.value.follow(rule)?.as_object()?;
     let is_it = |key: &&Text| {
         let is_unknown = !RULE_FIELDS.contains(&key.as_str());
-        *key == "match" || (is_unknown && nearest(key, RULE_FIELDS.iter().copied()) == Some("match"))
+        *key == "match" || (is_unknown && nearest_word(key, RULE_FIELDS.iter().copied()) == Some("match"))
     };
     fields.keys().find(is_it).map(|key| child_path(rule, key.as_str()))
 }

@@ -247,7 +247,7 @@ fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget
 /// Returns a value as JSON without backquotes; a text that is JSON is returned unchanged.
 fn json_of(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
     match value {
-        Value::String(text) => match bounded::parse_json(text, budget)? {
+        Value::String(text) => match bounded::parse_bounded_json(text, budget)? {
             Ok(value) => json_of_value(&value, budget),
             Err(_) => json_of_value(value, budget),
         },

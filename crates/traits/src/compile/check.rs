@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
-use kubewright_patch::path::{Path, PathError, Piece};
+use kubewright_patch::path::{PatchPath, PathError, PathPiece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
 use super::scope::Scope;
@@ -60,8 +60,12 @@ impl<'d> Checker<'d> {
     }
 
     /// Parses the path of an operation, in which the expressions are not known yet.
-    pub(super) fn path(&mut self, operation: &Operation, pieces: &[Piece<'_>]) -> Result<Path, PathError> {
-        let parsed = Path::from_pieces(pieces);
+    pub(super) fn path(
+        &mut self,
+        operation: &Operation,
+        pieces: &[PathPiece<'_>],
+    ) -> Result<PatchPath, PathError> {
+        let parsed = PatchPath::from_pieces(pieces);
         let (message, help, (position, length)) = match &parsed {
             Err(error) => {
                 let help = error.help.clone().unwrap_or_default();

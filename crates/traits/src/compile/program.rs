@@ -1,7 +1,7 @@
 //! What a trait or component type does, ready to run.
 
 use kubewright_interpolate::TextTemplate;
-use kubewright_patch::path::{Form, Op, Path, PathError};
+use kubewright_patch::path::{PatchPath, PatchPathTemplate, PathError, PathOp};
 use kubewright_value::{Step, Text};
 
 use super::{Content, Expression};
@@ -71,7 +71,7 @@ pub(crate) struct Patch {
 
 #[derive(Debug)]
 pub(crate) struct Operate {
-    pub(crate) op: Op,
+    pub(crate) op: PathOp,
     pub(crate) path: Located<PathProgram>,
     pub(crate) written: Text,
     /// Nothing for `remove`.
@@ -83,9 +83,9 @@ pub(crate) struct Operate {
 #[derive(Debug)]
 pub(crate) enum PathProgram {
     /// Without expressions.
-    Fixed(Path),
+    Fixed(PatchPath),
     /// With expressions in it, whose text is data; its segments as they are written; the quick way to it, if there is one.
-    Pieces(TextTemplate, Option<Path>, Option<Box<Form>>),
+    Pieces(TextTemplate, Option<PatchPath>, Option<Box<PatchPathTemplate>>),
     /// One expression that gives a path.
     Whole(TextTemplate),
     /// No path.

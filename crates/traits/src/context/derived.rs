@@ -7,7 +7,7 @@ mod ports;
 
 use std::collections::BTreeMap;
 
-use kubewright_golib::naming::{self, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_SUBDOMAIN_CHARS};
 use kubewright_value::{Map, Value};
 
 use super::{endpoints, put};
@@ -17,7 +17,7 @@ use super::{endpoints, put};
 /// Endpoints of `workload` may carry the `schema` that describes them; what it lists is then among the result.
 #[must_use]
 pub fn derived(workload: &Value, configurations: &Value, dependencies: &Value, metadata: &Value) -> Value {
-    let word = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+    let word = |key| metadata.str_at(&[key]);
     let prefix = format!("{}-{}", word("componentName"), word("environmentName"));
     let of = |section, key| list(configurations.at(&[section, key]));
     let (config_envs, secret_envs) = (of("configs", "envs"), of("secrets", "envs"));
@@ -139,11 +139,11 @@ fn written(reference: &Value) -> String {
 }
 
 fn name(parts: &[&str], extra: &str) -> String {
-    naming::hashed(parts, extra, SUBDOMAIN).unwrap_or_default()
+    naming::hashed_name(parts, extra, MAX_SUBDOMAIN_CHARS).unwrap_or_default()
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn list(value: Option<&Value>) -> &[Value] {

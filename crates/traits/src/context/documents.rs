@@ -66,7 +66,7 @@ pub fn parameters(
         Some(Resource::ComponentType(found)) => found.sections,
         _ => Default::default(),
     };
-    let about = declaring.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let about = declaring.value.str_at(&["kind"]);
     let declared = |what, schema: Option<&super::super::schema::Schema>, document: &Document| {
         let given = Given { value: &document.value, document, path: &[] };
         super::declared(schema, Some(given), &document.locate(&[]), (what, about))

@@ -2,7 +2,7 @@
 
 use kubewright_engine::TraceVerdict;
 use kubewright_interpolate::RenderedValue;
-use kubewright_patch::path::charge;
+use kubewright_patch::path::charge_copy;
 use kubewright_value::{Document, Value};
 
 use super::story::Said;
@@ -73,7 +73,7 @@ impl Evaluator<'_> {
             };
             // A short loop can make more than can be written.
             if items.is_loop() {
-                let charged = charge(&object, &mut self.budget);
+                let charged = charge_copy(&object, &mut self.budget);
                 charged.map_err(|exhausted| self.exhausted(&template.content.path, exhausted))?;
             }
             made.push(Manifest::made(object, template.plane, self.writer(template.part)));

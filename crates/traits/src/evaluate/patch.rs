@@ -6,7 +6,9 @@ use kubewright_cel::{CelBindings, CelCost};
 use kubewright_engine::{Diagnostic, TraceNode, TraceVerdict};
 use kubewright_interpolate::{RenderedPiece as Given, RenderedValue};
 use kubewright_patch::Pointer;
-use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
+use kubewright_patch::path::{
+    PatchPath, PathChange, PathError, PathOp, PathPatchError, PathPatchErrorKind, PathPiece, PathSegment,
+};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::story::Said;
@@ -29,7 +31,7 @@ const SHOWN: usize = 1000;
 /// An operation whose expressions are rendered.
 struct Ready<'p> {
     operate: &'p Operate,
-    path: Cow<'p, Path>,
+    path: Cow<'p, PatchPath>,
     /// Null for `remove`.
     value: Value,
 }
@@ -178,7 +180,7 @@ impl Evaluator<'_> {
         Ok(Some(Ready { operate, path, value }))
     }
 
-    fn path<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Cow<'p, Path>> {
+    fn path<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Cow<'p, PatchPath>> {
         let place = &operate.path.path;
         match &operate.path.value {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
@@ -189,7 +191,7 @@ impl Evaluator<'_> {
                 self.paid(&cost, place)?;
                 let pieces = pieces.map_err(|error| self.failed(place, &error))?;
                 let text: String = pieces.iter().map(written).collect();
-                Path::parse(&text).map(Cow::Owned).map_err(|error| {
+                PatchPath::parse(&text).map(Cow::Owned).map_err(|error| {
                     let mut wrong = self.no_path(place, &error, (Position::START, 1));
                     wrong.message = format!("`{text}` is no path: {}", error.message);
                     wrong
@@ -208,11 +210,11 @@ impl Evaluator<'_> {
                     return Ok(Cow::Owned(path));
                 }
                 let piece = |given| match given {
-                    &Given::Literal(text) => Piece::Literal(text),
-                    Given::Evaluated(text) => Piece::Text(text),
+                    &Given::Literal(text) => PathPiece::Literal(text),
+                    Given::Evaluated(text) => PathPiece::Text(text),
                 };
-                let pieces: Vec<Piece<'_>> = given.iter().map(piece).collect();
-                Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
+                let pieces: Vec<PathPiece<'_>> = given.iter().map(piece).collect();
+                PatchPath::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
                     let at =
                         if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
                     self.no_path(place, &error, at)
@@ -230,7 +232,7 @@ impl Evaluator<'_> {
         let document: &Document = self.document;
         self.run.story.say(|| told(operate, path, value, &applied, document));
         let applied = applied.map_err(|error| self.not_done(operate, path, manifest, &error))?;
-        let is_append = matches!(path.segments().last(), Some(Segment::Append));
+        let is_append = matches!(path.segments().last(), Some(PathSegment::Append));
         manifest.note(operate.op, applied, is_append, self.writer(operate.part));
         Ok(())
     }
@@ -244,9 +246,9 @@ impl Evaluator<'_> {
     fn not_done(
         &self,
         operate: &Operate,
-        path: &Path,
+        path: &PatchPath,
         manifest: &Manifest,
-        error: &PatchError,
+        error: &PathPatchError,
     ) -> Box<Diagnostic> {
         let location = self.segment(operate, path, error.segment);
         let message = format!(
@@ -256,7 +258,7 @@ impl Evaluator<'_> {
             manifest.label(),
             cut(&error.message, SHOWN)
         );
-        let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
+        let code = if error.kind == PathPatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());
         Box::new(failure.help(error.help.clone().unwrap_or_default()))
     }
@@ -265,7 +267,7 @@ impl Evaluator<'_> {
     fn key_is_split(
         &self,
         operate: &Operate,
-        path: &Path,
+        path: &PatchPath,
         manifest: &Manifest,
         split: &SplitKey,
     ) -> Box<Diagnostic> {
@@ -287,7 +289,7 @@ impl Evaluator<'_> {
     }
 
     /// Returns where segment `number` of `path` is written.
-    fn segment(&self, operate: &Operate, path: &Path, number: usize) -> Location {
+    fn segment(&self, operate: &Operate, path: &PatchPath, number: usize) -> Location {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => path.position(number),
             PathProgram::Pieces(_, Some(shape), _) => shape.position(number),
@@ -323,9 +325,9 @@ impl Evaluator<'_> {
 /// Returns what a trace says of an operation.
 fn told(
     operate: &Operate,
-    path: &Path,
+    path: &PatchPath,
     value: &Value,
-    applied: &Result<Applied, PatchError>,
+    applied: &Result<PathChange, PathPatchError>,
     document: &Document,
 ) -> Said {
     let what = format!("{} {}", operate.op.name(), path.text());
@@ -337,7 +339,7 @@ fn told(
         }
         Ok(applied) => {
             let found = match operate.op {
-                Op::Remove => "removed".to_owned(),
+                PathOp::Remove => "removed".to_owned(),
                 _ => TraceNode::show(value),
             };
             (found, places(path, applied), TraceVerdict::Done)
@@ -347,7 +349,7 @@ fn told(
 }
 
 /// Returns where an operation was done, unless that is its path.
-fn places(path: &Path, applied: &Applied) -> String {
+fn places(path: &PatchPath, applied: &PathChange) -> String {
     let mut told: Vec<String> =
         applied.places.iter().take(TOLD).map(|place| Pointer::from_steps(place).to_string()).collect();
     if told.iter().all(|place| place == path.text()) {

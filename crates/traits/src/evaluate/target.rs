@@ -1,6 +1,6 @@
 //! Which manifests a target means, and why it means none.
 
-use kubewright_engine::{TraceVerdict, nearest};
+use kubewright_engine::{TraceVerdict, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
@@ -201,7 +201,7 @@ pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifes
         manifests.iter().filter_map(|manifest| manifest.object.get("kind").and_then(Value::as_str)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let help = match nearest(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
+    let help = match nearest_word(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let more = if kinds.len() > TOLD { ", …" } else { "" };

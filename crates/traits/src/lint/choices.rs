@@ -1,7 +1,7 @@
 //! Comparisons of parameters with values that they cannot have.
 
 use kubewright_cel::FieldComparison;
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Text, Value};
 
 use super::Linter;
@@ -33,7 +33,7 @@ impl Linter<'_> {
             return;
         }
         let message = format!("`{}.{}` is never `{text}`", read.variable, read.path.join("."));
-        let help = match nearest(text, choices.iter().copied()) {
+        let help = match nearest_word(text, choices.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("its schema allows {}", listed(&choices)),
         };

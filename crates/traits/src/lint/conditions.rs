@@ -1,7 +1,7 @@
 //! Conditions that always come out the same, loops over nothing, filters that choose nothing.
 
 use kubewright_cel::{CelBindings, CelCost, CelProgram, Val};
-use kubewright_patch::path::Segment;
+use kubewright_patch::path::PathSegment;
 
 use super::Linter;
 use crate::compile::Expression;
@@ -49,7 +49,7 @@ impl Linter<'_> {
             return;
         };
         for (number, segment) in path.segments().enumerate() {
-            let Segment::Filter { field, value } = segment else { continue };
+            let PathSegment::Filter { field, value } = segment else { continue };
             let is_name = field.last().is_some_and(|field| field == "name");
             if !is_name || (!value.is_empty() && value.trim() == value.as_str()) {
                 continue;

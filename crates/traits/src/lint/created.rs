@@ -105,8 +105,7 @@ impl Linter<'_> {
     /// Returns version, kind, namespace and name as they are written; nothing where there is no name.
     fn identity(&self, template: &Template) -> Option<[&str; 4]> {
         let object = self.written(&template.content.path)?;
-        let [version, kind, namespace, name] =
-            IDENTITY.map(|keys| object.at(keys).and_then(Value::as_str).unwrap_or_default());
+        let [version, kind, namespace, name] = IDENTITY.map(|keys| object.str_at(keys));
         (!kind.is_empty() && !name.is_empty()).then_some([version, kind, namespace, name])
     }
 }

@@ -1,6 +1,6 @@
 //! Operations that do more each time that a trait is rendered over what it gave.
 
-use kubewright_patch::path::{Op, Path, Segment};
+use kubewright_patch::path::{PatchPath, PathOp, PathSegment};
 use kubewright_value::{Text, Value};
 
 use super::Linter;
@@ -22,7 +22,7 @@ impl Linter<'_> {
             return;
         }
         for operate in &patch.operations {
-            let Some(path) = shape(operate).filter(|_| operate.op == Op::Add) else { continue };
+            let Some(path) = shape(operate).filter(|_| operate.op == PathOp::Add) else { continue };
             let at = steps(path);
             let Some((last, list)) = at.split_last() else { continue };
             let is_key = last.key().is_some() || Subject::of_target(&patch.target).free_keys(list).is_some();
@@ -31,7 +31,7 @@ impl Linter<'_> {
                 continue;
             }
             let what = match path.segments().last() {
-                Some(Segment::Append) => "appends",
+                Some(PathSegment::Append) => "appends",
                 _ => "inserts",
             };
             let message = format!("this {what} one more item whenever it is rendered over its own output");
@@ -53,14 +53,14 @@ impl Linter<'_> {
     }
 
     /// Returns a condition that holds while the item that `operate` adds is not there.
-    fn absence(&self, operate: &Operate, path: &Path) -> Option<String> {
+    fn absence(&self, operate: &Operate, path: &PatchPath) -> Option<String> {
         let value = self.written(&operate.value.as_ref()?.path)?;
         let (field, wanted) = match value {
             Value::Object(item) => (".name", expression(item.get("name")?.as_str()?)?),
             Value::String(text) => ("", expression(text)?),
             _ => return None,
         };
-        let segments: Vec<&Segment> = path.segments().collect();
+        let segments: Vec<&PathSegment> = path.segments().collect();
         let (_, list) = segments.split_last()?;
         let present = present("resource", list, &format!("{field} == {wanted}"), 0)?;
         Some(format!("!{present}"))
@@ -76,7 +76,7 @@ fn looks_at(condition: &Expression, list: &[At]) -> bool {
 }
 
 /// Returns the condition that one item of the list that `segments` lead to is as `is_it` says.
-fn present(base: &str, segments: &[&Segment], is_it: &str, depth: usize) -> Option<String> {
+fn present(base: &str, segments: &[&PathSegment], is_it: &str, depth: usize) -> Option<String> {
     let Some((segment, rest)) = segments.split_first() else {
         return Some(format!("{base}.exists(item, item{is_it})"));
     };
@@ -84,15 +84,15 @@ fn present(base: &str, segments: &[&Segment], is_it: &str, depth: usize) -> Opti
     let inside = |rest| present(variable, rest, is_it, depth + 1);
     match segment {
         // What adds to a list makes the list.
-        Segment::Key(key) if rest.is_empty() && is_name(key) => {
+        PathSegment::Key(key) if rest.is_empty() && is_name(key) => {
             present(&format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
         }
-        Segment::Key(key) if is_name(key) => present(&format!("{base}.{key}"), rest, is_it, depth),
-        Segment::Index(index) | Segment::Number(_, Some(index)) => {
+        PathSegment::Key(key) if is_name(key) => present(&format!("{base}.{key}"), rest, is_it, depth),
+        PathSegment::Index(index) | PathSegment::Number(_, Some(index)) => {
             present(&format!("{base}[{index}]"), rest, is_it, depth)
         }
-        Segment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
-        Segment::Filter { field, value } => {
+        PathSegment::Every => Some(format!("{base}.exists({variable}, {})", inside(rest)?)),
+        PathSegment::Filter { field, value } => {
             let field: Vec<&str> = field.iter().map(Text::as_str).filter(|name| is_name(name)).collect();
             let (field, wanted) = (field.join("."), expression(value)?);
             Some(format!("{base}.exists({variable}, {variable}.{field} == {wanted} && {})", inside(rest)?))

@@ -1,6 +1,6 @@
 //! Operations whose work a later one undoes.
 
-use kubewright_patch::path::{Op, Path, Segment};
+use kubewright_patch::path::{PatchPath, PathOp, PathSegment};
 use kubewright_value::{Location, Position};
 
 use super::Linter;
@@ -33,7 +33,7 @@ impl Linter<'_> {
             if let Some((_, (_, undoing))) = undone {
                 let at = self.document.locate(&undoing.path.path).position;
                 let (message, help) = match undoing.op {
-                    Op::Remove => (
+                    PathOp::Remove => (
                         format!("what is written here is removed again in line {}", at.line),
                         "leave out both",
                     ),
@@ -61,7 +61,7 @@ impl Linter<'_> {
             && !path_names(operate).contains(&variable)
             && ![&patch.target.name, &patch.target.condition].into_iter().flatten().any(depends);
         let is_other_value = content.value.names().any(|name| name == variable);
-        if operate.op != Op::Remove && is_same_place && is_other_value && !may_be_left_out(content) {
+        if operate.op != PathOp::Remove && is_same_place && is_other_value && !may_be_left_out(content) {
             let message =
                 format!("every item of `forEach` writes over the one before: the path has no `{variable}`");
             let help = format!("use `${{{variable}}}` in the path, or in `name` or `where` of the target");
@@ -107,39 +107,41 @@ impl Linter<'_> {
 fn undoes(operate: &Operate, undoing: &Operate) -> bool {
     let (Some(path), Some(over)) = (shape(operate), shape(undoing)) else { return false };
     let is_sure = !undoing.value.as_ref().is_some_and(may_be_left_out);
-    if operate.op == Op::Remove || !is_sure || !ends_with_key(over) {
+    if operate.op == PathOp::Remove || !is_sure || !ends_with_key(over) {
         return false;
     }
     let (written, undone): (Vec<_>, Vec<_>) = (path.segments().collect(), over.segments().collect());
     let is_same = written == undone && !renames(&written);
     let is_parent = written.len() > undone.len()
         && written.starts_with(&undone)
-        && undone.iter().all(|segment| matches!(segment, Segment::Key(_)));
+        && undone.iter().all(|segment| matches!(segment, PathSegment::Key(_)));
     is_same || is_parent
 }
 
 /// Returns whether what the path of an operation ends with is what one of its filters asks for.
-fn renames(segments: &[&Segment]) -> bool {
-    let Some(Segment::Key(last)) = segments.last() else { return false };
-    segments.iter().any(|segment| matches!(segment, Segment::Filter { field, .. } if field.contains(last)))
+fn renames(segments: &[&PathSegment]) -> bool {
+    let Some(PathSegment::Key(last)) = segments.last() else { return false };
+    segments
+        .iter()
+        .any(|segment| matches!(segment, PathSegment::Filter { field, .. } if field.contains(last)))
 }
 
 /// Returns whether `other` may find its place by what `operate` writes, or moves it.
 fn relies_on(other: &Operate, operate: &Operate) -> bool {
     let (Some(path), Some(written)) = (shape(other), shape(operate)) else { return true };
-    let Some(Segment::Key(last)) = written.segments().last() else { return true };
+    let Some(PathSegment::Key(last)) = written.segments().last() else { return true };
     let is_asked = path.segments().any(|segment| match segment {
-        Segment::Filter { field, .. } => field.contains(last),
+        PathSegment::Filter { field, .. } => field.contains(last),
         _ => false,
     });
     let is_in_list =
-        written.segments().any(|segment| matches!(segment, Segment::Index(_) | Segment::Number(..)));
-    let moves = !matches!(path.segments().last(), Some(Segment::Key(_) | Segment::Append));
+        written.segments().any(|segment| matches!(segment, PathSegment::Index(_) | PathSegment::Number(..)));
+    let moves = !matches!(path.segments().last(), Some(PathSegment::Key(_) | PathSegment::Append));
     is_asked || (is_in_list && moves)
 }
 
-fn ends_with_key(path: &Path) -> bool {
-    matches!(path.segments().last(), Some(Segment::Key(_)))
+fn ends_with_key(path: &PatchPath) -> bool {
+    matches!(path.segments().last(), Some(PathSegment::Key(_)))
 }
 
 /// Returns whether a value may be left out, and its operation with it.
@@ -153,7 +155,7 @@ fn may_be_left_out(content: &Content) -> bool {
 }
 
 /// Returns the segments of a path, as far as they are written.
-pub(super) fn shape(operate: &Operate) -> Option<&Path> {
+pub(super) fn shape(operate: &Operate) -> Option<&PatchPath> {
     match &operate.path.value {
         PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _) => Some(path),
         _ => None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_cel::{CelKind, CelProgram, CelType};
-use kubewright_patch::path::{Op, Path};
+use kubewright_patch::path::{PatchPath, PathOp};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
@@ -42,13 +42,13 @@ impl Linter<'_> {
         if self.split_key(subject, operate, path) {
             return;
         }
-        if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
+        if let (Some(content), false) = (&operate.value, operate.op == PathOp::Remove) {
             self.texts(content, subject, steps(path));
         }
     }
 
     /// Reports a path that splits a key, and returns whether it does.
-    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
+    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &PatchPath) -> bool {
         let Some(split) = split_key(subject, path) else { return false };
         let (position, length) = path.position(split.segment);
         let (last, last_length) = path.position(path.segments().len() - 1);

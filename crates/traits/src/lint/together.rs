@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_value::{Document, Text};
 
 use crate::diagnostics as code;
@@ -66,7 +66,7 @@ impl<'d> Known<'d> {
         let help = if is_called(!is_cluster) {
             format!("there is a {0} of that name: write `kind: {0}`", kind(!is_cluster))
         } else {
-            let near = nearest(name, same_kind.map(|(_, name)| name.as_str()))?;
+            let near = nearest_word(name, same_kind.map(|(_, name)| name.as_str()))?;
             format!("did you mean `{near}`?")
         };
         let message = format!("no {} is called `{name}`", kind(*is_cluster));

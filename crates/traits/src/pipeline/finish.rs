@@ -40,7 +40,7 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
     }
     // The order of the manifests is not what they say.
     written.sort_unstable();
-    let mut hash = naming::sha256(&written.join("\n"));
+    let mut hash = naming::sha256_hex(&written.join("\n"));
     hash.truncate(DIGITS);
     let object = manifests.get_mut(workload).and_then(|manifest| manifest.object.as_object_mut());
     let spec = object.and_then(|object| object.get_mut("spec"));

@@ -219,7 +219,7 @@ impl Release {
             }
             None => {
                 diagnostics.extend(workload.into_iter().flat_map(unresolved));
-                let word = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+                let word = |key| metadata.str_at(&[key]);
                 let (namespace, project) = (word("componentNamespace"), word("projectName"));
                 let declared = workload
                     .map(|workload| declared_dependencies(&workload.found, namespace, project))

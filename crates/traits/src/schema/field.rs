@@ -1,6 +1,6 @@
 //! Following names into a schema, for checking the expressions that use them.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::Value;
 
 use super::node::{Additional, Node};
@@ -94,7 +94,7 @@ impl<'s> Field<'s> {
             Additional::Each(node) => Child::Known(Self::new(node)),
             Additional::Any => Child::Any,
             Additional::Open if self.node.is_vague() => Child::Any,
-            _ => Child::Unknown(nearest(name, self.node.properties.names())),
+            _ => Child::Unknown(nearest_word(name, self.node.properties.names())),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! JSON Schema as CustomResourceDefinitions use it, read to a [`Node`]. References are written out before.
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
-use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
+use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind};
 
 use super::node::{Additional, Node, Range, Type};
 use super::{MAX_DEPTH, MAX_NODES, Problem, check};
@@ -198,7 +198,7 @@ impl Reader {
         if KEYWORDS.contains(&key) || key.starts_with("x-") || key == "$defs" {
             return;
         }
-        let help = match nearest(key, KEYWORDS) {
+        let help = match nearest_word(key, KEYWORDS) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "it is not checked; parameters are declared under `properties`".to_owned(),
         };
@@ -210,7 +210,7 @@ impl Reader {
         let name = self.text(value, at)?;
         let kind = Type::of(&name);
         if kind.is_none() {
-            let help = match nearest(&name, Type::ALL.map(|(name, _)| name)) {
+            let help = match nearest_word(&name, Type::ALL.map(|(name, _)| name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "use one of `string`, `integer`, `number`, `boolean`, `array`, `object`".to_owned(),
             };
@@ -238,7 +238,7 @@ impl Reader {
     }
 
     fn pattern(&mut self, text: &str, at: &[Step]) -> Option<regex::Regex> {
-        match regex::compile(text) {
+        match regex::compile_regex(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 self.wrong(at, format!("bad pattern `{text}`: {error}"));
@@ -256,20 +256,20 @@ impl Reader {
         if let Value::String(text) = value {
             return Some(text.clone());
         }
-        self.mistyped(value, at, Kind::String);
+        self.mistyped(value, at, ValueKind::String);
         None
     }
 
     fn boolean(&mut self, value: &Value, at: &[Step]) -> bool {
         value.as_bool().unwrap_or_else(|| {
-            self.mistyped(value, at, Kind::Bool);
+            self.mistyped(value, at, ValueKind::Bool);
             false
         })
     }
 
     fn number(&mut self, value: &Value, at: &[Step]) -> Option<Number> {
         if value.as_number().is_none() {
-            self.mistyped(value, at, Kind::Number);
+            self.mistyped(value, at, ValueKind::Number);
         }
         value.as_number()
     }
@@ -284,19 +284,19 @@ impl Reader {
 
     fn list(&mut self, value: &Value, at: &[Step]) -> Vec<Value> {
         if value.as_array().is_none() {
-            self.mistyped(value, at, Kind::Array);
+            self.mistyped(value, at, ValueKind::Array);
         }
         value.as_array().unwrap_or_default().to_vec()
     }
 
     fn map(&mut self, value: &Value, at: &[Step]) -> Map {
         if value.as_object().is_none() {
-            self.mistyped(value, at, Kind::Object);
+            self.mistyped(value, at, ValueKind::Object);
         }
         value.as_object().cloned().unwrap_or_default()
     }
 
-    fn mistyped(&mut self, value: &Value, at: &[Step], expected: Kind) {
+    fn mistyped(&mut self, value: &Value, at: &[Step], expected: ValueKind) {
         let name = match at.last() {
             Some(Step::Key(key)) => key.to_string(),
             Some(Step::Index(index)) => format!("item {index}"),

@@ -3,7 +3,7 @@
 //! Only `#/$defs/Name` is a reference. What a definition refers to is part of the result as often as it is named,
 //! so the size of the result is bounded, and a definition that leads to itself is found.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Map, Step, Text, Value};
 
 use super::{MAX_DEPTH, MAX_NODES, Problem};
@@ -204,7 +204,7 @@ impl Resolver<'_> {
                 Err(wrong(format!("$ref `{text}` names {}, expected an object", article(other.kind()))))
             }
             None => {
-                let near = nearest(name, definitions.keys().map(Text::as_str));
+                let near = nearest_word(name, definitions.keys().map(Text::as_str));
                 let help =
                     near.map_or_else(|| HELP.to_owned(), |near| format!("did you mean `#/$defs/{near}`?"));
                 Err((format!("$ref `{text}` not found in `$defs`"), help))

@@ -10,7 +10,7 @@ mod values;
 
 use std::collections::HashMap;
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
 use super::node::{Additional, Node, Type};
@@ -338,7 +338,7 @@ impl<'v> Reader<'v> {
             _ => None,
         };
         let known = ["string", "integer", "number", "boolean"].into_iter().chain(self.types.keys().copied());
-        mistake.help(match plain.or_else(|| nearest(name.text, known)) {
+        mistake.help(match plain.or_else(|| nearest_word(name.text, known)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 "use `string`, `integer`, `number`, `boolean`, `[]T`, `map<T>`, or declare it under `types`"

@@ -3,7 +3,7 @@
 use kubewright_value::Value;
 
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
-use super::{Op, Operation, Patch, Removal, Target, Template, Trait, code};
+use super::{Operation, Patch, PathOp, Removal, Target, Template, Trait, code};
 use crate::admission;
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, article, child_path};
 
@@ -45,18 +45,18 @@ fn operation<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -
     reader.only(fields, &["op", "path", "value"]);
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
-    let words = [("add", Op::Add), ("replace", Op::Replace), ("remove", Op::Remove)];
+    let words = [("add", PathOp::Add), ("replace", PathOp::Replace), ("remove", PathOp::Remove)];
     // The original's engine takes any case.
     let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
     let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
     let at = child_path(&fields.path, "value");
     let written = reader.document.value.follow(&at).cloned();
     let value = match (op, written) {
-        (Op::Remove, Some(_)) => {
+        (PathOp::Remove, Some(_)) => {
             parts::unread(reader, &at, "`remove` reads no `value`");
             None
         }
-        (Op::Remove, None) => None,
+        (PathOp::Remove, None) => None,
         // null is a value like any other, and must be written to be meant.
         (_, Some(value)) => Some(kubewright_dialect_kit::fields::Located { value, path: at }),
         (_, None) => {

@@ -1,10 +1,12 @@
 //! Cases about the languages inside a rule.
 
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_jsonpath::{Expression, Found, Key, Language, Select};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
+use kubewright_jsonpath::{
+    CapturedKey, JsonPathExpression, JsonPathLanguage, JsonPathResult, JsonPathSelector,
+};
 use kubewright_modrule::{PathTemplate, expand_shorthand};
 use kubewright_patch::textdiff;
-use kubewright_patch::{self as patch, Operation};
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Map, Number, Value, yaml as yaml_reader};
 
 use super::super::{equal, list, text};
@@ -15,7 +17,7 @@ pub(super) fn path(_: &Value, case: &Value) -> Result<(), String> {
     let keys = keys_of(text(case, "selectKey"));
     let shown: Vec<Value> = keys.iter().map(Value::from).collect();
     equal(&Value::array(shown), case.at(&["expected", "keyParts"]).unwrap_or(&Value::Null))?;
-    let wanted = case.at(&["expected", "path"]).and_then(Value::as_str).unwrap_or_default();
+    let wanted = case.str_at(&["expected", "path"]);
     let template = PathTemplate::parse(text(case, "pathTemplate")).map_err(|error| error.to_string())?;
     match template.fill(&keys) {
         Ok(path) => equal(&path.to_string().into(), &wanted.into()),
@@ -25,9 +27,11 @@ pub(super) fn path(_: &Value, case: &Value) -> Result<(), String> {
 }
 
 /// Reads `$["0"]["x"]`.
-fn keys_of(select_key: &str) -> Vec<Key> {
+fn keys_of(select_key: &str) -> Vec<CapturedKey> {
     let parts = select_key.split("[\"").skip(1).map(|part| part.trim_end_matches("\"]"));
-    parts.map(|part| part.parse().map_or_else(|_| Key::Name(part.into()), Key::Index)).collect()
+    parts
+        .map(|part| part.parse().map_or_else(|_| CapturedKey::Name(part.into()), CapturedKey::Index))
+        .collect()
 }
 
 /// Unified text diffs.
@@ -47,16 +51,16 @@ pub(super) fn shorthand(_: &Value, case: &Value) -> Result<(), String> {
 /// Templates, with every function that a user can allow.
 pub(super) fn template(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
-    let functions = Functions::refusable().into_iter().fold(Functions::rules(), Functions::allow);
+    let functions = FunctionSet::refusable().into_iter().fold(FunctionSet::rules(), FunctionSet::allow);
     let inputs = Inputs { now: Some(0), random_seed: Some(0), keys: None };
-    let parsed = Template::parse("t", &expand_shorthand(text(case, "template")), &functions);
+    let parsed = GoTemplate::parse("t", &expand_shorthand(text(case, "template")), &functions);
     let template = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),
         (Ok(_), Some(_)) => return Err("expected a parse error".to_owned()),
         (Err(error), None) => return Err(format!("unexpected parse error: {}", error.message)),
         (Ok(template), None) => template,
     };
-    let mut context = Context::new();
+    let mut context = TemplateContext::new();
     for (name, value) in shared(suite, case, "context").as_object().into_iter().flat_map(Map::iter) {
         context = if name == "SelectKeyParts" {
             context.native(name.clone(), value.clone())
@@ -88,9 +92,14 @@ pub(super) fn yaml(_: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let mut document = case.get("input").cloned().unwrap_or_default();
-    let operations = Operation::list(case.get("patch").unwrap_or(&Value::Null));
+    let operations = JsonPatchOperation::list(case.get("patch").unwrap_or(&Value::Null));
     let applied = operations.and_then(|operations| {
-        patch::apply(&mut document, &operations, &kubewright_modrule::PATCH_OPTIONS, &mut Budget::default())
+        patch::apply_patch(
+            &mut document,
+            &operations,
+            &kubewright_modrule::PATCH_OPTIONS,
+            &mut Budget::default(),
+        )
     });
     match (applied, expected.get("error")) {
         (Err(_), Some(_)) => Ok(()),
@@ -102,7 +111,7 @@ pub(super) fn json_patch(_: &Value, case: &Value) -> Result<(), String> {
 
 /// What a patch selects, with the keys it captures.
 pub(super) fn select(suite: &Value, case: &Value) -> Result<(), String> {
-    let select = Select::parse(text(case, "select")).map_err(|error| error.message)?;
+    let select = JsonPathSelector::parse(text(case, "select")).map_err(|error| error.message)?;
     let items = select
         .evaluate(shared(suite, case, "input"), &mut Budget::default())
         .map_err(|error| error.message)?;
@@ -133,11 +142,11 @@ pub(super) fn select(suite: &Value, case: &Value) -> Result<(), String> {
 pub(super) fn expression(suite: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let language = match text(case, "language") {
-        "jsonpath" => Language::Paths,
-        "placeholder" => Language::Placeholders,
-        _ => Language::Full,
+        "jsonpath" => JsonPathLanguage::Paths,
+        "placeholder" => JsonPathLanguage::Placeholders,
+        _ => JsonPathLanguage::Full,
     };
-    let parsed = Expression::parse_as(text(case, "expression"), language);
+    let parsed = JsonPathExpression::parse_as(text(case, "expression"), language);
     let wants_error = expected.get("error").is_some();
     let expression = match (parsed, expected.get("parseError")) {
         (Err(_), Some(_)) => return Ok(()),
@@ -177,12 +186,12 @@ fn compare(found: &Value, wanted: &Value, is_unordered: bool) -> Result<(), Stri
 }
 
 /// Returns a result in the corpus's notation, which has marks for what JSON cannot say.
-fn shown(found: &Found) -> Value {
+fn shown(found: &JsonPathResult) -> Value {
     let undefined = || Value::object(Map::from([("$undefined", true.into())]));
     match found {
-        Found::Undefined => undefined(),
-        Found::One(value) => marked(value),
-        Found::Many(items) => {
+        JsonPathResult::Undefined => undefined(),
+        JsonPathResult::One(value) => marked(value),
+        JsonPathResult::Many(items) => {
             Value::array(items.iter().map(|item| item.as_ref().map_or_else(undefined, marked)).collect())
         }
     }

@@ -4,7 +4,7 @@ use kubewright_dialects::{DialectOptions, LoadedRules, all_dialects, load_docume
 use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine, RuleStatus};
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation};
 use kubewright_modrule::{self as modrule, PodBinding};
-use kubewright_patch::{self as patch, Operation as PatchOperation};
+use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_value::{Budget, Document, Map, Source, Text, Value, json, yaml};
 
 use super::super::{equal, list, text};
@@ -212,9 +212,9 @@ fn decide(case: &Value, loaded: LoadedRules) -> Option<Decision> {
 /// Returns `input` after a standard JSON Patch.
 fn applied(input: &Value, patch: Option<&Value>) -> Result<Value, String> {
     let mut object = input.clone();
-    let operations = PatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
+    let operations = JsonPatchOperation::list(patch.unwrap_or(&Value::array(Vec::new())))
         .map_err(|error| error.to_string())?;
-    patch::apply(&mut object, &operations, &patch::Options::rfc6902(), &mut Budget::default())
+    patch::apply_patch(&mut object, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default())
         .map_err(|error| format!("the expected patch does not apply: {error}"))?;
     Ok(object)
 }

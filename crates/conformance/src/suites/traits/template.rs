@@ -49,8 +49,8 @@ pub(super) fn remove_omitted(input: &Value) -> Answer {
 pub(super) fn name(input: &Value) -> Answer {
     let limit = input.get("limit").and_then(Value::as_i64).and_then(|limit| usize::try_from(limit).ok());
     let parts: Vec<&str> = list(input, "names").iter().filter_map(Value::as_str).collect();
-    let name =
-        naming::hashed(&parts, text(input, "extraHashInput"), limit.unwrap_or_default()).ok_or("no parts")?;
+    let name = naming::hashed_name(&parts, text(input, "extraHashInput"), limit.unwrap_or_default())
+        .ok_or("no parts")?;
     Ok(Map::from([("name", name.into())]).into())
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
-    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest,
+    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest_word,
 };
 use kubewright_files::{self as files, Wanted};
 use kubewright_graph::References;
@@ -238,7 +238,7 @@ impl<'a> Bench<'a> {
                     .iter()
                     .map(|document| wanted.spelt_like(&self.request(document, operation)))
                     .collect();
-                Err(match nearest(&case.resource, names.iter().map(String::as_str)) {
+                Err(match nearest_word(&case.resource, names.iter().map(String::as_str)) {
                     Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", case.resource),
                     None => format!("there is no resource `{}`", case.resource),
                 })

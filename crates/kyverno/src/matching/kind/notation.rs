@@ -114,7 +114,7 @@ fn is_possible(&[group, version, kind, subresource]: &NotationParts<'_>) -> bool
 
 /// Returns whether `text` can only be a group where a subresource is possible too.
 fn is_undotted_group(text: &str) -> bool {
-    let fits = |name: &&str| glob::matches(text, name, &mut Budget::default()).unwrap_or(false);
+    let fits = |name: &&str| glob::matches_wildcard(text, name, &mut Budget::default()).unwrap_or(false);
     UNDOTTED_GROUPS.iter().any(fits) && !SUBRESOURCES.iter().any(fits)
 }
 
