@@ -35,7 +35,7 @@ kubewright_engine::codes! {
 
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
-    let mut all = kubewright_dialects::codes();
+    let mut all = kubewright_dialects::rule_file_codes();
     all.extend(kubewright_graph::codes());
     all.extend(kubewright_files::FILE_CODES);
     all.extend(OWN);
