@@ -76,13 +76,13 @@ impl ClusterResources for Kyverno {
                 group: "rbac.authorization.k8s.io",
                 resources: &["rolebindings", "clusterrolebindings"],
                 verbs: &["get", "list", "watch"],
-                why: "the roles of the one who asks",
+                why: "role bindings of the requesting user",
             },
             PolicyRule {
                 group: "authorization.k8s.io",
                 resources: &["subjectaccessreviews"],
                 verbs: &["create"],
-                why: "whether somebody may do something, for rules that ask; nothing is stored",
+                why: "access reviews of the `authorizer` in rules; nothing is stored",
             },
         ]
     }

@@ -35,13 +35,13 @@ impl ClusterResources for ModRule {
                 group: "",
                 resources: &["nodes"],
                 verbs: &["get", "list", "watch"],
-                why: "the node of a Pod, as rules see it",
+                why: "the node of a Pod (`syntheticRefs.node`)",
             },
             PolicyRule {
                 group: "",
                 resources: &["pods"],
                 verbs: &["get", "patch"],
-                why: "the annotation with the name of its node, for a Pod that asks for it",
+                why: "the annotation with the name of its node, for Pods that request it",
             },
         ]
     }
