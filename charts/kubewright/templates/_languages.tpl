@@ -12,7 +12,7 @@
   - apiGroups: [""]
     resources: [nodes]
     verbs: [get, list, watch]
-  # The annotation with the name of its node, for Pods that request it.
+  # The annotation with the name of its node, for a Pod that requests it.
   - apiGroups: [""]
     resources: [pods]
     verbs: [get, patch]
@@ -56,11 +56,11 @@
   - apiGroups: [""]
     resources: [configmaps]
     verbs: [get, list, watch]
-  # Role bindings of the requesting user.
+  # The roles of the requesting user.
   - apiGroups: [rbac.authorization.k8s.io]
     resources: [rolebindings, clusterrolebindings]
     verbs: [get, list, watch]
-  # Access reviews of the `authorizer` in rules; nothing is stored.
+  # Permission checks in rules; nothing is stored.
   - apiGroups: [authorization.k8s.io]
     resources: [subjectaccessreviews]
     verbs: [create]

@@ -349,7 +349,7 @@ fn no_file_is_named_or_marked_against_the_style() {
 
 #[test]
 fn no_definition_fills_in_defaults() {
-    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let languages = dialects.iter().filter_map(|dialect| dialect.cluster_support());
     let definitions: Vec<&str> =
         languages.flat_map(|language| language.custom_resource_definitions()).collect();
