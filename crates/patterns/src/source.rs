@@ -130,7 +130,7 @@ pub(crate) enum WrittenEffect {
 }
 
 /// A criterion whose paths are not compiled yet.
-pub(crate) type WrittenCriterion = ValueCriterion<Placed<Text>>;
+pub(crate) type WrittenCriterion = ValueCriterion<Located<Text>>;
 
 /// A side of a criterion whose paths are not compiled yet.
 type WrittenSide = CriterionSide<Located<Text>>;
