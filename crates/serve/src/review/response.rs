@@ -139,7 +139,7 @@ impl AdmissionResponse {
         text.push('}');
     }
 
-    /// Adds what one language says.
+    /// Adds the response of one language.
     fn join(&mut self, reply: ResponseParts, refuses: bool) {
         let ResponseParts { message, reason, code, warnings, annotations } = reply;
         self.warnings.extend(warnings);
