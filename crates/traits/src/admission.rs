@@ -7,7 +7,7 @@ use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Value};
 
 use super::diagnostics as code;
-use super::source::{self, Resource, TraitName};
+use super::source::{self, OpenChoreoResource, TraitName};
 
 /// The workload type whose components run nothing.
 pub(crate) const PROXY: &str = "proxy";
@@ -24,12 +24,12 @@ pub(crate) struct TemplateProblem {
 }
 
 /// Returns whether resources of `kind` run containers.
-pub(crate) fn is_workload(kind: &str) -> bool {
+pub(crate) fn is_container_kind(kind: &str) -> bool {
     WorkloadKind::named(kind).is_some_and(WorkloadKind::is_top_level)
 }
 
 /// Returns what is wrong with the templates of a component type: each a resource, one of them the workload.
-pub(crate) fn workload_resources(workload_type: &str, templates: &[&Value]) -> Vec<TemplateProblem> {
+pub(crate) fn check_workload_resources(workload_type: &str, templates: &[&Value]) -> Vec<TemplateProblem> {
     let mut problems = Vec::new();
     let mut fitting = Vec::new();
     for (item, template) in templates.iter().enumerate() {
@@ -44,12 +44,12 @@ pub(crate) fn workload_resources(workload_type: &str, templates: &[&Value]) -> V
             });
         };
         if workload_type == PROXY {
-            if is_workload(kind) {
+            if is_container_kind(kind) {
                 wrong(format!("a proxy has no workload, and this is a `{kind}`"));
             }
         } else if kind.eq_ignore_ascii_case(workload_type) {
             fitting.push(item);
-        } else if is_workload(kind) {
+        } else if is_container_kind(kind) {
             wrong(format!(
                 "`{kind}` is a workload and the workload type is `{workload_type}`; there is only one"
             ));
@@ -126,16 +126,21 @@ pub(crate) fn template_problems(item: usize, template: &Value) -> Vec<TemplatePr
 
 /// Returns why the type of a component does not take its traits: those that it does not allow, and instance names
 /// that it has already. A type that says nothing of `allowedTraits` allows none.
-pub(super) fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
-    let (Some(Resource::ComponentType(kind)), _) = source::read(component_type) else { return Vec::new() };
-    let (Some(Resource::Component(found)), _) = source::read(component) else { return Vec::new() };
+pub(super) fn check_allowed_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
+    let (Some(OpenChoreoResource::ComponentType(kind)), _) = source::read_openchoreo_document(component_type)
+    else {
+        return Vec::new();
+    };
+    let (Some(OpenChoreoResource::Component(found)), _) = source::read_openchoreo_document(component) else {
+        return Vec::new();
+    };
     traits_fit(&kind, &found, component)
 }
 
 /// Returns the same for resources that are read already.
 pub(super) fn traits_fit(
-    kind: &source::ComponentType,
-    found: &source::Component,
+    kind: &source::ComponentTypeDefinition,
+    found: &source::ComponentDefinition,
     component: &Document,
 ) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();

@@ -16,24 +16,26 @@ mod tests;
 mod workload;
 
 pub use dependencies::dependencies;
-pub use derived::derived;
-pub use documents::{configurations, endpoint_resources, parameters, planes, workload};
+pub use derived::derive_variables;
+pub use documents::{
+    configurations_of_document, endpoint_resources_of_document, parameters, planes, workload_of_document,
+};
 pub use metadata::missing_metadata;
-pub use workload::merged;
+pub use workload::merge_by_key;
 
-pub(crate) use configurations::{Secrets, Setting, configurations as configurations_of};
+pub(crate) use configurations::{Secrets, SourcedVariable, resolve_configurations as configurations_of};
 pub(crate) use dependencies::declared_dependencies;
-pub(crate) use endpoints::endpoint_resources as endpoint_resources_of;
-pub(crate) use metadata::{Named, metadata};
-pub(crate) use parameters::{Given, declared};
-pub(crate) use planes::{data_plane, environment};
-pub(crate) use workload::workload as workload_of;
+pub(crate) use endpoints::list_endpoint_resources as endpoint_resources_of;
+pub(crate) use metadata::{ComponentIdentity, metadata_variable};
+pub(crate) use parameters::{GivenParameters, bind_declared};
+pub(crate) use planes::{data_plane, environment_variable};
+pub(crate) use workload::workload_variable as workload_of;
 
 use kubewright_value::{Map, Value};
 
 /// All that the expressions of a component see in one environment, but parameters.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct ComponentContext {
     /// Names, labels and selectors.
     pub metadata: Value,
     /// The data plane.
@@ -50,11 +52,12 @@ pub struct Surroundings {
     pub endpoint_resources: Value,
 }
 
-impl Surroundings {
+impl ComponentContext {
     /// Returns the variables with their names.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, Value)> {
-        let mut derived = derived(&self.workload, &self.configurations, &self.dependencies, &self.metadata);
+        let mut derived =
+            derive_variables(&self.workload, &self.configurations, &self.dependencies, &self.metadata);
         if let Some(map) = derived.as_object_mut() {
             map.insert("endpointResources".into(), self.endpoint_resources.clone());
         }
@@ -73,13 +76,13 @@ impl Surroundings {
 }
 
 /// Puts `value` under `key`, if there is one.
-fn put(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
+fn insert_present(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         map.insert(key.into(), value.into());
     }
 }
 
 /// Returns an object of texts.
-fn texts(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
+fn text_pairs_object(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
     Value::object(pairs.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect())
 }

@@ -6,36 +6,39 @@
 mod create;
 mod patch;
 mod rules;
-mod story;
 mod target;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod value;
 
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{Rendered, Template as Structure};
 use kubewright_value::{Budget, Document, Limits, Value};
 
-use super::compile::program::{ComponentType, Trait};
-use super::manifest::{Manifest, Writer};
-use super::variables::{Context, Names};
+use super::compile::program::{ComponentTypeProgram, TraitProgram};
+use super::manifest::{Manifest, ManifestWriter};
+use super::variables::{RenderContext, VariableScope};
 use kubewright_dialect_kit::fields::Placed;
-pub(crate) use story::{Said, Story};
+pub(crate) use trace::{RenderTrace, TraceEntry};
 
 /// What one instance may spend.
-const LIMITS: Limits = Limits { steps: 20_000_000, bytes: 256 << 20, depth: 256 };
+const INSTANCE_LIMITS: Limits = Limits { steps: 20_000_000, bytes: 256 << 20, depth: 256 };
 
 /// What is kept from the first instance to the last.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct RenderRun {
     pub(crate) diagnostics: Vec<Diagnostic>,
-    pub(crate) story: Story,
+    pub(crate) trace: RenderTrace,
 }
 
-impl Run {
-    /// Returns an empty run, which keeps its story if `is_told`.
-    pub(crate) fn new(is_told: bool) -> Self {
-        Self { story: if is_told { Story::told() } else { Story::default() }, ..Self::default() }
+impl RenderRun {
+    /// Returns an empty run, which keeps its trace if `is_traced`.
+    pub(crate) fn new(is_traced: bool) -> Self {
+        Self {
+            trace: if is_traced { RenderTrace::recording() } else { RenderTrace::default() },
+            ..Self::default()
+        }
     }
 }
 
@@ -43,25 +46,30 @@ impl Run {
 pub(crate) struct Evaluator<'r> {
     /// Where it was read from.
     document: &'r Document,
-    context: &'r Context,
+    context: &'r RenderContext,
     /// Its number among the instances.
     instance: u32,
     budget: Budget,
     /// Whether the budget is used up. Nothing more is tried then: an expression may do a lot before it is charged.
     is_spent: bool,
-    run: &'r mut Run,
+    run: &'r mut RenderRun,
 }
 
 /// What cannot be done, and why.
-type Outcome<T> = Result<T, Box<Diagnostic>>;
+type StepResult<T> = Result<T, Box<Diagnostic>>;
 
 impl<'r> Evaluator<'r> {
-    pub(crate) fn new(document: &'r Document, context: &'r Context, instance: u32, run: &'r mut Run) -> Self {
-        Self { document, context, instance, budget: Budget::new(LIMITS), is_spent: false, run }
+    pub(crate) fn new(
+        document: &'r Document,
+        context: &'r RenderContext,
+        instance: u32,
+        run: &'r mut RenderRun,
+    ) -> Self {
+        Self { document, context, instance, budget: Budget::new(INSTANCE_LIMITS), is_spent: false, run }
     }
 
     /// Applies `program` to `manifests`.
-    pub(crate) fn apply(&mut self, program: &Trait, manifests: &mut Vec<Manifest>) {
+    pub(crate) fn apply(&mut self, program: &TraitProgram, manifests: &mut Vec<Manifest>) {
         self.creates(&program.creates, manifests);
         for (number, patch) in program.patches.iter().enumerate() {
             if self.is_spent {
@@ -74,7 +82,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns the resources of `program`.
-    pub(crate) fn resources(&mut self, program: &ComponentType) -> Vec<Manifest> {
+    pub(crate) fn resources(&mut self, program: &ComponentTypeProgram) -> Vec<Manifest> {
         let mut manifests = Vec::new();
         self.creates(&program.resources, &mut manifests);
         manifests
@@ -82,7 +90,7 @@ impl<'r> Evaluator<'r> {
 
     /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
     pub(crate) fn bound(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
-        let names = Names::of(self.context);
+        let names = VariableScope::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
         match self.keep(rendered)?? {
             Rendered::Value(value) => Some(value),
@@ -91,11 +99,11 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Keeps a failure, and returns what was made.
-    fn keep<T>(&mut self, outcome: Outcome<T>) -> Option<T> {
+    fn keep<T>(&mut self, outcome: StepResult<T>) -> Option<T> {
         outcome.map_err(|diagnostic| self.run.diagnostics.push(*diagnostic)).ok()
     }
 
-    fn writer(&self, part: u32) -> Writer {
-        Writer { instance: self.instance, part }
+    fn writer(&self, part: u32) -> ManifestWriter {
+        ManifestWriter { instance: self.instance, part }
     }
 }

@@ -14,7 +14,7 @@ use kubewright_value::Text;
 
 /// Returns the environment of all expressions in traits; the variables are for the caller to add.
 #[must_use]
-pub fn environment() -> Environment {
+pub fn trait_environment() -> Environment {
     let libraries = [
         &library::OPTIONALS,
         &library::STRINGS,
@@ -54,9 +54,10 @@ const fn helper(call: &'static str, path: &'static str, takes: Takes) -> Shortha
 }
 
 /// The functions that only traits have.
-pub const FUNCTIONS: Library = Library { name: "traits", functions: add, macros: Macros::NONE, types: &[] };
+pub const FUNCTIONS: Library =
+    Library { name: "traits", functions: add_trait_functions, macros: Macros::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add_trait_functions(functions: &mut Functions) {
     for name in ["oc_omit", "omit"] {
         functions.add(
             Overload::function(name, &[], Kind::Any, |_, _| Ok(omitted()))
@@ -65,32 +66,42 @@ fn add(functions: &mut Functions) {
     }
     for name in ["oc_merge", "merge"] {
         functions.add(
-            Overload::function(name, &[Kind::Map, Kind::Map], Kind::Map, merge)
+            Overload::function(name, &[Kind::Map, Kind::Map], Kind::Map, merge_objects)
                 .variadic()
                 .help("the entries of all maps, those of later maps in place of earlier ones"),
         );
     }
-    names(
+    add_name_function(
         functions,
         "oc_generate_name",
-        subdomain,
+        make_subdomain_name,
         "a name of at most 253 characters with a hash at its end",
     );
-    names(functions, "oc_dns_label", label, "a DNS label of at most 63 characters with a hash at its end");
-    names(functions, "sanitizeK8sResourceName", sanitized, "the older name of `oc_dns_label`");
+    add_name_function(
+        functions,
+        "oc_dns_label",
+        make_label_name,
+        "a DNS label of at most 63 characters with a hash at its end",
+    );
+    add_name_function(functions, "sanitizeK8sResourceName", sanitized, "the older name of `oc_dns_label`");
     functions.add(
-        Overload::function("oc_hash", &[Kind::String], Kind::String, hash)
+        Overload::function("oc_hash", &[Kind::String], Kind::String, short_hash)
             .help("a short hash of a text, eight hexadecimal digits"),
     );
     functions.add(
-        Overload::function("sha256sum", &[Kind::String], Kind::String, sha256)
+        Overload::function("sha256sum", &[Kind::String], Kind::String, sha256_hash)
             .help("the SHA-256 hash of a text, in hexadecimal digits"),
     );
     integers(functions);
 }
 
 /// Adds a function that makes a name of one text, of a list of texts, or of several texts.
-fn names(functions: &mut Functions, name: &'static str, body: kubewright_cel::Body, help: &'static str) {
+fn add_name_function(
+    functions: &mut Functions,
+    name: &'static str,
+    body: kubewright_cel::Body,
+    help: &'static str,
+) {
     functions.add(Overload::function(name, &[Kind::String], Kind::String, body).help(help));
     functions
         .add(Overload::function(name, &[Kind::List], Kind::String, body).items(&[Kind::String]).help(help));
@@ -121,7 +132,7 @@ fn integers(functions: &mut Functions) {
     );
 }
 
-fn merge<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn merge_objects<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let maps: Vec<&MapVal<'a>> = arguments
         .iter()
         .map(|argument| match argument {
@@ -143,29 +154,29 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, 
     Ok(Val::Map(MapVal::Made(merged.into())))
 }
 
-fn subdomain<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    named(&texts(arguments, call)?, SUBDOMAIN)
+fn make_subdomain_name<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    name_from_parts(&argument_texts(arguments, call)?, SUBDOMAIN)
 }
 
-fn label<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    named(&texts(arguments, call)?, LABEL)
+fn make_label_name<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    name_from_parts(&argument_texts(arguments, call)?, LABEL)
 }
 
 /// As `oc_dns_label`, with a hash of what the parts are without dots.
 fn sanitized<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let parts = texts(arguments, call)?;
+    let parts = argument_texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
-    named(&parts, LABEL)
+    name_from_parts(&parts, LABEL)
 }
 
-fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, Failure> {
+fn name_from_parts<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, Failure> {
     let name = naming::hashed(parts, "", most);
     name.map(Val::text).ok_or_else(|| Failure::value("a name needs at least one part"))
 }
 
 /// Returns the texts that are given one by one or as a list. Anything else among them would be missing in
 /// the name, so it is an error.
-fn texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>, Failure> {
+fn argument_texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>, Failure> {
     let items: Vec<Val<'a>> = match arguments {
         [Val::List(list)] => {
             call.make(list.len())?;
@@ -185,15 +196,15 @@ fn texts<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Vec<Text>
     Ok(texts)
 }
 
-fn hash<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    hashed(arguments, call, naming::fnv1a)
+fn short_hash<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    hash_argument(arguments, call, naming::fnv1a)
 }
 
-fn sha256<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    hashed(arguments, call, naming::sha256)
+fn sha256_hash<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+    hash_argument(arguments, call, naming::sha256)
 }
 
-fn hashed<'a>(
+fn hash_argument<'a>(
     arguments: &[Val<'a>],
     call: &mut Call<'_, 'a>,
     hash: fn(&str) -> String,

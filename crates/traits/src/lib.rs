@@ -9,24 +9,26 @@ mod evaluate;
 pub mod functions;
 mod lint;
 mod manifest;
+mod named_resources;
 mod pipeline;
 mod place;
 mod render;
 pub mod schema;
-mod shelf;
 mod source;
 mod variables;
 
-pub use cases::{Held, Part, holds};
-pub use manifest::{Manifest, Origin, Plane, Writer, order};
-pub use pipeline::{ComponentType, Library, Release};
-pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
-pub use variables::Context;
+pub use cases::{AssertionResult, TraitPart, evaluate_assertion};
+pub use manifest::{Manifest, ManifestOrigin, ManifestWriter, Plane, manifest_sort_key};
+pub use pipeline::{CompiledComponentType, ComponentRelease, ResourceLibrary};
+pub use render::{
+    AppliedInstance, CompiledTrait, Instance, RenderOptions, Rendering, is_about_values, raise, render_traits,
+};
+pub use variables::RenderContext;
 
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, SetProgram};
 use kubewright_value::{Document, Value};
 
-use source::Resource;
+use source::OpenChoreoResource;
 
 /// The `apiVersion` of traits; the guide leaves out the group, and both are read.
 pub const API_VERSION: &str = "openchoreo.dev/v1alpha1";
@@ -35,20 +37,20 @@ pub const GROUP: &str = "openchoreo.dev/";
 
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
 #[must_use]
-pub fn is_known(document: &Document) -> bool {
-    source::is_known(document)
+pub fn is_trait_resource(document: &Document) -> bool {
+    source::is_openchoreo_document(document)
 }
 
 /// Returns everything that is wrong with `document` on its own.
 #[must_use]
-pub fn check(document: &Document) -> Vec<Diagnostic> {
-    examine(document, Depth::Mistakes)
+pub fn check_trait_document(document: &Document) -> Vec<Diagnostic> {
+    examine(document, CheckDepth::Mistakes)
 }
 
 /// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
 #[must_use]
-pub fn lint(document: &Document) -> Vec<Diagnostic> {
-    examine(document, Depth::Doubts)
+pub fn lint_trait_document(document: &Document) -> Vec<Diagnostic> {
+    examine(document, CheckDepth::Doubts)
 }
 
 /// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
@@ -59,7 +61,7 @@ pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
 
 /// How much is said about a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Depth {
+enum CheckDepth {
     /// What keeps it from working.
     Mistakes,
     /// And what is hardly meant.
@@ -68,26 +70,31 @@ enum Depth {
     Idempotence,
 }
 
-fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
-    let (resource, mut diagnostics) = source::read(document);
+fn examine(document: &Document, depth: CheckDepth) -> Vec<Diagnostic> {
+    let (resource, mut diagnostics) = source::read_openchoreo_document(document);
     match &resource {
-        Some(Resource::Trait(found)) => {
+        Some(OpenChoreoResource::Trait(found)) => {
             let (program, wrong) = compile::compile_trait(found, document, &[]);
             diagnostics.extend(wrong);
             let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
-            if depth >= Depth::Doubts {
-                diagnostics.extend(lint::of_trait(&program, &found.sections, document, has_mistakes));
+            if depth >= CheckDepth::Doubts {
+                diagnostics.extend(lint::lint_trait(&program, &found.sections, document, has_mistakes));
             }
-            if depth >= Depth::Idempotence {
+            if depth >= CheckDepth::Idempotence {
                 diagnostics.extend(lint::idempotence(&program, document));
             }
         }
-        Some(Resource::ComponentType(found)) => {
+        Some(OpenChoreoResource::ComponentType(found)) => {
             let (program, wrong) = compile::compile_type(found, document, &[]);
             diagnostics.extend(wrong);
             let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
-            if depth >= Depth::Doubts {
-                diagnostics.extend(lint::of_type(&program, &found.sections, document, has_mistakes));
+            if depth >= CheckDepth::Doubts {
+                diagnostics.extend(lint::lint_component_type(
+                    &program,
+                    &found.sections,
+                    document,
+                    has_mistakes,
+                ));
             }
         }
         _ => {}
@@ -97,8 +104,8 @@ fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
 
 /// Returns why the type `component_type` does not take the traits of `component`.
 #[must_use]
-pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
-    admission::check_traits(component_type, component)
+pub fn check_component_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
+    admission::check_allowed_traits(component_type, component)
 }
 
 /// What the caller decides about traits.
@@ -110,14 +117,14 @@ pub struct TraitOptions {
 
 /// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
 pub struct Traits {
-    depth: Depth,
+    depth: CheckDepth,
 }
 
 impl Traits {
     /// Returns the dialect as `options` want it.
     #[must_use]
     pub fn new(options: &TraitOptions) -> Self {
-        Self { depth: if options.checks_idempotence { Depth::Idempotence } else { Depth::Doubts } }
+        Self { depth: if options.checks_idempotence { CheckDepth::Idempotence } else { CheckDepth::Doubts } }
     }
 }
 
@@ -127,7 +134,7 @@ impl Dialect for Traits {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_known(document)
+        is_trait_resource(document)
     }
 
     fn looks_like(&self, document: &Document) -> bool {

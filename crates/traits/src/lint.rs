@@ -22,12 +22,15 @@ pub(super) use together::together;
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Document, Location, Step, Text, Value};
 
-use super::compile::program::{Assertion, ComponentType, Each, Patch, Target, Template, Trait};
+use super::compile::program::{
+    CompiledTarget, ComponentTypeProgram, LoopProgram, PatchProgram, PostRenderCheck, TemplateProgram,
+    TraitProgram,
+};
 use super::schema::Sections;
 
 /// Says what is doubtful about a trait. One that has mistakes is not judged by what its expressions leave out.
-pub(super) fn of_trait(
-    program: &Trait,
+pub(super) fn lint_trait(
+    program: &TraitProgram,
     sections: &Sections,
     document: &Document,
     has_mistakes: bool,
@@ -45,13 +48,13 @@ pub(super) fn of_trait(
         linter.target(&removal.target);
         linter.each(removal.each.as_ref(), true);
     }
-    linter.expressions(&programs::of_trait(program), sections, has_mistakes);
+    linter.expressions(&programs::trait_expressions(program), sections, has_mistakes);
     linter.finish()
 }
 
 /// Says what is doubtful about a component type.
-pub(super) fn of_type(
-    program: &ComponentType,
+pub(super) fn lint_component_type(
+    program: &ComponentTypeProgram,
     sections: &Sections,
     document: &Document,
     has_mistakes: bool,
@@ -60,12 +63,12 @@ pub(super) fn of_type(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.resources);
-    linter.expressions(&programs::of_type(program), sections, has_mistakes);
+    linter.expressions(&programs::component_type_expressions(program), sections, has_mistakes);
     linter.finish()
 }
 
 /// Says which operations of a trait do more each time that it is rendered over what it gave.
-pub(super) fn idempotence(program: &Trait, document: &Document) -> Vec<Diagnostic> {
+pub(super) fn idempotence(program: &TraitProgram, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
         linter.grows(patch, &program.creates);
@@ -79,7 +82,7 @@ struct Linter<'d> {
 }
 
 impl<'d> Linter<'d> {
-    fn assertions(&mut self, assertions: &[Assertion]) {
+    fn assertions(&mut self, assertions: &[PostRenderCheck]) {
         for assertion in assertions {
             self.condition("when", assertion.when.as_ref());
             self.each(assertion.each.as_ref(), true);
@@ -88,7 +91,7 @@ impl<'d> Linter<'d> {
         }
     }
 
-    fn templates(&mut self, templates: &[Template]) {
+    fn templates(&mut self, templates: &[TemplateProgram]) {
         for template in templates {
             self.condition("includeWhen", template.include_when.as_ref());
             self.each(template.each.as_ref(), false);
@@ -97,7 +100,7 @@ impl<'d> Linter<'d> {
         self.created_twice(templates);
     }
 
-    fn patch(&mut self, patch: &Patch) {
+    fn patch(&mut self, patch: &PatchProgram) {
         self.each(patch.each.as_ref(), true);
         self.target(&patch.target);
         for operate in &patch.operations {
@@ -106,12 +109,12 @@ impl<'d> Linter<'d> {
         }
     }
 
-    fn target(&mut self, target: &Target) {
+    fn target(&mut self, target: &CompiledTarget) {
         self.condition("where", target.condition.as_ref());
     }
 
     /// Looks at a loop; `sees_resource` where expressions beside it see the resource that is looked at.
-    fn each(&mut self, each: Option<&Each>, sees_resource: bool) {
+    fn each(&mut self, each: Option<&LoopProgram>, sees_resource: bool) {
         let Some(each) = each else { return };
         self.goes_through_nothing(each);
         self.hides(each, sees_resource);
@@ -141,7 +144,12 @@ impl<'d> Linter<'d> {
     }
 
     /// Looks at what all expressions read and compare.
-    fn expressions(&mut self, programs: &[programs::Placed<'_>], sections: &Sections, has_mistakes: bool) {
+    fn expressions(
+        &mut self,
+        programs: &[programs::LintedExpression<'_>],
+        sections: &Sections,
+        has_mistakes: bool,
+    ) {
         self.choices(sections, programs);
         if !has_mistakes {
             self.unread(sections, &parameters::Reads::of(programs));

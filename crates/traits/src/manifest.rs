@@ -15,17 +15,17 @@ pub struct Manifest {
     /// Where it goes.
     pub plane: Plane,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: ManifestOrigin,
     /// Who did what to it, in order.
-    history: Vec<Done>,
+    history: Vec<AppliedOperation>,
 }
 
 /// An operation that was done to a manifest.
 #[derive(Debug, Clone)]
-struct Done {
+struct AppliedOperation {
     op: Op,
     applied: Applied,
-    writer: Writer,
+    writer: ManifestWriter,
     /// Whether items of lists stand elsewhere since.
     has_moved: bool,
 }
@@ -34,24 +34,24 @@ struct Done {
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
     /// Where, when it was written over.
-    pub(crate) lost: Overwritten<Writer>,
+    pub(crate) lost: Overwritten<ManifestWriter>,
     pub(crate) op: Op,
     /// Who wrote over it.
-    pub(crate) writer: Writer,
+    pub(crate) writer: ManifestWriter,
 }
 
 /// Where a manifest comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ManifestOrigin {
     /// It was given, as this one of those that were.
     Given(usize),
     /// It was made.
-    Made(Writer),
+    Made(ManifestWriter),
 }
 
 /// Who wrote a part of a manifest: one part of one of the instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Writer {
+pub struct ManifestWriter {
     /// The number of the instance.
     pub instance: u32,
     /// The number of its `creates` or operation.
@@ -62,7 +62,7 @@ impl Manifest {
     /// Returns the manifest that was given as number `number`.
     #[must_use]
     pub fn given(number: usize, object: Value) -> Self {
-        Self { object, plane: Plane::Data, origin: Origin::Given(number), history: Vec::new() }
+        Self { object, plane: Plane::Data, origin: ManifestOrigin::Given(number), history: Vec::new() }
     }
 
     /// Returns this manifest on another plane.
@@ -72,26 +72,27 @@ impl Manifest {
     }
 
     /// Returns a manifest that `writer` made.
-    pub(crate) fn made(object: Value, plane: Plane, writer: Writer) -> Self {
-        Self { object, plane, origin: Origin::Made(writer), history: Vec::new() }
+    pub(crate) fn made(object: Value, plane: Plane, writer: ManifestWriter) -> Self {
+        Self { object, plane, origin: ManifestOrigin::Made(writer), history: Vec::new() }
     }
 
     /// Keeps that `writer` did `op`.
-    pub(crate) fn note(&mut self, op: Op, applied: Applied, is_append: bool, writer: Writer) {
+    pub(crate) fn note(&mut self, op: Op, applied: Applied, is_append: bool, writer: ManifestWriter) {
         let is_item = || applied.places.iter().any(|place| matches!(place.last(), Some(Step::Index(_))));
         let has_moved = !is_append && (applied.is_insertion || op == Op::Remove && is_item());
-        self.history.push(Done { op, applied, writer, has_moved });
+        self.history.push(AppliedOperation { op, applied, writer, has_moved });
     }
 
     /// Returns who wrote which part of it.
     #[must_use]
-    pub fn writers(&self) -> Writers<Writer> {
+    pub fn writers(&self) -> Writers<ManifestWriter> {
         self.replay(|_, _| {})
     }
 
     /// Returns who wrote or removed last what stands at `path`, or something that it is a part of.
-    pub(crate) fn last_at(&self, path: &[Step]) -> Option<Writer> {
-        let holds = |done: &&Done| done.applied.places.iter().any(|place| path.starts_with(place));
+    pub(crate) fn last_at(&self, path: &[Step]) -> Option<ManifestWriter> {
+        let holds =
+            |done: &&AppliedOperation| done.applied.places.iter().any(|place| path.starts_with(place));
         self.history.iter().rev().find(holds).map(|done| done.writer)
     }
 
@@ -112,8 +113,8 @@ impl Manifest {
     /// Returns whether one instance may have written over what another wrote. Most manifests are done with here.
     fn may_overlap(&self) -> bool {
         let maker = match self.origin {
-            Origin::Made(writer) => Some(writer.instance),
-            Origin::Given(_) => None,
+            ManifestOrigin::Made(writer) => Some(writer.instance),
+            ManifestOrigin::Given(_) => None,
         };
         let have_moved = self.history.iter().any(|done| done.has_moved);
         self.history.iter().enumerate().any(|(number, done)| {
@@ -136,9 +137,12 @@ impl Manifest {
     }
 
     /// Goes through the history again, with what each operation wrote over.
-    fn replay(&self, mut each: impl FnMut(&Done, Vec<Overwritten<Writer>>)) -> Writers<Writer> {
+    fn replay(
+        &self,
+        mut each: impl FnMut(&AppliedOperation, Vec<Overwritten<ManifestWriter>>),
+    ) -> Writers<ManifestWriter> {
         let mut writers = Writers::default();
-        if let Origin::Made(writer) = self.origin {
+        if let ManifestOrigin::Made(writer) = self.origin {
             let whole = Applied { places: vec![Vec::new()], was: vec![None], is_insertion: false };
             writers.note(Op::Add, &Value::Null, &whole, &writer);
         }
@@ -152,7 +156,7 @@ impl Manifest {
     /// Returns how it is called in messages: `Deployment web`.
     #[must_use]
     pub fn label(&self) -> String {
-        label(&self.object)
+        manifest_label(&self.object)
     }
 }
 
@@ -174,7 +178,7 @@ impl fmt::Display for Plane {
 }
 
 /// Returns how `object` is called in messages: `Deployment web`.
-pub(crate) fn label(object: &Value) -> String {
+pub(crate) fn manifest_label(object: &Value) -> String {
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or("(no kind)");
     let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
     format!("{kind} `{}`", name.unwrap_or("(no name)"))
@@ -188,13 +192,13 @@ pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
 
 /// Returns what manifests are sorted by: kind, `apiVersion`, namespace and name.
 #[must_use]
-pub fn order(object: &Value) -> [Text; 4] {
-    let [version, kind, namespace, name] = identity(object);
+pub fn manifest_sort_key(object: &Value) -> [Text; 4] {
+    let [version, kind, namespace, name] = manifest_identity(object);
     [kind, version, namespace, name]
 }
 
 /// Returns what makes `object` the one that it is: `apiVersion`, `kind`, namespace and name.
-pub(crate) fn identity(object: &Value) -> [Text; 4] {
+pub(crate) fn manifest_identity(object: &Value) -> [Text; 4] {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::new).unwrap_or_default();
     let metadata = object.get("metadata");
     let inside = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));

@@ -7,7 +7,7 @@
 use kubewright_patch::path::{Path, Segment};
 use kubewright_value::{Step, Value};
 
-use crate::compile::program::Target;
+use crate::compile::program::CompiledTarget;
 use crate::manifest::group_and_version;
 
 /// The shortest path that splits a key: the map and two parts of what should be one key.
@@ -18,7 +18,7 @@ const CLASSES_WITH_PARAMETERS: [&str; 2] = ["StorageClass", "VolumeAttributesCla
 
 /// Which manifest is meant, as far as that is written.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Subject<'s> {
+pub(super) struct PatchSubject<'s> {
     kind: Option<&'s str>,
     group: Option<&'s str>,
 }
@@ -39,12 +39,12 @@ pub(super) struct FreeKeys {
     /// How many steps lead to it.
     pub(super) depth: usize,
     /// What its entries are.
-    pub(super) entry: Entry,
+    pub(super) entry: MapEntryKind,
 }
 
 /// What the entries of a map with free keys are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum MapEntryKind {
     Label,
     Annotation,
     /// Of a ConfigMap or Secret.
@@ -63,7 +63,7 @@ pub(super) struct SplitKey {
     pub(super) message: String,
 }
 
-impl Entry {
+impl MapEntryKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Label => "label",
@@ -90,8 +90,8 @@ impl Entry {
     }
 }
 
-impl<'s> Subject<'s> {
-    pub(super) fn of_target(target: &'s Target) -> Self {
+impl<'s> PatchSubject<'s> {
+    pub(super) fn of_target(target: &'s CompiledTarget) -> Self {
         Self { kind: target.kind.as_deref(), group: target.group.as_deref() }
     }
 
@@ -109,42 +109,44 @@ impl<'s> Subject<'s> {
     }
 
     /// Returns what an entry is, if `path`, behind which `next` comes, leads to a map with free keys.
-    fn entry(self, path: &[At], next: Option<&At>) -> Option<Entry> {
+    fn entry(self, path: &[At], next: Option<&At>) -> Option<MapEntryKind> {
         let (last, before) = path.split_last()?;
         let Some(parent) = before.last() else { return self.entry_of_root(last.key()?) };
         if self.is_core(&["LimitRange"]) && is_limit(before) {
-            return Some(Entry::Quantity);
+            return Some(MapEntryKind::Quantity);
         }
         match (last.key()?, parent.key()?) {
-            ("labels", parent) if is_metadata(parent) => Some(Entry::Label),
-            ("annotations", parent) if is_metadata(parent) => Some(Entry::Annotation),
-            ("matchLabels", _) => Some(Entry::Label),
+            ("labels", parent) if is_metadata(parent) => Some(MapEntryKind::Label),
+            ("annotations", parent) if is_metadata(parent) => Some(MapEntryKind::Annotation),
+            ("matchLabels", _) => Some(MapEntryKind::Label),
             ("selector", "spec")
                 if before.len() == 1 && self.is_core(&["Service", "ReplicationController"]) =>
             {
-                Some(Entry::Label)
+                Some(MapEntryKind::Label)
             }
             // Some kinds have a structure of this name.
             ("nodeSelector", "spec" | "scheduling") => {
-                (next.and_then(At::key) != Some("nodeSelectorTerms")).then_some(Entry::Label)
+                (next.and_then(At::key) != Some("nodeSelectorTerms")).then_some(MapEntryKind::Label)
             }
-            ("limits" | "requests", "resources") => Some(Entry::Quantity),
-            ("hard", "spec") if self.is_core(&["ResourceQuota"]) => Some(Entry::Quantity),
-            ("capacity", "spec") if self.is_core(&["PersistentVolume"]) => Some(Entry::Quantity),
-            ("overhead", "spec") if is_pod_spec(before) || self.is_core(&["Pod"]) => Some(Entry::Quantity),
-            ("podFixed", "overhead") => Some(Entry::Quantity),
-            ("volumeAttributes", "csi") | ("options", "flexVolume" | "tls") => Some(Entry::Parameter),
+            ("limits" | "requests", "resources") => Some(MapEntryKind::Quantity),
+            ("hard", "spec") if self.is_core(&["ResourceQuota"]) => Some(MapEntryKind::Quantity),
+            ("capacity", "spec") if self.is_core(&["PersistentVolume"]) => Some(MapEntryKind::Quantity),
+            ("overhead", "spec") if is_pod_spec(before) || self.is_core(&["Pod"]) => {
+                Some(MapEntryKind::Quantity)
+            }
+            ("podFixed", "overhead") => Some(MapEntryKind::Quantity),
+            ("volumeAttributes", "csi") | ("options", "flexVolume" | "tls") => Some(MapEntryKind::Parameter),
             _ => None,
         }
     }
 
     /// Returns what an entry of the field `name` of the manifest itself is.
-    fn entry_of_root(self, name: &str) -> Option<Entry> {
+    fn entry_of_root(self, name: &str) -> Option<MapEntryKind> {
         match name {
-            "data" | "binaryData" if self.is_core(&["ConfigMap"]) => Some(Entry::Data),
-            "data" | "stringData" if self.is_core(&["Secret"]) => Some(Entry::Data),
+            "data" | "binaryData" if self.is_core(&["ConfigMap"]) => Some(MapEntryKind::Data),
+            "data" | "stringData" if self.is_core(&["Secret"]) => Some(MapEntryKind::Data),
             "parameters" if self.kind.is_some_and(|kind| CLASSES_WITH_PARAMETERS.contains(&kind)) => {
-                Some(Entry::Parameter)
+                Some(MapEntryKind::Parameter)
             }
             _ => None,
         }
@@ -185,7 +187,7 @@ pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
 }
 
 /// Returns the steps that `path` takes.
-pub(super) fn steps(path: &Path) -> Vec<At> {
+pub(super) fn path_steps(path: &Path) -> Vec<At> {
     let step = |segment: &Segment| match segment {
         Segment::Key(key) => At::Key(key.to_string()),
         Segment::Number(text, _) => At::Number(text.to_string()),
@@ -195,11 +197,11 @@ pub(super) fn steps(path: &Path) -> Vec<At> {
 }
 
 /// Returns the key that `path` splits in a manifest of `subject`, if it does.
-pub(super) fn split_key(subject: Subject<'_>, path: &Path) -> Option<SplitKey> {
+pub(super) fn split_key(subject: PatchSubject<'_>, path: &Path) -> Option<SplitKey> {
     if path.segments().len() < MIN_SPLIT_SEGMENTS {
         return None;
     }
-    let at = steps(path);
+    let at = path_steps(path);
     let FreeKeys { depth, entry } = subject.free_keys(&at).filter(|free| at.len() > free.depth + 1)?;
     let (At::Key(part) | At::Number(part)) = at.get(depth)? else { return None };
     let message = format!("`{part}` is the whole key here, and {} has no parts", entry.with_article());
@@ -207,7 +209,7 @@ pub(super) fn split_key(subject: Subject<'_>, path: &Path) -> Option<SplitKey> {
 }
 
 /// Returns how to write the path that is `written`, whose key is split from number `segment` on, with the `/` escaped.
-pub(super) fn escaped(written: &str, path: &Path, segment: usize) -> String {
+pub(super) fn escape_path_segment(written: &str, path: &Path, segment: usize) -> String {
     let (position, _) = path.position(segment);
     let column = (position.column as usize).saturating_sub(1);
     let key = written.char_indices().nth(column).and_then(|(at, _)| written.get(at..)).unwrap_or_default();

@@ -10,49 +10,53 @@ use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
 use super::diagnostics as code;
-use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Writer};
+use super::evaluate::{Evaluator, RenderRun, TraceEntry};
+use super::manifest::{Manifest, ManifestWriter};
 use super::schema::{Schema, Sections};
-use super::source::{self, Resource};
-use super::variables::Context;
-pub(crate) use outcome::check;
+use super::source::{self, OpenChoreoResource};
+use super::variables::RenderContext;
+pub(crate) use outcome::check_rendered_manifests;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
 #[derive(Debug, Clone)]
-pub struct Trait(Arc<Inner>);
+pub struct CompiledTrait(Arc<SharedTrait>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedTrait {
     document: Document,
     is_cluster: bool,
     name: Text,
     sections: Sections,
-    program: program::Trait,
+    program: program::TraitProgram,
     /// Where each part that writes something stands.
     parts: Arc<[Location]>,
 }
 
-impl Trait {
+impl CompiledTrait {
     /// Compiles `document`, in which expressions may also use the variables `more`. Nothing where it is no trait.
     #[must_use]
     pub fn compile(document: &Document, more: &[Text]) -> (Option<Self>, Vec<Diagnostic>) {
-        let (resource, mut diagnostics) = source::read(document);
-        let Some(Resource::Trait(found)) = resource else { return (None, diagnostics) };
+        let (resource, mut diagnostics) = source::read_openchoreo_document(document);
+        let Some(OpenChoreoResource::Trait(found)) = resource else { return (None, diagnostics) };
         let (program, wrong) = compile::compile_trait(&found, document, more);
         diagnostics.extend(wrong);
         (Some(Self::new(found, program, document)), diagnostics)
     }
 
-    pub(crate) fn new(found: source::Trait, program: program::Trait, document: &Document) -> Self {
+    pub(crate) fn new(
+        found: source::TraitDefinition,
+        program: program::TraitProgram,
+        document: &Document,
+    ) -> Self {
         let templates = program.creates.iter().map(|template| (template.part, &template.path));
         let operations = program.patches.iter().flat_map(|patch| &patch.operations);
         let operations = operations.map(|operation| (operation.part, &operation.path.path));
         let mut parts: Vec<(u32, &Vec<Step>)> = templates.chain(operations).collect();
         parts.sort_unstable_by_key(|(part, _)| *part);
         let parts = parts.into_iter().map(|(_, path)| document.locate(path)).collect();
-        let source::Trait { metadata, is_cluster, sections, .. } = found;
+        let source::TraitDefinition { metadata, is_cluster, sections, .. } = found;
         let name = metadata.name;
-        Self(Arc::new(Inner { document: document.clone(), is_cluster, name, sections, program, parts }))
+        Self(Arc::new(SharedTrait { document: document.clone(), is_cluster, name, sections, program, parts }))
     }
 
     /// Returns `Trait` or `ClusterTrait`.
@@ -82,12 +86,17 @@ impl Trait {
     /// Applies this trait alone to `manifests`, with everything that its expressions see in `context`. What comes out is
     /// not checked.
     #[must_use]
-    pub fn apply(&self, manifests: Vec<Manifest>, context: &Context, options: &RenderOptions) -> Rendering {
-        let mut run = Run::new(options.trace);
-        let writers = vec![Applied::of_trait(self, self.name())];
+    pub fn apply(
+        &self,
+        manifests: Vec<Manifest>,
+        context: &RenderContext,
+        options: &RenderOptions,
+    ) -> Rendering {
+        let mut run = RenderRun::new(options.trace);
+        let writers = vec![AppliedInstance::of_trait(self, self.name())];
         let mut manifests = manifests;
-        apply(self, context, 0, &writers, &mut manifests, &mut run);
-        finish(manifests, writers, run, options)
+        apply_trait(self, context, 0, &writers, &mut manifests, &mut run);
+        finish_rendering(manifests, writers, run, options)
     }
 
     /// Returns what expressions see as `trait` in the instance `name`.
@@ -96,7 +105,7 @@ impl Trait {
         Map::from(names.map(|(key, name)| (key, Value::String(name.clone())))).into()
     }
 
-    pub(crate) fn program(&self) -> &program::Trait {
+    pub(crate) fn program(&self) -> &program::TraitProgram {
         &self.0.program
     }
 }
@@ -105,7 +114,7 @@ impl Trait {
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// The trait.
-    pub of: Trait,
+    pub of: CompiledTrait,
     /// What tells it from other instances of the same trait.
     pub name: Text,
     /// An object, or null for nothing.
@@ -128,8 +137,8 @@ pub struct RenderOptions {
 pub struct Rendering {
     /// The manifests; as far as it came, where something failed.
     pub manifests: Vec<Manifest>,
-    /// Who wrote; [`Writer`]s are about these.
-    pub writers: Vec<Applied>,
+    /// Who wrote; [`ManifestWriter`]s are about these.
+    pub writers: Vec<AppliedInstance>,
     /// Everything that is wrong, in the order in which it was met.
     pub diagnostics: Vec<Diagnostic>,
     /// What was looked at and done, if that was asked for: one node for each instance.
@@ -138,7 +147,7 @@ pub struct Rendering {
 
 /// An instance that took part in a rendering.
 #[derive(Debug, Clone)]
-pub struct Applied {
+pub struct AppliedInstance {
     /// `Trait`, `ClusterTrait`, or the kind of another resource that makes manifests.
     pub kind: &'static str,
     /// The name of the trait.
@@ -151,9 +160,9 @@ pub struct Applied {
     parts: Arc<[Location]>,
 }
 
-impl Applied {
-    pub(crate) fn of_trait(of: &Trait, name: &Text) -> Self {
-        let Inner { document, name: of_name, parts, .. } = &*of.0;
+impl AppliedInstance {
+    pub(crate) fn of_trait(of: &CompiledTrait, name: &Text) -> Self {
+        let SharedTrait { document, name: of_name, parts, .. } = &*of.0;
         let (start, parts) = (document.locate(&[]), Arc::clone(parts));
         Self { kind: of.kind(), of: of_name.clone(), name: name.clone(), start, parts }
     }
@@ -176,7 +185,7 @@ impl Applied {
 }
 
 /// How it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
-impl fmt::Display for Applied {
+impl fmt::Display for AppliedInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.kind, self.of)?;
         match self.name.as_str() {
@@ -196,26 +205,26 @@ impl Rendering {
 
     /// Returns who `writer` is.
     #[must_use]
-    pub fn writer(&self, writer: Writer) -> Option<&Applied> {
+    pub fn writer(&self, writer: ManifestWriter) -> Option<&AppliedInstance> {
         self.writers.get(writer.instance as usize)
     }
 }
 
 /// Applies `instances` one after another to `base`, with what `context` says; then checks what came out.
 #[must_use]
-pub fn render(
+pub fn render_traits(
     base: Vec<Manifest>,
     instances: &[Instance],
-    context: &Context,
+    context: &RenderContext,
     options: &RenderOptions,
 ) -> Rendering {
-    let mut run = Run::new(options.trace);
+    let mut run = RenderRun::new(options.trace);
     let mut manifests = base;
-    let writers: Vec<Applied> =
-        instances.iter().map(|instance| Applied::of_trait(&instance.of, &instance.name)).collect();
+    let writers: Vec<AppliedInstance> =
+        instances.iter().map(|instance| AppliedInstance::of_trait(&instance.of, &instance.name)).collect();
     let mut contexts = Vec::with_capacity(instances.len());
     for (instance, about) in instances.iter().zip(&writers) {
-        let (bound, wrong) = bind(instance, about, context);
+        let (bound, wrong) = bind_instance(instance, about, context);
         run.diagnostics.extend(wrong);
         contexts.push(bound);
     }
@@ -223,16 +232,16 @@ pub fn render(
     apply_all(uses.clone(), &writers, &mut manifests, &mut run);
     if !has_failed(&run) {
         assert_all(uses, &manifests, &mut run);
-        check(&manifests, &writers, &mut run.diagnostics);
+        check_rendered_manifests(&manifests, &writers, &mut run.diagnostics);
     }
-    finish(manifests, writers, run, options)
+    finish_rendering(manifests, writers, run, options)
 }
 
 /// Returns the rendering that `run` came to.
-pub(crate) fn finish(
+pub(crate) fn finish_rendering(
     manifests: Vec<Manifest>,
-    writers: Vec<Applied>,
-    run: Run,
+    writers: Vec<AppliedInstance>,
+    run: RenderRun,
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
@@ -240,7 +249,7 @@ pub(crate) fn finish(
     if options.strict {
         raise(&mut diagnostics);
     }
-    Rendering { manifests, writers, diagnostics, trace: run.story.finish() }
+    Rendering { manifests, writers, diagnostics, trace: run.trace.finish() }
 }
 
 /// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
@@ -259,30 +268,30 @@ pub fn is_about_values(diagnostic: &Diagnostic) -> bool {
         .contains(&diagnostic.code)
 }
 
-pub(crate) fn has_failed(run: &Run) -> bool {
+pub(crate) fn has_failed(run: &RenderRun) -> bool {
     run.diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// Applies numbered traits, each with what its expressions see, until one fails; none where something has failed before.
 pub(crate) fn apply_all<'u>(
-    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
-    writers: &[Applied],
+    uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
+    writers: &[AppliedInstance],
     manifests: &mut Vec<Manifest>,
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
     for (number, (of, context)) in uses {
         if has_failed(run) {
             return;
         }
-        apply(of, context, number, writers, manifests, run);
+        apply_trait(of, context, number, writers, manifests, run);
     }
 }
 
 /// Looks whether what numbered traits say of the rendered manifests holds.
 pub(crate) fn assert_all<'u>(
-    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
+    uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     manifests: &[Manifest],
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
     for (number, (of, context)) in uses {
         Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);
@@ -290,22 +299,22 @@ pub(crate) fn assert_all<'u>(
 }
 
 /// Applies one trait: its rules first, and nothing else where one does not hold.
-fn apply(
-    of: &Trait,
-    context: &Context,
+fn apply_trait(
+    of: &CompiledTrait,
+    context: &RenderContext,
     number: u32,
-    writers: &[Applied],
+    writers: &[AppliedInstance],
     manifests: &mut Vec<Manifest>,
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
-    run.story.open();
+    run.trace.open();
     let before = run.diagnostics.len();
     let mut evaluator = Evaluator::new(of.document(), context, number, run);
     if evaluator.rules(&of.program().before) {
         evaluator.apply(of.program(), manifests);
     }
     let failed = run.diagnostics.get(before..).unwrap_or_default().iter().any(Diagnostic::is_error);
-    run.story.close(|| Said {
+    run.trace.close(|| TraceEntry {
         what: writers.get(number as usize).map(ToString::to_string).unwrap_or_default(),
         found: String::new(),
         wanted: String::new(),
@@ -315,11 +324,15 @@ fn apply(
 }
 
 /// Returns what the expressions of `instance` see, and what is wrong with what it is given.
-fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Vec<Diagnostic>) {
+fn bind_instance(
+    instance: &Instance,
+    about: &AppliedInstance,
+    context: &RenderContext,
+) -> (RenderContext, Vec<Diagnostic>) {
     let sections = instance.of.sections();
     let (parameters, mut wrong) =
-        section(sections.parameters.as_ref(), &instance.parameters, "parameters", about);
-    let (configs, more) = section(
+        bind_section(sections.parameters.as_ref(), &instance.parameters, "parameters", about);
+    let (configs, more) = bind_section(
         sections.environment_configs.as_ref(),
         &instance.environment_configs,
         "environmentConfigs",
@@ -335,7 +348,7 @@ fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Ve
 }
 
 /// Returns what is given with its defaults, and what is wrong with it. Without a schema it is as it is.
-pub(crate) fn section(
+pub(crate) fn bind_section(
     schema: Option<&Schema>,
     given: &Document,
     what: &str,
@@ -362,7 +375,7 @@ pub(crate) fn section_at(
         .and_then(|value| schema.check(&value, &mut budget).map(|wrong| (value, wrong)));
     match checked {
         Ok((value, wrong)) => {
-            let diagnostic = |wrong: super::schema::Wrong| {
+            let diagnostic = |wrong: super::schema::ValueViolation| {
                 let (code, is_key) = match wrong.severity {
                     DiagnosticLevel::Error => (&code::BAD_PARAMETER, false),
                     DiagnosticLevel::Warning | DiagnosticLevel::Hint => (&code::UNKNOWN_PARAMETER, true),

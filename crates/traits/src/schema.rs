@@ -17,33 +17,33 @@ mod shorthand;
 mod tests;
 mod write;
 
-pub use field::{Child, Field};
+pub use field::{Child, ParameterField};
 pub use shapes::{Sections, read_sections};
 
 use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Exhausted, Position, Step, Value};
 
-use node::Node;
+use node::SchemaNode;
 
 /// How many levels of schemas may stand in each other.
-const MAX_DEPTH: usize = 64;
+const MAX_SCHEMA_DEPTH: usize = 64;
 /// How many schemas a schema may hold when all references are written out.
-const MAX_NODES: usize = 20_000;
+const MAX_SCHEMA_NODES: usize = 20_000;
 
 /// How many mistakes of a schema are told.
-const MOST_PROBLEMS: usize = 200;
+const MAX_SCHEMA_PROBLEMS: usize = 200;
 
 /// A schema, compiled from any of its shapes.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    root: Node,
+    root: SchemaNode,
     /// The schema with its references written out, where it was written as JSON Schema.
     written: Option<Value>,
 }
 
 /// How the shorthand is read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct ShorthandOptions {
     /// Objects refuse what is not declared.
     pub is_closed: bool,
     /// A default that its own field refuses is let through.
@@ -52,11 +52,11 @@ pub struct Options {
 
 /// A mistake in a schema.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct SchemaProblem {
     /// Where, from the root that the reader was given.
     pub path: Vec<Step>,
     /// Where in the text that stands there.
-    pub span: Option<Span>,
+    pub span: Option<TextRange>,
     /// What was found and what was expected.
     pub message: String,
     /// The remedy; may be empty.
@@ -67,7 +67,7 @@ pub struct Problem {
 
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct TextRange {
     /// Where it starts.
     pub position: Position,
     /// How many characters it has.
@@ -76,7 +76,7 @@ pub struct Span {
 
 /// What is wrong with values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ValueViolation {
     /// Which value.
     pub path: Vec<Step>,
     /// Names the parameter, says what it is and what it should be.
@@ -95,19 +95,19 @@ impl Schema {
     pub fn shorthand(
         fields: (&Value, &[Step]),
         types: Option<(&Value, &[Step])>,
-        options: Options,
-    ) -> (Self, Vec<Problem>) {
-        let (root, problems) = shorthand::read(fields, types, options);
+        options: ShorthandOptions,
+    ) -> (Self, Vec<SchemaProblem>) {
+        let (root, problems) = shorthand::read_shorthand(fields, types, options);
         (Self { root, written: None }, problems)
     }
 
     /// Returns the schema that `value` writes as JSON Schema.
     #[must_use]
-    pub fn open_api(value: &Value, path: &[Step]) -> (Self, Vec<Problem>) {
-        let resolved = refs::resolve(value);
+    pub fn open_api(value: &Value, path: &[Step]) -> (Self, Vec<SchemaProblem>) {
+        let resolved = refs::resolve_schema_references(value);
         let mut problems = resolved.problems.clone();
-        let (root, found) = openapi::read(&resolved.value);
-        problems.extend(found.into_iter().take(MOST_PROBLEMS).map(|problem| resolved.placed(problem)));
+        let (root, found) = openapi::read_json_schema(&resolved.value);
+        problems.extend(found.into_iter().take(MAX_SCHEMA_PROBLEMS).map(|problem| resolved.placed(problem)));
         for problem in &mut problems {
             problem.path.splice(0..0, path.iter().cloned());
         }
@@ -122,21 +122,21 @@ impl Schema {
     /// # Errors
     /// When the result would be larger than `budget` allows.
     pub fn with_defaults(&self, given: &Value, budget: &mut Budget) -> Result<Value, Exhausted> {
-        defaults::apply(&self.root, given, budget)
+        defaults::apply_defaults(&self.root, given, budget)
     }
 
     /// Returns everything that is wrong with `value`; parameters that the schema does not know are warnings.
     ///
     /// # Errors
     /// When it takes longer than `budget` allows.
-    pub fn check(&self, value: &Value, budget: &mut Budget) -> Result<Vec<Wrong>, Exhausted> {
-        check::check(&self.root, value, budget)
+    pub fn check(&self, value: &Value, budget: &mut Budget) -> Result<Vec<ValueViolation>, Exhausted> {
+        check::check_value(&self.root, value, budget)
     }
 
     /// Returns the schema as JSON Schema in the form of a CustomResourceDefinition, without references.
     #[must_use]
     pub fn to_json_schema(&self) -> Value {
-        write::write(&self.root)
+        write::write_json_schema(&self.root)
     }
 
     /// Returns the same for display: what was written as JSON Schema keeps its `x-` fields.
@@ -147,12 +147,12 @@ impl Schema {
 
     /// Returns the parameters as one object, for following names into it.
     #[must_use]
-    pub fn root(&self) -> Field<'_> {
-        Field::new(&self.root)
+    pub fn root(&self) -> ParameterField<'_> {
+        ParameterField::new(&self.root)
     }
 }
 
-impl Problem {
+impl SchemaProblem {
     fn new(path: Vec<Step>, message: impl Into<String>) -> Self {
         Self {
             path,

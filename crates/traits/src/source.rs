@@ -20,13 +20,13 @@ use kubewright_dialect_kit::fields::{FieldCodes, Placed, Reader};
 
 /// One document.
 #[derive(Debug, Clone)]
-pub(crate) enum Resource {
-    Trait(Trait),
-    ComponentType(ComponentType),
-    Component(Component),
+pub(crate) enum OpenChoreoResource {
+    Trait(TraitDefinition),
+    ComponentType(ComponentTypeDefinition),
+    Component(ComponentDefinition),
     Workload(Workload),
     ReleaseBinding(ReleaseBinding),
-    Environment(Environment),
+    Environment(EnvironmentDefinition),
     DataPlane(DataPlane),
     SecretReference(SecretReference),
 }
@@ -42,31 +42,31 @@ pub(crate) struct Metadata {
 
 /// A Trait or ClusterTrait.
 #[derive(Debug, Clone)]
-pub(crate) struct Trait {
+pub(crate) struct TraitDefinition {
     pub(crate) metadata: Metadata,
     /// `ClusterTrait`; both may have one name and are two traits.
     pub(crate) is_cluster: bool,
     pub(crate) sections: Sections,
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
-    pub(crate) creates: Vec<Template>,
-    pub(crate) patches: Vec<Patch>,
-    pub(crate) removes: Vec<Removal>,
+    pub(crate) before: Vec<PreRenderValidation>,
+    pub(crate) after: Vec<PostRenderValidation>,
+    pub(crate) creates: Vec<TemplateDefinition>,
+    pub(crate) patches: Vec<PatchDefinition>,
+    pub(crate) removes: Vec<RemovalDefinition>,
 }
 
 /// `preRenderValidations`
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
+pub(crate) struct PreRenderValidation {
     pub(crate) rule: Placed<Text>,
     pub(crate) message: Text,
 }
 
 /// `postRenderValidations`
 #[derive(Debug, Clone)]
-pub(crate) struct Assertion {
+pub(crate) struct PostRenderValidation {
     pub(crate) when: Option<Placed<Text>>,
-    pub(crate) each: Option<Loop>,
-    pub(crate) target: Target,
+    pub(crate) each: Option<LoopDefinition>,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
     /// A target that fits nothing is a failure.
     pub(crate) must_match: bool,
@@ -76,29 +76,29 @@ pub(crate) struct Assertion {
 
 /// What makes resources: one of the `creates` of a trait or of the `resources` of a component type.
 #[derive(Debug, Clone)]
-pub(crate) struct Template {
+pub(crate) struct TemplateDefinition {
     pub(crate) path: Vec<Step>,
     /// Of a component type's resource.
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
     pub(crate) include_when: Option<Placed<Text>>,
-    pub(crate) each: Option<Loop>,
+    pub(crate) each: Option<LoopDefinition>,
     pub(crate) template: Placed<Value>,
 }
 
 /// Changes to the resources that fit a target.
 #[derive(Debug, Clone)]
-pub(crate) struct Patch {
+pub(crate) struct PatchDefinition {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    pub(crate) each: Option<Loop>,
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) each: Option<LoopDefinition>,
+    pub(crate) operations: Vec<OperationDefinition>,
 }
 
 /// One change.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct OperationDefinition {
     pub(crate) op: Op,
     pub(crate) path: Placed<Text>,
     /// Nothing for `remove`.
@@ -107,16 +107,16 @@ pub(crate) struct Operation {
 
 /// Resources that a trait drops.
 #[derive(Debug, Clone)]
-pub(crate) struct Removal {
+pub(crate) struct RemovalDefinition {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    pub(crate) each: Option<Loop>,
+    pub(crate) each: Option<LoopDefinition>,
 }
 
 /// Which resources. What is left out fits all; an empty group is the core group.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Target {
+pub(crate) struct TargetDefinition {
     pub(crate) path: Vec<Step>,
     pub(crate) kind: Option<Text>,
     pub(crate) group: Option<Text>,
@@ -127,7 +127,7 @@ pub(crate) struct Target {
 
 /// `forEach` and `var`
 #[derive(Debug, Clone)]
-pub(crate) struct Loop {
+pub(crate) struct LoopDefinition {
     pub(crate) over: Placed<Text>,
     pub(crate) variable: Text,
 }
@@ -144,18 +144,18 @@ pub enum Plane {
 
 /// A ComponentType or ClusterComponentType.
 #[derive(Debug, Clone)]
-pub(crate) struct ComponentType {
+pub(crate) struct ComponentTypeDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) is_cluster: bool,
     pub(crate) workload_type: Option<Placed<Text>>,
     pub(crate) sections: Sections,
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
+    pub(crate) before: Vec<PreRenderValidation>,
+    pub(crate) after: Vec<PostRenderValidation>,
     /// The traits that every component of the type has.
     pub(crate) traits: Vec<TraitUse>,
     /// The traits that a component may have besides.
     pub(crate) allowed_traits: Vec<TraitName>,
-    pub(crate) resources: Vec<Template>,
+    pub(crate) resources: Vec<TemplateDefinition>,
 }
 
 /// A trait by kind and name.
@@ -178,7 +178,7 @@ pub(crate) struct TraitUse {
 
 /// A Component.
 #[derive(Debug, Clone)]
-pub(crate) struct Component {
+pub(crate) struct ComponentDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) project: Option<Text>,
     /// Whether it is a ClusterComponentType, and the name; `deployment/web-app` is the type `web-app`.
@@ -191,18 +191,18 @@ pub(crate) struct Component {
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseBinding {
     pub(crate) metadata: Metadata,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ComponentOwner,
     pub(crate) environment: Option<Text>,
     pub(crate) component_type_configs: Option<Placed<Value>>,
     /// By instance name.
     pub(crate) trait_configs: Vec<(Text, Placed<Value>)>,
-    pub(crate) env: Vec<Variable>,
-    pub(crate) files: Vec<Variable>,
+    pub(crate) env: Vec<ConfigVariable>,
+    pub(crate) files: Vec<ConfigVariable>,
 }
 
 /// Whose it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Owner {
+pub(crate) struct ComponentOwner {
     pub(crate) project: Option<Text>,
     pub(crate) component: Option<Text>,
 }
@@ -211,20 +211,20 @@ pub(crate) struct Owner {
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
     pub(crate) metadata: Metadata,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ComponentOwner,
     pub(crate) image: Option<Text>,
     pub(crate) command: Vec<Text>,
     pub(crate) args: Vec<Text>,
-    pub(crate) env: Vec<Variable>,
-    pub(crate) files: Vec<Variable>,
+    pub(crate) env: Vec<ConfigVariable>,
+    pub(crate) files: Vec<ConfigVariable>,
     pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<EndpointConnection>,
     pub(crate) resources: Vec<ResourceDependency>,
 }
 
 /// An environment variable or a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Variable {
+pub(crate) struct ConfigVariable {
     pub(crate) path: Vec<Step>,
     pub(crate) key: Text,
     /// Of a file.
@@ -250,7 +250,7 @@ pub(crate) struct Endpoint {
 
 /// What a workload needs of another component.
 #[derive(Debug, Clone)]
-pub(crate) struct Connection {
+pub(crate) struct EndpointConnection {
     pub(crate) project: Option<Text>,
     pub(crate) component: Text,
     pub(crate) endpoint: Text,
@@ -269,7 +269,7 @@ pub(crate) struct ResourceDependency {
 
 /// An Environment.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
+pub(crate) struct EnvironmentDefinition {
     pub(crate) metadata: Metadata,
     /// Whether it is a ClusterDataPlane, and the name.
     pub(crate) data_plane: Option<(bool, Text)>,
@@ -289,13 +289,13 @@ pub(crate) struct DataPlane {
 /// How traffic comes in and goes out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gateway {
-    pub(crate) ingress: Option<Network>,
-    pub(crate) egress: Option<Network>,
+    pub(crate) ingress: Option<GatewayNetwork>,
+    pub(crate) egress: Option<GatewayNetwork>,
 }
 
 /// For others and for ourselves.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Network {
+pub(crate) struct GatewayNetwork {
     pub(crate) external: Option<GatewayEndpoint>,
     pub(crate) internal: Option<GatewayEndpoint>,
 }
@@ -335,30 +335,47 @@ pub(crate) struct SecretSource {
 }
 
 /// Returns whether `document` is one of the resources here.
-pub(crate) fn is_known(document: &Document) -> bool {
-    names::of(&document.value).is_some()
+pub(crate) fn is_openchoreo_document(document: &Document) -> bool {
+    names::openchoreo_kind(&document.value).is_some()
 }
 
 /// Reads `document`. Nothing where it is not one of the resources here, or lacks what all of them need.
-pub(crate) fn read(document: &Document) -> (Option<Resource>, Vec<Diagnostic>) {
-    let Some(kind) = names::of(&document.value) else { return (None, Vec::new()) };
+pub(crate) fn read_openchoreo_document(document: &Document) -> (Option<OpenChoreoResource>, Vec<Diagnostic>) {
+    let Some(kind) = names::openchoreo_kind(&document.value) else { return (None, Vec::new()) };
     // A trait that means something else than it says is refused; elsewhere a newer field does no harm.
     let unknown = match kind {
-        names::Kind::Trait { .. } | names::Kind::ComponentType { .. } => &code::UNKNOWN_FIELD,
+        names::OpenChoreoKind::Trait { .. } | names::OpenChoreoKind::ComponentType { .. } => {
+            &code::UNKNOWN_FIELD
+        }
         _ => &code::UNREAD_FIELD,
     };
     let mut reader = Reader::new(document, FieldCodes { unknown, ..FIELD_CODES });
     let resource = match kind {
-        names::Kind::Trait { is_cluster } => traits::read(&mut reader, is_cluster).map(Resource::Trait),
-        names::Kind::ComponentType { is_cluster } => {
-            component_type::read(&mut reader, is_cluster).map(Resource::ComponentType)
+        names::OpenChoreoKind::Trait { is_cluster } => {
+            traits::read_trait(&mut reader, is_cluster).map(OpenChoreoResource::Trait)
         }
-        names::Kind::Component => component::read(&mut reader).map(Resource::Component),
-        names::Kind::ReleaseBinding => component::read_binding(&mut reader).map(Resource::ReleaseBinding),
-        names::Kind::Workload => workload::read(&mut reader).map(Resource::Workload),
-        names::Kind::SecretReference => workload::read_secret(&mut reader).map(Resource::SecretReference),
-        names::Kind::Environment => planes::read_environment(&mut reader).map(Resource::Environment),
-        names::Kind::DataPlane => planes::read_data_plane(&mut reader).map(Resource::DataPlane),
+        names::OpenChoreoKind::ComponentType { is_cluster } => {
+            component_type::read_component_type(&mut reader, is_cluster)
+                .map(OpenChoreoResource::ComponentType)
+        }
+        names::OpenChoreoKind::Component => {
+            component::read_component(&mut reader).map(OpenChoreoResource::Component)
+        }
+        names::OpenChoreoKind::ReleaseBinding => {
+            component::read_release_binding(&mut reader).map(OpenChoreoResource::ReleaseBinding)
+        }
+        names::OpenChoreoKind::Workload => {
+            workload::read_workload_definition(&mut reader).map(OpenChoreoResource::Workload)
+        }
+        names::OpenChoreoKind::SecretReference => {
+            workload::read_secret(&mut reader).map(OpenChoreoResource::SecretReference)
+        }
+        names::OpenChoreoKind::Environment => {
+            planes::read_environment(&mut reader).map(OpenChoreoResource::Environment)
+        }
+        names::OpenChoreoKind::DataPlane => {
+            planes::read_data_plane(&mut reader).map(OpenChoreoResource::DataPlane)
+        }
     };
     (resource, reader.diagnostics)
 }

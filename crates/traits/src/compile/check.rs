@@ -8,35 +8,40 @@ use kubewright_interpolate::{Problem, Template as Structure, TextTemplate};
 use kubewright_patch::path::{Path, PathError, Piece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
-use super::scope::Scope;
-use super::{Content, Expression};
+use super::scope::TypeScope;
+use super::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
-use crate::source::Operation;
+use crate::source::OperationDefinition;
 use kubewright_dialect_kit::fields::{Placed, within};
 
 /// What an expression should give.
 #[derive(Clone, Copy)]
-pub(super) enum Wanted {
+pub(super) enum ExpectedType {
     Truth,
     Items,
     Text,
 }
 
 /// Compiles the expressions of a document, and keeps what is wrong with them.
-pub(super) struct Checker<'d> {
+pub(super) struct ExpressionChecker<'d> {
     document: &'d Document,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The parameters that are not declared and were reported, each with where it is read.
     undeclared: HashSet<(String, Position)>,
 }
 
-impl<'d> Checker<'d> {
+impl<'d> ExpressionChecker<'d> {
     pub(super) fn new(document: &'d Document) -> Self {
         Self { document, diagnostics: Vec::new(), undeclared: HashSet::new() }
     }
 
     /// Compiles a text with expressions.
-    pub(super) fn text(&mut self, scope: &Scope<'_>, found: &Placed<Text>, wanted: Wanted) -> Expression {
+    pub(super) fn text(
+        &mut self,
+        scope: &TypeScope<'_>,
+        found: &Placed<Text>,
+        wanted: ExpectedType,
+    ) -> PlacedExpression {
         let (template, problems) = TextTemplate::compile(&found.value, scope.environment());
         for (program, start) in template.programs() {
             self.reads(scope, &found.path, program, start);
@@ -49,7 +54,7 @@ impl<'d> Checker<'d> {
     }
 
     /// Compiles a structure with expressions.
-    pub(super) fn structure(&mut self, scope: &Scope<'_>, found: &Placed<Value>) -> Content {
+    pub(super) fn structure(&mut self, scope: &TypeScope<'_>, found: &Placed<Value>) -> PlacedStructure {
         let (template, problems) = Structure::compile(&found.value, scope.environment());
         template.visit(|inside, _, program, start| {
             let path: Vec<Step> = found.path.iter().chain(inside).cloned().collect();
@@ -60,7 +65,11 @@ impl<'d> Checker<'d> {
     }
 
     /// Parses the path of an operation, in which the expressions are not known yet.
-    pub(super) fn path(&mut self, operation: &Operation, pieces: &[Piece<'_>]) -> Result<Path, PathError> {
+    pub(super) fn path(
+        &mut self,
+        operation: &OperationDefinition,
+        pieces: &[Piece<'_>],
+    ) -> Result<Path, PathError> {
         let parsed = Path::from_pieces(pieces);
         let (message, help, (position, length)) = match &parsed {
             Err(error) => {
@@ -86,12 +95,12 @@ impl<'d> Checker<'d> {
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
 
-    fn result(&mut self, path: &[Step], program: &Program, start: Position, wanted: Wanted) {
+    fn result(&mut self, path: &[Step], program: &Program, start: Position, wanted: ExpectedType) {
         let kind = program.result_type().kind;
         let (fits, expected) = match wanted {
-            Wanted::Truth => (kind == Kind::Bool, "a boolean"),
-            Wanted::Items => (matches!(kind, Kind::List | Kind::Map), "a list or a map"),
-            Wanted::Text => (kind == Kind::String, "text"),
+            ExpectedType::Truth => (kind == Kind::Bool, "a boolean"),
+            ExpectedType::Items => (matches!(kind, Kind::List | Kind::Map), "a list or a map"),
+            ExpectedType::Text => (kind == Kind::String, "text"),
         };
         if fits || kind == Kind::Any {
             return;
@@ -103,9 +112,9 @@ impl<'d> Checker<'d> {
     }
 
     /// Reports parameters that the schema does not declare.
-    fn reads(&mut self, scope: &Scope<'_>, path: &[Step], program: &Program, start: Position) {
+    fn reads(&mut self, scope: &TypeScope<'_>, path: &[Step], program: &Program, start: Position) {
         for unknown in scope.unknown_reads(program) {
-            let position = moved(start, unknown.position);
+            let position = position_in_text(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
             let location = within(self.document, path, position, length);
             let message =
@@ -123,7 +132,7 @@ impl<'d> Checker<'d> {
 }
 
 /// Returns where `position` of an expression is in the text in which it starts at `start`.
-pub(crate) fn moved(start: Position, position: Position) -> Position {
+pub(crate) fn position_in_text(start: Position, position: Position) -> Position {
     match position.line {
         1 => Position { column: start.column + position.column - 1, ..start },
         line => Position { line: start.line + line - 1, column: position.column },

@@ -4,7 +4,7 @@ use kubewright_cel::{ANY, Environment, Kind, Program, Type};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;
-use super::super::schema::{Child, Field, Schema, Sections};
+use super::super::schema::{Child, ParameterField, Schema, Sections};
 
 /// What every expression sees besides its parameters.
 pub(crate) const CONTEXT: [&str; 8] = [
@@ -20,10 +20,10 @@ pub(crate) const CONTEXT: [&str; 8] = [
 
 /// The names at one place.
 #[derive(Clone)]
-pub(super) struct Scope<'s> {
+pub(super) struct TypeScope<'s> {
     environment: Environment,
     /// The variables whose fields are declared.
-    declared: Vec<(Text, Field<'s>)>,
+    declared: Vec<(Text, ParameterField<'s>)>,
 }
 
 /// A parameter that is read and not declared.
@@ -34,9 +34,9 @@ pub(super) struct UnknownRead<'s> {
     pub(super) nearest: Option<&'s str>,
 }
 
-impl<'s> Scope<'s> {
+impl<'s> TypeScope<'s> {
     pub(super) fn new(sections: &'s Sections, is_trait: bool, more: &[Text]) -> Self {
-        let mut environment = functions::environment();
+        let mut environment = functions::trait_environment();
         let usual = CONTEXT.into_iter().chain(is_trait.then_some("trait"));
         for name in usual.chain(more.iter().map(Text::as_str)) {
             environment = environment.variable(name);
@@ -46,7 +46,7 @@ impl<'s> Scope<'s> {
             [("parameters", &sections.parameters), ("environmentConfigs", &sections.environment_configs)];
         for (name, schema) in parts {
             let field = schema.as_ref().map(Schema::root);
-            environment = environment.variable_of(name, field.map_or(Type::of(Kind::Map), type_of));
+            environment = environment.variable_of(name, field.map_or(Type::of(Kind::Map), field_type));
             declared.extend(field.map(|field| (name.into(), field)));
         }
         Self { environment, declared }
@@ -81,7 +81,7 @@ impl<'s> Scope<'s> {
         for read in program.reads() {
             let Some((variable, mut field)) = self.find(&read.variable) else { continue };
             for (name, position) in read.path.iter().zip(&read.positions) {
-                match step(field, name) {
+                match step_into_field(field, name) {
                     Child::Known(inner) => field = inner,
                     Child::Any => break,
                     Child::Unknown(nearest) => {
@@ -96,7 +96,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Returns what the items are, if `program` names a list of the parameters and nothing else.
-    fn listed(&self, program: &Program) -> Option<Field<'s>> {
+    fn listed(&self, program: &Program) -> Option<ParameterField<'s>> {
         let written: Vec<&str> = program.source().trim().split('.').collect();
         let (first, rest) = written.split_first()?;
         let (_, mut field) = self.find(first)?;
@@ -109,12 +109,12 @@ impl<'s> Scope<'s> {
         field.items()
     }
 
-    fn find(&self, name: &str) -> Option<(&Text, Field<'s>)> {
+    fn find(&self, name: &str) -> Option<(&Text, ParameterField<'s>)> {
         self.declared.iter().find(|(known, _)| known == name).map(|(name, field)| (name, *field))
     }
 
     /// A variable hides one of the same name.
-    fn with_variable(&self, name: &str, kind: Type, field: Option<Field<'s>>) -> Self {
+    fn with_variable(&self, name: &str, kind: Type, field: Option<ParameterField<'s>>) -> Self {
         let mut declared = self.declared.clone();
         declared.retain(|(known, _)| known != name);
         declared.extend(field.map(|field| (name.into(), field)));
@@ -122,7 +122,7 @@ impl<'s> Scope<'s> {
     }
 }
 
-fn step<'s>(field: Field<'s>, name: &str) -> Child<'s> {
+fn step_into_field<'s>(field: ParameterField<'s>, name: &str) -> Child<'s> {
     match (field.items(), field.kind()) {
         (Some(items), _) if name == ANY => Child::Known(items),
         (_, Some("object")) if name != ANY => field.child(name),
@@ -131,7 +131,7 @@ fn step<'s>(field: Field<'s>, name: &str) -> Child<'s> {
 }
 
 /// Returns the type of a field. A number may be an integer or not, and what may be null is of any type.
-fn type_of(field: Field<'_>) -> Type {
+fn field_type(field: ParameterField<'_>) -> Type {
     if field.is_nullable() {
         return Type::ANY;
     }
@@ -139,17 +139,17 @@ fn type_of(field: Field<'_>) -> Type {
         Some("string") => Type::of(Kind::String),
         Some("integer") => Type::of(Kind::Int),
         Some("boolean") => Type::of(Kind::Bool),
-        Some("array") => Type::with(Kind::List, field.items().map_or(Type::ANY, type_of)),
+        Some("array") => Type::with(Kind::List, field.items().map_or(Type::ANY, field_type)),
         Some("object") => {
             let fields: Vec<(Text, Type)> = field
                 .names()
                 .filter_map(|name| match field.child(name) {
-                    Child::Known(inner) => Some((Text::new(name), type_of(inner))),
+                    Child::Known(inner) => Some((Text::new(name), field_type(inner))),
                     _ => None,
                 })
                 .collect();
             match (fields.is_empty(), field.values()) {
-                (true, Some(values)) => Type::with(Kind::Map, type_of(values)),
+                (true, Some(values)) => Type::with(Kind::Map, field_type(values)),
                 _ => Type::of(Kind::Map).with_fields(fields),
             }
         }

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Map, Value};
 
-use super::super::source::{Connection, ResourceDependency, Workload};
+use super::super::source::{EndpointConnection, ResourceDependency, Workload};
 use super::workload::PROJECT;
 
 /// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. What they give is found out
@@ -13,7 +13,7 @@ pub(crate) fn declared_dependencies(
     project: &str,
 ) -> (Vec<Value>, Vec<Value>) {
     let none = || Value::array(Vec::new());
-    let item = |connection: &Connection| {
+    let item = |connection: &EndpointConnection| {
         let project = connection.project.as_deref().unwrap_or(project);
         Value::object(Map::from([
             ("namespace", namespace.into()),

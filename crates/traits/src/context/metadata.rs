@@ -29,7 +29,7 @@ const TEXTS: [&str; 11] = [
 const OBJECTS: [&str; 3] = ["labels", "annotations", "podSelectors"];
 
 /// What names a component in an environment.
-pub(crate) struct Named<'a> {
+pub(crate) struct ComponentIdentity<'a> {
     pub(crate) component: &'a Metadata,
     pub(crate) project: Option<&'a str>,
     pub(crate) environment: &'a Metadata,
@@ -37,7 +37,7 @@ pub(crate) struct Named<'a> {
 }
 
 /// Returns `metadata`.
-pub(crate) fn metadata(named: &Named<'_>) -> Value {
+pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
     let namespace = named.component.namespace.as_deref().unwrap_or(DEFAULT);
     let project = named.project.unwrap_or(DEFAULT);
     let (component, environment) = (named.component.name.as_str(), named.environment.name.as_str());

@@ -11,7 +11,7 @@ use super::super::schema::Schema;
 
 /// What is given, and where it stands.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct GivenParameters<'a> {
     pub(crate) value: &'a Value,
     pub(crate) document: &'a Document,
     pub(crate) path: &'a [Step],
@@ -19,9 +19,9 @@ pub(crate) struct Given<'a> {
 
 /// Returns what expressions see of what is given. `otherwise` is the place of what is missing where nothing is;
 /// `said` are the words for the section and for what declares it.
-pub(crate) fn declared(
+pub(crate) fn bind_declared(
     schema: Option<&Schema>,
-    given: Option<Given<'_>>,
+    given: Option<GivenParameters<'_>>,
     otherwise: &Location,
     said: (&str, &str),
 ) -> (Value, Vec<Diagnostic>) {
@@ -41,7 +41,7 @@ pub(crate) fn declared(
     section_at(schema, value, &place, (said.0, &said.1))
 }
 
-impl Given<'_> {
+impl GivenParameters<'_> {
     fn place(&self, inside: &[Step], is_key: bool) -> Location {
         let path: Vec<Step> = self.path.iter().chain(inside).cloned().collect();
         if is_key { self.document.locate_key(&path) } else { self.document.locate(&path) }

@@ -5,24 +5,24 @@ use kubewright_interpolate::Rendered;
 use kubewright_patch::path::charge;
 use kubewright_value::{Document, Value};
 
-use super::story::Said;
-use super::{Evaluator, Outcome};
-use crate::compile::program::{Removal, Template};
+use super::trace::TraceEntry;
+use super::{Evaluator, StepResult};
+use crate::compile::program::{RemovalProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, label};
-use crate::variables::Names;
+use crate::manifest::{Manifest, manifest_label};
+use crate::variables::VariableScope;
 
 impl Evaluator<'_> {
     /// Makes what `templates` make, behind what is there.
-    pub(super) fn creates(&mut self, templates: &[Template], manifests: &mut Vec<Manifest>) {
+    pub(super) fn creates(&mut self, templates: &[TemplateProgram], manifests: &mut Vec<Manifest>) {
         for (number, template) in templates.iter().enumerate() {
             if self.is_spent {
                 break;
             }
-            self.run.story.open();
+            self.run.trace.open();
             let made = self.create(template);
             let document: &Document = self.document;
-            self.run.story.close(|| {
+            self.run.trace.close(|| {
                 let name = template
                     .id
                     .as_ref()
@@ -35,17 +35,17 @@ impl Evaluator<'_> {
                     Err(failure) => (failure.message.clone(), Verdict::Error),
                 };
                 let location = Some(document.locate(&template.path));
-                Said { what: name, found, wanted: String::new(), verdict, location }
+                TraceEntry { what: name, found, wanted: String::new(), verdict, location }
             });
             manifests.extend(self.keep(made).into_iter().flatten());
         }
     }
 
-    fn create(&mut self, template: &Template) -> Outcome<Vec<Manifest>> {
+    fn create(&mut self, template: &TemplateProgram) -> StepResult<Vec<Manifest>> {
         if let Some(condition) = &template.include_when {
-            let holds = self.truth(condition, "`includeWhen`", &Names::of(self.context))?;
+            let holds = self.truth(condition, "`includeWhen`", &VariableScope::of(self.context))?;
             let document: &Document = self.document;
-            self.run.story.say(|| Said {
+            self.run.trace.add(|| TraceEntry {
                 what: "includeWhen".to_owned(),
                 found: holds.to_string(),
                 wanted: String::new(),
@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         let items = self.items(template.each.as_ref())?;
         let mut made = Vec::new();
         for item in items.iter() {
-            let names = Names::within(self.context, template.each.as_ref(), item);
+            let names = VariableScope::within(self.context, template.each.as_ref(), item);
             let object = match self.content(&template.content, &names)? {
                 Rendered::Value(object @ Value::Object(_)) => object,
                 other => {
@@ -82,27 +82,28 @@ impl Evaluator<'_> {
     }
 
     /// Drops what `removals` are about. All of them look at the same manifests.
-    pub(super) fn removes(&mut self, removals: &[Removal], manifests: &mut Vec<Manifest>) {
+    pub(super) fn removes(&mut self, removals: &[RemovalProgram], manifests: &mut Vec<Manifest>) {
         let mut dropped = vec![false; manifests.len()];
         for (number, removal) in removals.iter().enumerate() {
             if self.is_spent {
                 break;
             }
-            self.run.story.open();
+            self.run.trace.open();
             let found = self.removal(removal, manifests);
             let document: &Document = self.document;
-            self.run.story.close(|| {
+            self.run.trace.close(|| {
                 let (found, verdict) = match &found {
                     Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), Verdict::No),
                     Ok(found) => {
                         let labels = found.iter().filter_map(|at| manifests.get(*at));
-                        let labels = labels.map(|manifest| label(&manifest.object)).collect::<Vec<_>>();
+                        let labels =
+                            labels.map(|manifest| manifest_label(&manifest.object)).collect::<Vec<_>>();
                         (labels.join(", "), Verdict::Done)
                     }
                     Err(failure) => (failure.message.clone(), Verdict::Error),
                 };
                 let location = Some(document.locate(&removal.path));
-                Said {
+                TraceEntry {
                     what: format!("remove {}", number + 1),
                     found,
                     wanted: String::new(),
@@ -120,11 +121,11 @@ impl Evaluator<'_> {
         manifests.retain(|_| !marks.next().unwrap_or_default());
     }
 
-    fn removal(&mut self, removal: &Removal, manifests: &[Manifest]) -> Outcome<Vec<usize>> {
+    fn removal(&mut self, removal: &RemovalProgram, manifests: &[Manifest]) -> StepResult<Vec<usize>> {
         let items = self.items(removal.each.as_ref())?;
         let (mut found, mut others) = (Vec::new(), 0);
         for item in items.iter() {
-            let names = Names::within(self.context, removal.each.as_ref(), item);
+            let names = VariableScope::within(self.context, removal.each.as_ref(), item);
             let targets = self.targets(&removal.target, &names, manifests)?;
             others = targets.others;
             found.extend(targets.kept);

@@ -9,26 +9,26 @@ use kubewright_patch::Pointer;
 use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::story::Said;
-use super::target::{counted, described, why_none};
-use super::value::cut;
-use super::{Evaluator, Outcome};
-use crate::compile::program::{Operate, Patch, PathProgram};
+use super::target::{count_of, describe_target, why_none};
+use super::trace::TraceEntry;
+use super::value::cut_text;
+use super::{Evaluator, StepResult};
+use crate::compile::program::{OperationProgram, PatchProgram, PathProgram};
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, label};
-use crate::place::{SplitKey, Subject, escaped, split_key};
-use crate::variables::Names;
+use crate::manifest::{Manifest, manifest_label};
+use crate::place::{PatchSubject, SplitKey, escape_path_segment, split_key};
+use crate::variables::VariableScope;
 use kubewright_dialect_kit::fields::within;
 
 /// How many places are named in a trace.
-const TOLD: usize = 20;
+const MAX_TRACED_PLACES: usize = 20;
 
 /// How many characters of a path, and of what is wrong there, are shown in a message.
-const SHOWN: usize = 1000;
+const MAX_SHOWN_PATH_CHARS: usize = 1000;
 
 /// An operation whose expressions are rendered.
 struct Ready<'p> {
-    operate: &'p Operate,
+    operate: &'p OperationProgram,
     path: Cow<'p, Path>,
     /// Null for `remove`.
     value: Value,
@@ -48,14 +48,19 @@ struct Hits {
 
 impl Evaluator<'_> {
     /// Does patch `number`.
-    pub(super) fn patch(&mut self, number: usize, patch: &Patch, manifests: &mut [Manifest]) -> Outcome<()> {
-        self.run.story.open();
+    pub(super) fn patch(
+        &mut self,
+        number: usize,
+        patch: &PatchProgram,
+        manifests: &mut [Manifest],
+    ) -> StepResult<()> {
+        self.run.trace.open();
         let mut hits = Hits::default();
         let done = self.rounds(patch, manifests, &mut hits);
         self.others(&patch.target, hits.others);
-        let is_told = self.run.story.has_failure();
+        let is_told = self.run.trace.has_failure();
         let document: &Document = self.document;
-        self.run.story.close(|| {
+        self.run.trace.close(|| {
             let (found, verdict) = match &done {
                 Err(_) if is_told => ("fails".to_owned(), Verdict::Error),
                 Err(failure) => (failure.message.clone(), Verdict::Error),
@@ -64,16 +69,16 @@ impl Evaluator<'_> {
                 Ok(()) if hits.rounds > 1 => {
                     let hits = format!(
                         "hits {} in {}",
-                        counted(hits.kept, "manifest"),
-                        counted(hits.rounds, "round")
+                        count_of(hits.kept, "manifest"),
+                        count_of(hits.rounds, "round")
                     );
                     (hits, Verdict::Done)
                 }
-                Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), Verdict::Done),
+                Ok(()) => (format!("hits {}", count_of(hits.kept, "manifest")), Verdict::Done),
             };
             let location = Some(document.locate(&patch.path));
-            Said {
-                what: format!("patch {}: {}", number + 1, described(&patch.target)),
+            TraceEntry {
+                what: format!("patch {}: {}", number + 1, describe_target(&patch.target)),
                 found,
                 wanted: String::new(),
                 verdict,
@@ -87,17 +92,22 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn rounds(&mut self, patch: &Patch, manifests: &mut [Manifest], hits: &mut Hits) -> Outcome<()> {
+    fn rounds(
+        &mut self,
+        patch: &PatchProgram,
+        manifests: &mut [Manifest],
+        hits: &mut Hits,
+    ) -> StepResult<()> {
         let items = self.items(patch.each.as_ref())?;
         for (round, item) in items.iter().enumerate() {
             hits.rounds += 1;
-            let names = Names::within(self.context, patch.each.as_ref(), item);
+            let names = VariableScope::within(self.context, patch.each.as_ref(), item);
             if items.is_loop() {
-                self.run.story.open();
+                self.run.trace.open();
             }
             let done = self.round(patch, &names, manifests, hits);
             if items.is_loop() {
-                self.run.story.close(|| Said {
+                self.run.trace.close(|| TraceEntry {
                     what: format!("item {} of `forEach`", round + 1),
                     found: names
                         .item
@@ -121,11 +131,11 @@ impl Evaluator<'_> {
     /// Does all operations to all targets, for one item of the loop.
     fn round(
         &mut self,
-        patch: &Patch,
-        names: &Names<'_>,
+        patch: &PatchProgram,
+        names: &VariableScope<'_>,
         manifests: &mut [Manifest],
         hits: &mut Hits,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         let targets = self.targets(&patch.target, names, manifests)?;
         hits.candidates += targets.candidates;
         hits.kept += targets.kept.len();
@@ -141,11 +151,11 @@ impl Evaluator<'_> {
         }
         for at in targets.kept {
             let Some(manifest) = manifests.get_mut(at) else { continue };
-            self.run.story.open();
+            self.run.trace.open();
             let done = ready.iter().try_for_each(|operation| self.operate(operation, manifest));
-            self.run.story.close(|| Said {
-                what: label(&manifest.object),
-                found: counted(ready.len(), "operation"),
+            self.run.trace.close(|| TraceEntry {
+                what: manifest_label(&manifest.object),
+                found: count_of(ready.len(), "operation"),
                 wanted: String::new(),
                 verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
                 location: None,
@@ -156,7 +166,11 @@ impl Evaluator<'_> {
     }
 
     /// Renders the path and value of an operation; nothing when the value is left out, and the operation with it.
-    fn ready<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Option<Ready<'p>>> {
+    fn ready<'p>(
+        &mut self,
+        operate: &'p OperationProgram,
+        names: &VariableScope<'_>,
+    ) -> StepResult<Option<Ready<'p>>> {
         let path = self.path(operate, names)?;
         let value = match &operate.value {
             None => Value::Null,
@@ -164,7 +178,7 @@ impl Evaluator<'_> {
                 Rendered::Value(value) => value,
                 Rendered::Omitted => {
                     let document: &Document = self.document;
-                    self.run.story.say(|| Said {
+                    self.run.trace.add(|| TraceEntry {
                         what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
                         found: String::new(),
                         wanted: String::new(),
@@ -178,7 +192,11 @@ impl Evaluator<'_> {
         Ok(Some(Ready { operate, path, value }))
     }
 
-    fn path<'p>(&mut self, operate: &'p Operate, names: &Names<'_>) -> Outcome<Cow<'p, Path>> {
+    fn path<'p>(
+        &mut self,
+        operate: &'p OperationProgram,
+        names: &VariableScope<'_>,
+    ) -> StepResult<Cow<'p, Path>> {
         let place = &operate.path.path;
         match &operate.path.value {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
@@ -188,7 +206,7 @@ impl Evaluator<'_> {
                 let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
                 self.paid(&cost, place)?;
                 let pieces = pieces.map_err(|error| self.failed(place, &error))?;
-                let text: String = pieces.iter().map(written).collect();
+                let text: String = pieces.iter().map(written_piece).collect();
                 Path::parse(&text).map(Cow::Owned).map_err(|error| {
                     let mut wrong = self.no_path(place, &error, (Position::START, 1));
                     wrong.message = format!("`{text}` is no path: {}", error.message);
@@ -221,14 +239,14 @@ impl Evaluator<'_> {
         }
     }
 
-    fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> Outcome<()> {
+    fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> StepResult<()> {
         let Ready { operate, path, value } = ready;
-        if let Some(split) = split_key(Subject::of_manifest(&manifest.object), path) {
+        if let Some(split) = split_key(PatchSubject::of_manifest(&manifest.object), path) {
             return Err(self.key_is_split(operate, path, manifest, &split));
         }
         let applied = path.apply(operate.op, value, &mut manifest.object, &mut self.budget);
         let document: &Document = self.document;
-        self.run.story.say(|| told(operate, path, value, &applied, document));
+        self.run.trace.add(|| describe_operation(operate, path, value, &applied, document));
         let applied = applied.map_err(|error| self.not_done(operate, path, manifest, &error))?;
         let is_append = matches!(path.segments().last(), Some(Segment::Append));
         manifest.note(operate.op, applied, is_append, self.writer(operate.part));
@@ -243,7 +261,7 @@ impl Evaluator<'_> {
 
     fn not_done(
         &self,
-        operate: &Operate,
+        operate: &OperationProgram,
         path: &Path,
         manifest: &Manifest,
         error: &PatchError,
@@ -252,9 +270,9 @@ impl Evaluator<'_> {
         let message = format!(
             "`{} {}` cannot be done to {}: {}",
             operate.op.name(),
-            cut(path.text(), SHOWN),
+            cut_text(path.text(), MAX_SHOWN_PATH_CHARS),
             manifest.label(),
-            cut(&error.message, SHOWN)
+            cut_text(&error.message, MAX_SHOWN_PATH_CHARS)
         );
         let code = if error.kind == PatchErrorKind::Limit { &code::LIMIT } else { &code::CANNOT_PATCH };
         let failure = Diagnostic::new(code, message, location).about(&manifest.object, path.text());
@@ -264,7 +282,7 @@ impl Evaluator<'_> {
     /// Says that `path` goes into a label, annotation or the like.
     fn key_is_split(
         &self,
-        operate: &Operate,
+        operate: &OperationProgram,
         path: &Path,
         manifest: &Manifest,
         split: &SplitKey,
@@ -273,21 +291,21 @@ impl Evaluator<'_> {
         let message = format!(
             "`{} {}` cannot be done to {}: {}",
             operate.op.name(),
-            cut(path.text(), SHOWN),
+            cut_text(path.text(), MAX_SHOWN_PATH_CHARS),
             manifest.label(),
-            cut(&split.message, SHOWN)
+            cut_text(&split.message, MAX_SHOWN_PATH_CHARS)
         );
         let failure =
             Diagnostic::new(&code::PARTED_KEY, message, location).about(&manifest.object, path.text());
         let help = match &operate.path.value {
-            PathProgram::Fixed(_) => escaped(&operate.written, path, split.segment),
+            PathProgram::Fixed(_) => escape_path_segment(&operate.written, path, split.segment),
             _ => "`/` in a key is written `~1`".to_owned(),
         };
         Box::new(failure.help(help))
     }
 
     /// Returns where segment `number` of `path` is written.
-    fn segment(&self, operate: &Operate, path: &Path, number: usize) -> Location {
+    fn segment(&self, operate: &OperationProgram, path: &Path, number: usize) -> Location {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => path.position(number),
             PathProgram::Pieces(_, Some(shape), _) => shape.position(number),
@@ -297,7 +315,7 @@ impl Evaluator<'_> {
     }
 
     /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.
-    fn missed(&mut self, patch: &Patch, manifests: &[Manifest], hits: &Hits) {
+    fn missed(&mut self, patch: &PatchProgram, manifests: &[Manifest], hits: &Hits) {
         let target = &patch.target;
         let (reason, help, path) = if hits.candidates == 0 {
             let (reason, help) = why_none(target, hits.name.as_deref(), manifests);
@@ -309,7 +327,7 @@ impl Evaluator<'_> {
             if !looks {
                 return;
             }
-            let reason = format!("`where` holds for no {}", described(target));
+            let reason = format!("`where` holds for no {}", describe_target(target));
             (reason, String::new(), &condition.path)
         };
         let location = self.document.locate_key(path);
@@ -319,13 +337,13 @@ impl Evaluator<'_> {
 }
 
 /// Returns what a trace says of an operation.
-fn told(
-    operate: &Operate,
+fn describe_operation(
+    operate: &OperationProgram,
     path: &Path,
     value: &Value,
     applied: &Result<Applied, PatchError>,
     document: &Document,
-) -> Said {
+) -> TraceEntry {
     let what = format!("{} {}", operate.op.name(), path.text());
     let location = Some(document.locate(&operate.path.path));
     let (found, wanted, verdict) = match applied {
@@ -338,26 +356,30 @@ fn told(
                 Op::Remove => "removed".to_owned(),
                 _ => TraceNode::show(value),
             };
-            (found, places(path, applied), Verdict::Done)
+            (found, describe_places(path, applied), Verdict::Done)
         }
     };
-    Said { what, found, wanted, verdict, location }
+    TraceEntry { what, found, wanted, verdict, location }
 }
 
 /// Returns where an operation was done, unless that is its path.
-fn places(path: &Path, applied: &Applied) -> String {
-    let mut told: Vec<String> =
-        applied.places.iter().take(TOLD).map(|place| Pointer::from_steps(place).to_string()).collect();
+fn describe_places(path: &Path, applied: &Applied) -> String {
+    let mut told: Vec<String> = applied
+        .places
+        .iter()
+        .take(MAX_TRACED_PLACES)
+        .map(|place| Pointer::from_steps(place).to_string())
+        .collect();
     if told.iter().all(|place| place == path.text()) {
         return String::new();
     }
-    if applied.places.len() > TOLD {
+    if applied.places.len() > MAX_TRACED_PLACES {
         told.push("…".to_owned());
     }
     format!("at {}", told.join(", "))
 }
 
-fn written<'p>(piece: &'p Given<'_>) -> &'p str {
+fn written_piece<'p>(piece: &'p Given<'_>) -> &'p str {
     match piece {
         Given::Literal(text) => text,
         Given::Given(text) => text,

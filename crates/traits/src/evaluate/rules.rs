@@ -3,26 +3,26 @@
 use kubewright_engine::{Diagnostic, Verdict};
 use kubewright_value::{Document, Value};
 
-use super::story::Said;
 use super::target::why_none;
-use super::{Evaluator, Outcome};
-use crate::compile::program::{Assertion, Rule};
+use super::trace::TraceEntry;
+use super::{Evaluator, StepResult};
+use crate::compile::program::{PostRenderCheck, PreRenderCheck};
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, label};
-use crate::variables::{Context, Names};
+use crate::manifest::{Manifest, manifest_label};
+use crate::variables::{RenderContext, VariableScope};
 
 /// How many steps it takes to tell of a failure: a loop over many manifests may have millions.
-const FAILURE: u64 = 1000;
+const FAILURE_STEPS: u64 = 1000;
 
 impl Evaluator<'_> {
     /// Returns whether all `rules` hold; every one that does not is told.
-    pub(crate) fn rules(&mut self, rules: &[Rule]) -> bool {
+    pub(crate) fn rules(&mut self, rules: &[PreRenderCheck]) -> bool {
         let mut all = true;
         for rule in rules {
             if self.is_spent {
                 return false;
             }
-            let held = self.truth(&rule.condition, "the rule", &Names::of(self.context));
+            let held = self.truth(&rule.condition, "the rule", &VariableScope::of(self.context));
             let holds = self.held(rule, held, "");
             all &= self.keep(holds).is_some();
         }
@@ -30,11 +30,11 @@ impl Evaluator<'_> {
     }
 
     /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
-    pub(crate) fn assertions(&mut self, assertions: &[Assertion], manifests: &[Manifest]) -> bool {
+    pub(crate) fn assertions(&mut self, assertions: &[PostRenderCheck], manifests: &[Manifest]) -> bool {
         if assertions.is_empty() {
             return true;
         }
-        self.run.story.open();
+        self.run.trace.open();
         let before = self.run.diagnostics.len();
         for assertion in assertions {
             if self.is_spent {
@@ -45,8 +45,8 @@ impl Evaluator<'_> {
         }
         let hold =
             self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
-        let (document, context): (&Document, &Context) = (self.document, self.context);
-        self.run.story.close(|| Said {
+        let (document, context): (&Document, &RenderContext) = (self.document, self.context);
+        self.run.trace.close(|| TraceEntry {
             what: format!("{}, of what was rendered", whose(document, context)),
             found: String::new(),
             wanted: String::new(),
@@ -56,15 +56,15 @@ impl Evaluator<'_> {
         hold
     }
 
-    fn assertion(&mut self, assertion: &Assertion, manifests: &[Manifest]) -> Outcome<()> {
+    fn assertion(&mut self, assertion: &PostRenderCheck, manifests: &[Manifest]) -> StepResult<()> {
         if let Some(when) = &assertion.when
-            && !self.truth(when, "`when`", &Names::of(self.context))?
+            && !self.truth(when, "`when`", &VariableScope::of(self.context))?
         {
             return Ok(());
         }
         let items = self.items(assertion.each.as_ref())?;
         for item in items.iter() {
-            let names = Names::within(self.context, assertion.each.as_ref(), item);
+            let names = VariableScope::within(self.context, assertion.each.as_ref(), item);
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
@@ -75,14 +75,14 @@ impl Evaluator<'_> {
                 let location = self.document.locate_key(&assertion.target.path);
                 let failure = Diagnostic::new(&code::VALIDATION_FAILS, message, location).help(help);
                 self.run.diagnostics.push(failure);
-                self.spend(FAILURE, &assertion.target.path)?;
+                self.spend(FAILURE_STEPS, &assertion.target.path)?;
             }
             for manifest in targets.kept.into_iter().filter_map(|at| manifests.get(at)) {
-                let names = Names { resource: Some(&manifest.object), ..names };
+                let names = VariableScope { resource: Some(&manifest.object), ..names };
                 let held = self.truth(&assertion.rule.condition, "the rule", &names);
-                let holds = self.held(&assertion.rule, held, &label(&manifest.object));
+                let holds = self.held(&assertion.rule, held, &manifest_label(&manifest.object));
                 if self.keep(holds).is_none() {
-                    self.spend(FAILURE, &assertion.rule.condition.path)?;
+                    self.spend(FAILURE_STEPS, &assertion.rule.condition.path)?;
                 }
             }
         }
@@ -90,9 +90,9 @@ impl Evaluator<'_> {
     }
 
     /// Returns the failure of a rule that does not hold or cannot be decided.
-    fn held(&mut self, rule: &Rule, held: Outcome<bool>, about: &str) -> Outcome<()> {
+    fn held(&mut self, rule: &PreRenderCheck, held: StepResult<bool>, about: &str) -> StepResult<()> {
         let document: &Document = self.document;
-        self.run.story.say(|| Said {
+        self.run.trace.add(|| TraceEntry {
             what: format!("rule {}", rule.written.trim()),
             found: match &held {
                 Ok(holds) => holds.to_string(),
@@ -122,8 +122,8 @@ impl Evaluator<'_> {
 }
 
 /// Returns whose rules `document` has, and of which instance they are.
-fn whose(document: &Document, context: &Context) -> String {
-    let label = label(&document.value);
+fn whose(document: &Document, context: &RenderContext) -> String {
+    let label = manifest_label(&document.value);
     let of_trait = context.get("trait");
     let name = |key: &str| of_trait.and_then(|of_trait| of_trait.get(key)).and_then(Value::as_str);
     match (name("name"), name("instanceName")) {

@@ -3,15 +3,15 @@
 use kubewright_engine::{Verdict, nearest};
 use kubewright_value::{Document, Text, Value};
 
-use super::story::Said;
-use super::{Evaluator, Outcome};
-use crate::compile::Expression;
-use crate::compile::program::Target;
-use crate::manifest::{Manifest, group_and_version, label};
-use crate::variables::Names;
+use super::trace::TraceEntry;
+use super::{Evaluator, StepResult};
+use crate::compile::PlacedExpression;
+use crate::compile::program::CompiledTarget;
+use crate::manifest::{Manifest, group_and_version, manifest_label};
+use crate::variables::VariableScope;
 
 /// How many manifests are named in a message.
-const TOLD: usize = 6;
+const MAX_LISTED_MANIFESTS: usize = 6;
 
 /// What a target means.
 #[derive(Default)]
@@ -30,15 +30,15 @@ impl Evaluator<'_> {
     /// Returns the manifests that `target` means. The condition sees each as it is now.
     pub(super) fn targets(
         &mut self,
-        target: &Target,
-        names: &Names<'_>,
+        target: &CompiledTarget,
+        names: &VariableScope<'_>,
         manifests: &[Manifest],
-    ) -> Outcome<Targets> {
+    ) -> StepResult<Targets> {
         let mut targets = Targets::default();
         self.spend(manifests.len() as u64, &target.path)?;
         let mut namesakes = 0;
         for (at, manifest) in manifests.iter().enumerate() {
-            if !fits(target, manifest) {
+            if !fits_target(target, manifest) {
                 targets.others += 1;
                 continue;
             }
@@ -66,18 +66,19 @@ impl Evaluator<'_> {
         if namesakes > 0 {
             let verb = if namesakes == 1 { "is" } else { "are" };
             let name = targets.name.clone().unwrap_or_default();
-            let what = || format!("{} {verb} not called `{name}`", counted(namesakes, &described(target)));
+            let what =
+                || format!("{} {verb} not called `{name}`", count_of(namesakes, &describe_target(target)));
             self.passed_over(what);
         }
         Ok(targets)
     }
 
-    fn is_called(&mut self, wanted: &str, name: &Expression, manifest: &Manifest) -> bool {
-        let is_it = name_of(&manifest.object) == Some(wanted);
+    fn is_called(&mut self, wanted: &str, name: &PlacedExpression, manifest: &Manifest) -> bool {
+        let is_it = object_name(&manifest.object) == Some(wanted);
         if is_it {
             let document: &Document = self.document;
-            self.run.story.say(|| Said {
-                what: label(&manifest.object),
+            self.run.trace.add(|| TraceEntry {
+                what: manifest_label(&manifest.object),
                 found: "has the name".to_owned(),
                 wanted: String::new(),
                 verdict: Verdict::Yes,
@@ -87,12 +88,17 @@ impl Evaluator<'_> {
         is_it
     }
 
-    fn is_where(&mut self, condition: &Expression, names: &Names<'_>, manifest: &Manifest) -> Outcome<bool> {
-        let names = Names { resource: Some(&manifest.object), ..*names };
+    fn is_where(
+        &mut self,
+        condition: &PlacedExpression,
+        names: &VariableScope<'_>,
+        manifest: &Manifest,
+    ) -> StepResult<bool> {
+        let names = VariableScope { resource: Some(&manifest.object), ..*names };
         let holds = self.truth(condition, "`where`", &names);
         let document: &Document = self.document;
-        self.run.story.say(|| Said {
-            what: label(&manifest.object),
+        self.run.trace.add(|| TraceEntry {
+            what: manifest_label(&manifest.object),
             found: match &holds {
                 Ok(holds) => format!("`where` is {holds}"),
                 Err(failure) => failure.message.clone(),
@@ -109,15 +115,17 @@ impl Evaluator<'_> {
     }
 
     /// Says how many manifests a target cannot mean.
-    pub(super) fn others(&mut self, target: &Target, others: usize) {
+    pub(super) fn others(&mut self, target: &CompiledTarget, others: usize) {
         let verb = if others == 1 { "is" } else { "are" };
         if others > 0 {
-            self.passed_over(|| format!("{} {verb} no {}", counted(others, "manifest"), described(target)));
+            self.passed_over(|| {
+                format!("{} {verb} no {}", count_of(others, "manifest"), describe_target(target))
+            });
         }
     }
 
     fn passed_over(&mut self, what: impl FnOnce() -> String) {
-        self.run.story.say(|| Said {
+        self.run.trace.add(|| TraceEntry {
             what: what(),
             found: String::new(),
             wanted: String::new(),
@@ -128,12 +136,12 @@ impl Evaluator<'_> {
 }
 
 /// Returns whether `manifest` is of the plane, kind, group and version of `target`.
-fn fits(target: &Target, manifest: &Manifest) -> bool {
+fn fits_target(target: &CompiledTarget, manifest: &Manifest) -> bool {
     target.plane == manifest.plane && is_sort(target, &manifest.object)
 }
 
 /// Returns whether `object` is of the kind, group and version of `target`.
-fn is_sort(target: &Target, object: &Value) -> bool {
+fn is_sort(target: &CompiledTarget, object: &Value) -> bool {
     if !is_kind(target, object) {
         return false;
     }
@@ -142,16 +150,16 @@ fn is_sort(target: &Target, object: &Value) -> bool {
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }
 
-fn is_kind(target: &Target, object: &Value) -> bool {
+fn is_kind(target: &CompiledTarget, object: &Value) -> bool {
     target.kind.as_deref().is_none_or(|wanted| object.get("kind").and_then(Value::as_str) == Some(wanted))
 }
 
-fn name_of(object: &Value) -> Option<&str> {
+fn object_name(object: &Value) -> Option<&str> {
     object.get("metadata")?.get("name")?.as_str()
 }
 
 /// Returns what `target` is about: `Deployment of apps/v1`.
-pub(super) fn described(target: &Target) -> String {
+pub(super) fn describe_target(target: &CompiledTarget) -> String {
     let kind = target.kind.as_deref().unwrap_or("resource");
     match (target.group.as_deref(), target.version.as_deref()) {
         (None, None) => kind.to_owned(),
@@ -164,7 +172,7 @@ pub(super) fn described(target: &Target) -> String {
 }
 
 /// Returns how many of something there are: `1 manifest`, `2 Deployments of apps/v1`.
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(super) fn count_of(count: usize, what: &str) -> String {
     let (noun, rest) =
         what.split_once(' ').map_or((what, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
     match count {
@@ -174,12 +182,16 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 }
 
 /// Returns why `target`, whose name is `name`, means none of `manifests`, and what may have been meant.
-pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifest]) -> (String, String) {
-    let wanted = described(target);
+pub(super) fn why_none(
+    target: &CompiledTarget,
+    name: Option<&str>,
+    manifests: &[Manifest],
+) -> (String, String) {
+    let wanted = describe_target(target);
     if manifests.is_empty() {
         return ("there are no manifests".to_owned(), String::new());
     }
-    if manifests.iter().any(|manifest| fits(target, manifest)) {
+    if manifests.iter().any(|manifest| fits_target(target, manifest)) {
         let reason = format!("no {wanted} has the name `{}`", name.unwrap_or_default());
         return (reason, others(target, manifests));
     }
@@ -188,14 +200,14 @@ pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifes
     if let Some(other) = manifests.iter().find(on_other_plane) {
         let plane = other.plane;
         let help = format!("write `targetPlane: {plane}`");
-        return (format!("{} goes to the {plane}", label(&other.object)), help);
+        return (format!("{} goes to the {plane}", manifest_label(&other.object)), help);
     }
     let of_kind = |manifest: &&Manifest| target.kind.is_some() && is_kind(target, &manifest.object);
     if let Some(other) = manifests.iter().find(of_kind) {
         let version = other.object.get("apiVersion").and_then(Value::as_str).unwrap_or("(none)");
         let (group, version_alone) = group_and_version(&other.object);
         let help = format!("write `group: {group:?}` and `version: {version_alone}`");
-        return (format!("{} is of `{version}`", label(&other.object)), help);
+        return (format!("{} is of `{version}`", manifest_label(&other.object)), help);
     }
     let mut kinds: Vec<&str> =
         manifests.iter().filter_map(|manifest| manifest.object.get("kind").and_then(Value::as_str)).collect();
@@ -204,8 +216,8 @@ pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifes
     let help = match nearest(target.kind.as_deref().unwrap_or_default(), kinds.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
-            let more = if kinds.len() > TOLD { ", …" } else { "" };
-            kinds.truncate(TOLD);
+            let more = if kinds.len() > MAX_LISTED_MANIFESTS { ", …" } else { "" };
+            kinds.truncate(MAX_LISTED_MANIFESTS);
             format!("the manifests are of the kinds {}{more}", kinds.join(", "))
         }
     };
@@ -213,11 +225,11 @@ pub(super) fn why_none(target: &Target, name: Option<&str>, manifests: &[Manifes
 }
 
 /// Says which names there are.
-fn others(target: &Target, manifests: &[Manifest]) -> String {
-    let fitting = manifests.iter().filter(|manifest| fits(target, manifest));
+fn others(target: &CompiledTarget, manifests: &[Manifest]) -> String {
+    let fitting = manifests.iter().filter(|manifest| fits_target(target, manifest));
     let mut names: Vec<&str> =
-        fitting.filter_map(|manifest| name_of(&manifest.object)).take(TOLD + 1).collect();
-    let more = if names.len() > TOLD { ", …" } else { "" };
-    names.truncate(TOLD);
+        fitting.filter_map(|manifest| object_name(&manifest.object)).take(MAX_LISTED_MANIFESTS + 1).collect();
+    let more = if names.len() > MAX_LISTED_MANIFESTS { ", …" } else { "" };
+    names.truncate(MAX_LISTED_MANIFESTS);
     format!("there is `{}`{more}", names.join("`, `"))
 }

@@ -7,14 +7,14 @@ use kubewright_engine::{Code, Diagnostic};
 use kubewright_interpolate::{RenderError, Rendered, Template, TextTemplate};
 use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
-use super::{Evaluator, Outcome};
-use crate::compile::program::Each;
+use super::{Evaluator, StepResult};
+use crate::compile::program::LoopProgram;
 use crate::diagnostics as code;
-use crate::variables::Names;
+use crate::variables::VariableScope;
 use kubewright_dialect_kit::fields::{Placed, within};
 
 /// How many characters of an expression are shown in a message.
-const SHOWN: usize = 80;
+const MAX_EXPRESSION_CHARS: usize = 80;
 
 /// What is gone through.
 pub(super) enum Items {
@@ -44,9 +44,9 @@ impl Items {
 
 impl<'r> Evaluator<'r> {
     /// Returns what `each` goes through.
-    pub(super) fn items(&mut self, each: Option<&Each>) -> Outcome<Items> {
+    pub(super) fn items(&mut self, each: Option<&LoopProgram>) -> StepResult<Items> {
         let Some(each) = each else { return Ok(Items::Once) };
-        let names = Names::of(self.context);
+        let names = VariableScope::of(self.context);
         let found = self.text_value(&each.over, &names)?;
         match found {
             Rendered::Value(list @ Value::Array(_)) => Ok(Items::List(list)),
@@ -68,8 +68,8 @@ impl<'r> Evaluator<'r> {
         &mut self,
         condition: &Placed<TextTemplate>,
         what: &str,
-        names: &Names<'_>,
-    ) -> Outcome<bool> {
+        names: &VariableScope<'_>,
+    ) -> StepResult<bool> {
         match self.text_value(condition, names)? {
             Rendered::Value(Value::Bool(holds)) => Ok(holds),
             other => Err(self.unfit(&condition.path, what, &other, "a boolean")),
@@ -81,8 +81,8 @@ impl<'r> Evaluator<'r> {
         &mut self,
         template: &Placed<TextTemplate>,
         what: &str,
-        names: &Names<'_>,
-    ) -> Outcome<Text> {
+        names: &VariableScope<'_>,
+    ) -> StepResult<Text> {
         match self.text_value(template, names)? {
             Rendered::Value(Value::String(text)) => Ok(text),
             other => Err(self.unfit(&template.path, what, &other, "text")),
@@ -90,7 +90,11 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns what a structure gives.
-    pub(super) fn content(&mut self, content: &Placed<Template>, names: &Names<'_>) -> Outcome<Rendered> {
+    pub(super) fn content(
+        &mut self,
+        content: &Placed<Template>,
+        names: &VariableScope<'_>,
+    ) -> StepResult<Rendered> {
         if let Some(constant) = content.value.constant() {
             return Ok(Rendered::Value(constant.clone()));
         }
@@ -103,8 +107,8 @@ impl<'r> Evaluator<'r> {
     pub(super) fn text_value(
         &mut self,
         template: &Placed<TextTemplate>,
-        names: &Names<'_>,
-    ) -> Outcome<Rendered> {
+        names: &VariableScope<'_>,
+    ) -> StepResult<Rendered> {
         let mut cost = Cost::default();
         let rendered = template.value.render(&Bindings::new().with_variables(names), &mut cost);
         self.paid(&cost, &template.path)?;
@@ -112,7 +116,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Takes `steps`, for what stands at `path`.
-    pub(super) fn spend(&mut self, steps: u64, path: &[Step]) -> Outcome<()> {
+    pub(super) fn spend(&mut self, steps: u64, path: &[Step]) -> StepResult<()> {
         self.budget.step(steps).map_err(|exhausted| {
             self.is_spent = true;
             self.exhausted(path, exhausted)
@@ -120,7 +124,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Takes as many steps as the expressions at `path` did work.
-    pub(super) fn paid(&mut self, cost: &Cost, path: &[Step]) -> Outcome<()> {
+    pub(super) fn paid(&mut self, cost: &Cost, path: &[Step]) -> StepResult<()> {
         let work = Cost::default().work_left().saturating_sub(cost.work_left());
         self.spend(work.max(1), path)?;
         let bytes = Cost::default().bytes_left().saturating_sub(cost.bytes_left());
@@ -152,9 +156,9 @@ impl<'r> Evaluator<'r> {
         let code = if error.kind == EvalErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
         let message = match error.expression.as_str() {
             "" => error.message.clone(),
-            expression => format!("`{}` fails: {}", shortened(expression), error.message),
+            expression => format!("`{}` fails: {}", shorten_expression(expression), error.message),
         };
-        let diagnostic = Diagnostic::new(code, message, location).help(help(error));
+        let diagnostic = Diagnostic::new(code, message, location).help(missing_value_help(error));
         Box::new(Diagnostic { missing_key: error.missing_key.clone().map(Box::new), ..diagnostic })
     }
 
@@ -173,13 +177,13 @@ impl<'r> Evaluator<'r> {
 }
 
 /// Returns an expression on one line, cut where it is long.
-fn shortened(expression: &str) -> String {
+fn shorten_expression(expression: &str) -> String {
     let line = expression.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&line, SHOWN).into_owned()
+    cut_text(&line, MAX_EXPRESSION_CHARS).into_owned()
 }
 
 /// Returns the first `most` characters of `text`, with a mark where there are more.
-pub(super) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+pub(super) fn cut_text(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
@@ -187,7 +191,7 @@ pub(super) fn cut(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// Returns how to do without what is missing.
-fn help(error: &RenderError) -> &'static str {
+fn missing_value_help(error: &RenderError) -> &'static str {
     match error.kind {
         EvalErrorKind::Missing => "ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
         _ => "",

@@ -4,21 +4,21 @@ use kubewright_cel::{Bindings, Cost, Program, Val};
 use kubewright_patch::path::Segment;
 
 use super::Linter;
-use crate::compile::Expression;
-use crate::compile::program::{Each, Operate, PathProgram};
+use crate::compile::PlacedExpression;
+use crate::compile::program::{LoopProgram, OperationProgram, PathProgram};
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::within;
 
 impl Linter<'_> {
-    pub(super) fn rules<'e>(&mut self, rules: impl Iterator<Item = &'e Expression>) {
+    pub(super) fn rules<'e>(&mut self, rules: impl Iterator<Item = &'e PlacedExpression>) {
         for rule in rules {
             self.condition("rule", Some(rule));
         }
     }
 
     /// Reports a condition that looks at nothing.
-    pub(super) fn condition(&mut self, what: &str, condition: Option<&Expression>) {
-        let Some(Val::Bool(holds)) = condition.and_then(constant) else { return };
+    pub(super) fn condition(&mut self, what: &str, condition: Option<&PlacedExpression>) {
+        let Some(Val::Bool(holds)) = condition.and_then(constant_value) else { return };
         let Some(condition) = condition else { return };
         let message = format!("`{what}` is always {holds}");
         let help = match (what, holds) {
@@ -30,8 +30,8 @@ impl Linter<'_> {
     }
 
     /// Reports a loop over a list or map that is written down and empty.
-    pub(super) fn goes_through_nothing(&mut self, each: &Each) {
-        let is_empty = match constant(&each.over) {
+    pub(super) fn goes_through_nothing(&mut self, each: &LoopProgram) {
+        let is_empty = match constant_value(&each.over) {
             Some(Val::List(list)) => list.is_empty(),
             Some(Val::Map(map)) => map.is_empty(),
             _ => false,
@@ -44,7 +44,7 @@ impl Linter<'_> {
     }
 
     /// Reports filters for names that nothing has.
-    pub(super) fn filters(&mut self, operate: &Operate) {
+    pub(super) fn filters(&mut self, operate: &OperationProgram) {
         let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
@@ -70,7 +70,7 @@ impl Linter<'_> {
 }
 
 /// Returns what an expression that looks at nothing gives.
-fn constant(expression: &Expression) -> Option<Val<'_>> {
+fn constant_value(expression: &PlacedExpression) -> Option<Val<'_>> {
     let (program, _): (&Program, _) =
         expression.value.programs().next().filter(|_| expression.value.is_whole())?;
     if program.names().next().is_some() {

@@ -4,19 +4,19 @@ use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
 use crate::admission;
-use crate::compile::program::{Patch, Target, Template};
+use crate::compile::program::{CompiledTarget, PatchProgram, TemplateProgram};
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::child;
 
 /// How many templates are compared with each other.
-const MOST: usize = 200;
+const MAX_COMPARED_TEMPLATES: usize = 200;
 /// What tells one manifest from another.
 const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "namespace"], &["metadata", "name"]];
 
 impl Linter<'_> {
     /// Tells of templates without `apiVersion`, `kind` or name. A patch may still write what a template leaves out.
-    pub(super) fn incomplete(&mut self, templates: &[Template], patches: &[Patch]) {
+    pub(super) fn incomplete(&mut self, templates: &[TemplateProgram], patches: &[PatchProgram]) {
         let written: Vec<&str> = patches
             .iter()
             .flat_map(|patch| &patch.operations)
@@ -39,20 +39,20 @@ impl Linter<'_> {
         }
     }
 
-    pub(super) fn created_twice(&mut self, templates: &[Template]) {
-        for (number, template) in templates.iter().enumerate().take(MOST) {
+    pub(super) fn created_twice(&mut self, templates: &[TemplateProgram]) {
+        for (number, template) in templates.iter().enumerate().take(MAX_COMPARED_TEMPLATES) {
             self.created_by_every_item(template);
             let earlier = templates.iter().take(number).find(|earlier| self.is_same(earlier, template));
             if let (Some(earlier), Some([_, kind, _, name])) = (earlier, self.identity(template)) {
-                let at = self.document.locate(&name_of(earlier)).position;
+                let at = self.document.locate(&template_name_path(earlier)).position;
                 let message = format!("{kind} `{name}` is already created in line {}", at.line);
-                let location = self.document.locate(&name_of(template));
+                let location = self.document.locate(&template_name_path(template));
                 self.report(&code::CREATED_TWICE, location, message, "give one of the two another name");
             }
         }
     }
 
-    fn created_by_every_item(&mut self, template: &Template) {
+    fn created_by_every_item(&mut self, template: &TemplateProgram) {
         let (Some(each), Some([_, kind, _, name])) = (&template.each, self.identity(template)) else {
             return;
         };
@@ -62,19 +62,20 @@ impl Linter<'_> {
         }
         let message = format!("every item of `forEach` creates the same {kind} `{name}`");
         let help = format!("use `${{{}}}` in its name", each.variable);
-        let location = self.document.locate(&name_of(template));
+        let location = self.document.locate(&template_name_path(template));
         self.report(&code::CREATED_TWICE, location, message, help);
     }
 
     /// Returns whether both make the same manifest whenever the second one makes any.
-    fn is_same(&self, one: &Template, other: &Template) -> bool {
+    fn is_same(&self, one: &TemplateProgram, other: &TemplateProgram) -> bool {
         let identity = self.identity(other);
         if identity.is_none() || self.identity(one) != identity || one.plane != other.plane {
             return false;
         }
         let written = |path: Option<&Vec<Step>>| path.and_then(|path| self.text(path));
-        let condition =
-            |template: &Template| written(template.include_when.as_ref().map(|condition| &condition.path));
+        let condition = |template: &TemplateProgram| {
+            written(template.include_when.as_ref().map(|condition| &condition.path))
+        };
         let is_together = match (condition(one), condition(other)) {
             (Some(one), Some(other)) => one == other,
             _ => true,
@@ -88,7 +89,7 @@ impl Linter<'_> {
     }
 
     /// Returns whether `target` can mean nothing but what `template` makes.
-    pub(super) fn is_made_by(&self, target: &Target, template: &Template) -> bool {
+    pub(super) fn is_made_by(&self, target: &CompiledTarget, template: &TemplateProgram) -> bool {
         let (Some(kind), Some(group), Some(version), Some(name)) =
             (&target.kind, &target.group, &target.version, &target.name)
         else {
@@ -103,7 +104,7 @@ impl Linter<'_> {
     }
 
     /// Returns version, kind, namespace and name as they are written; nothing where there is no name.
-    fn identity(&self, template: &Template) -> Option<[&str; 4]> {
+    fn identity(&self, template: &TemplateProgram) -> Option<[&str; 4]> {
         let object = self.written(&template.content.path)?;
         let [version, kind, namespace, name] =
             IDENTITY.map(|keys| object.at(keys).and_then(Value::as_str).unwrap_or_default());
@@ -112,7 +113,7 @@ impl Linter<'_> {
 }
 
 /// Returns whether the items of its loop tell its manifests apart.
-fn varies(template: &Template) -> bool {
+fn varies(template: &TemplateProgram) -> bool {
     let Some(each) = &template.each else { return false };
     let mut varies = false;
     template.content.value.visit(|path, _, program, _| {
@@ -124,6 +125,6 @@ fn varies(template: &Template) -> bool {
     varies
 }
 
-fn name_of(template: &Template) -> Vec<Step> {
+fn template_name_path(template: &TemplateProgram) -> Vec<Step> {
     child(&child(&template.content.path, "metadata"), "name")
 }

@@ -4,21 +4,21 @@ use kubewright_patch::path::{Op, Path, Segment};
 use kubewright_value::{Location, Position};
 
 use super::Linter;
-use crate::compile::program::{Operate, Patch, PathProgram};
-use crate::compile::{Content, Expression};
+use crate::compile::program::{OperationProgram, PatchProgram, PathProgram};
+use crate::compile::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::within;
 
 /// How many operations are compared with all that come after them.
-const MOST: usize = 400;
+const MAX_COMPARED_OPERATIONS: usize = 400;
 
 impl Linter<'_> {
-    pub(super) fn lost(&mut self, patches: &[Patch]) {
-        let all: Vec<(usize, &Operate)> = patches
+    pub(super) fn lost(&mut self, patches: &[PatchProgram]) {
+        let all: Vec<(usize, &OperationProgram)> = patches
             .iter()
             .enumerate()
             .flat_map(|(number, patch)| patch.operations.iter().map(move |operate| (number, operate)))
-            .take(MOST)
+            .take(MAX_COMPARED_OPERATIONS)
             .collect();
         for (index, (number, operate)) in all.iter().enumerate() {
             let Some(patch) = patches.get(*number) else { continue };
@@ -48,13 +48,15 @@ impl Linter<'_> {
     }
 
     /// Reports a place that every round of a loop writes anew.
-    fn lost_in_loop(&mut self, patch: &Patch, operate: &Operate) {
-        let (Some(each), Some(path), Some(content)) = (&patch.each, shape(operate), &operate.value) else {
+    fn lost_in_loop(&mut self, patch: &PatchProgram, operate: &OperationProgram) {
+        let (Some(each), Some(path), Some(content)) = (&patch.each, written_path(operate), &operate.value)
+        else {
             return;
         };
         let variable = each.variable.as_str();
-        let depends =
-            |expression: &Expression| mentions(expression, variable) || mentions(expression, "resource");
+        let depends = |expression: &PlacedExpression| {
+            mentions(expression, variable) || mentions(expression, "resource")
+        };
         let is_listed = self.text(&each.over.path).is_some_and(|text| text.trim().starts_with("${["));
         let is_same_place = ends_with_key(path)
             && !is_listed
@@ -70,17 +72,17 @@ impl Linter<'_> {
     }
 
     /// Returns whether the first and the last of `patches` are about the same manifests, whatever these are.
-    fn same_manifests(&self, patches: &[Patch], operate: &Operate) -> bool {
+    fn same_manifests(&self, patches: &[PatchProgram], operate: &OperationProgram) -> bool {
         let Some((first, rest)) = patches.split_first() else { return false };
         let Some(last) = rest.last() else { return true };
-        let written = |expression: &Option<Expression>| {
+        let written = |expression: &Option<PlacedExpression>| {
             expression.as_ref().and_then(|expression| self.text(&expression.path))
         };
         let (one, other) = (&first.target, &last.target);
-        let looks = |patch: &Patch| {
+        let looks = |patch: &PatchProgram| {
             patch.target.condition.as_ref().is_some_and(|condition| mentions(condition, "resource"))
         };
-        let is_of_loop = |patch: &Patch| {
+        let is_of_loop = |patch: &PatchProgram| {
             let variable = patch.each.as_ref().map(|each| each.variable.as_str());
             variable.is_some_and(|variable| {
                 let parts = [&patch.target.name, &patch.target.condition];
@@ -97,15 +99,15 @@ impl Linter<'_> {
             && !patches.iter().any(looks)
     }
 
-    fn place_of(&self, operate: &Operate) -> Location {
+    fn place_of(&self, operate: &OperationProgram) -> Location {
         let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
         within(self.document, &operate.path.path, Position::START, length)
     }
 }
 
 /// Returns whether nothing is left of what `operate` writes once `undoing` is done to the same manifest.
-fn undoes(operate: &Operate, undoing: &Operate) -> bool {
-    let (Some(path), Some(over)) = (shape(operate), shape(undoing)) else { return false };
+fn undoes(operate: &OperationProgram, undoing: &OperationProgram) -> bool {
+    let (Some(path), Some(over)) = (written_path(operate), written_path(undoing)) else { return false };
     let is_sure = !undoing.value.as_ref().is_some_and(may_be_left_out);
     if operate.op == Op::Remove || !is_sure || !ends_with_key(over) {
         return false;
@@ -125,8 +127,8 @@ fn renames(segments: &[&Segment]) -> bool {
 }
 
 /// Returns whether `other` may find its place by what `operate` writes, or moves it.
-fn relies_on(other: &Operate, operate: &Operate) -> bool {
-    let (Some(path), Some(written)) = (shape(other), shape(operate)) else { return true };
+fn relies_on(other: &OperationProgram, operate: &OperationProgram) -> bool {
+    let (Some(path), Some(written)) = (written_path(other), written_path(operate)) else { return true };
     let Some(Segment::Key(last)) = written.segments().last() else { return true };
     let is_asked = path.segments().any(|segment| match segment {
         Segment::Filter { field, .. } => field.contains(last),
@@ -143,7 +145,7 @@ fn ends_with_key(path: &Path) -> bool {
 }
 
 /// Returns whether a value may be left out, and its operation with it.
-fn may_be_left_out(content: &Content) -> bool {
+fn may_be_left_out(content: &PlacedStructure) -> bool {
     let mut may = false;
     content.value.visit(|path, _, program, _| {
         let source = program.source();
@@ -153,14 +155,14 @@ fn may_be_left_out(content: &Content) -> bool {
 }
 
 /// Returns the segments of a path, as far as they are written.
-pub(super) fn shape(operate: &Operate) -> Option<&Path> {
+pub(super) fn written_path(operate: &OperationProgram) -> Option<&Path> {
     match &operate.path.value {
         PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _) => Some(path),
         _ => None,
     }
 }
 
-fn path_names(operate: &Operate) -> Vec<&str> {
+fn path_names(operate: &OperationProgram) -> Vec<&str> {
     match &operate.path.value {
         PathProgram::Pieces(template, ..) | PathProgram::Whole(template) => {
             template.programs().flat_map(|(program, _)| program.names()).collect()
@@ -169,6 +171,6 @@ fn path_names(operate: &Operate) -> Vec<&str> {
     }
 }
 
-pub(super) fn mentions(expression: &Expression, variable: &str) -> bool {
+pub(super) fn mentions(expression: &PlacedExpression, variable: &str) -> bool {
     expression.value.programs().any(|(program, _)| program.names().any(|name| name == variable))
 }

@@ -6,15 +6,15 @@ use kubewright_cel::{ANY, Program};
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
-use super::programs::Placed;
+use super::programs::LintedExpression;
 use crate::diagnostics as code;
-use crate::schema::{Child, Field, Sections};
+use crate::schema::{Child, ParameterField, Sections};
 use kubewright_dialect_kit::fields::child;
 
 /// How deep parameters are followed into their objects.
-const DEEPEST: usize = 16;
+const MAX_PARAMETER_DEPTH: usize = 16;
 /// How many parameters are looked at.
-const MOST: usize = 2_000;
+const MAX_CHECKED_PARAMETERS: usize = 2_000;
 
 /// The sections, with the names that they have in expressions.
 pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
@@ -29,7 +29,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn of(programs: &[Placed<'_>]) -> Self {
+    pub(super) fn of(programs: &[LintedExpression<'_>]) -> Self {
         let mut reads = Self::default();
         programs.iter().for_each(|placed| reads.program(placed.program));
         reads
@@ -69,7 +69,7 @@ impl Linter<'_> {
         let schemas = [&sections.parameters, &sections.environment_configs];
         for (section, schema) in SECTIONS.into_iter().zip(schemas) {
             let Some(schema) = schema else { continue };
-            let mut left = MOST;
+            let mut left = MAX_CHECKED_PARAMETERS;
             self.unread_in(section, schema.root(), &mut Vec::new(), (reads, &mut left));
         }
     }
@@ -77,7 +77,7 @@ impl Linter<'_> {
     fn unread_in<'s>(
         &mut self,
         section: &str,
-        field: Field<'s>,
+        field: ParameterField<'s>,
         path: &mut Vec<&'s str>,
         (reads, left): (&Reads, &mut usize),
     ) {
@@ -90,7 +90,7 @@ impl Linter<'_> {
             if !reads.has(section, path) {
                 self.report_unread(section, path);
             } else if let (Child::Known(inner), false, true) =
-                (field.child(name), reads.has_whole(section, path), path.len() < DEEPEST)
+                (field.child(name), reads.has_whole(section, path), path.len() < MAX_PARAMETER_DEPTH)
             {
                 self.unread_in(section, inner, path, (reads, left));
             }

@@ -7,18 +7,18 @@ use kubewright_patch::path::{Op, Path};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
-use crate::compile::Content;
-use crate::compile::program::{Operate, PathProgram, Target, Template};
+use crate::compile::PlacedStructure;
+use crate::compile::program::{CompiledTarget, OperationProgram, PathProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::place::{At, Subject, escaped, lone_text, split_key, steps};
+use crate::place::{At, PatchSubject, escape_path_segment, lone_text, path_steps, split_key};
 use kubewright_dialect_kit::fields::{article, within};
 
 /// The expressions that are a whole text, by where they stand in a structure.
 type Wholes<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
 
 /// A structure that is gone through.
-struct Walk<'c> {
-    subject: Subject<'c>,
+struct StructureWalk<'c> {
+    subject: PatchSubject<'c>,
     wholes: Wholes<'c>,
     /// Where the structure stands in the document, and the way into it so far.
     written: Vec<Step>,
@@ -29,26 +29,26 @@ struct Walk<'c> {
 }
 
 impl Linter<'_> {
-    pub(super) fn texts_of_template(&mut self, template: &Template) {
+    pub(super) fn texts_of_template(&mut self, template: &TemplateProgram) {
         let Some(object) = self.written(&template.content.path) else { return };
-        self.texts(&template.content, Subject::of_manifest(object), Vec::new());
+        self.texts(&template.content, PatchSubject::of_manifest(object), Vec::new());
     }
 
-    pub(super) fn texts_of_operation(&mut self, target: &Target, operate: &Operate) {
+    pub(super) fn texts_of_operation(&mut self, target: &CompiledTarget, operate: &OperationProgram) {
         let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
-        let subject = Subject::of_target(target);
+        let subject = PatchSubject::of_target(target);
         if self.split_key(subject, operate, path) {
             return;
         }
         if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
-            self.texts(content, subject, steps(path));
+            self.texts(content, subject, path_steps(path));
         }
     }
 
     /// Reports a path that splits a key, and returns whether it does.
-    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
+    fn split_key(&mut self, subject: PatchSubject<'_>, operate: &OperationProgram, path: &Path) -> bool {
         let Some(split) = split_key(subject, path) else { return false };
         let (position, length) = path.position(split.segment);
         let (last, last_length) = path.position(path.segments().len() - 1);
@@ -58,19 +58,19 @@ impl Linter<'_> {
             &code::PARTED_KEY,
             location,
             split.message,
-            escaped(&operate.written, path, split.segment),
+            escape_path_segment(&operate.written, path, split.segment),
         );
         true
     }
 
-    fn texts(&mut self, content: &Content, subject: Subject<'_>, at: Vec<At>) {
+    fn texts(&mut self, content: &PlacedStructure, subject: PatchSubject<'_>, at: Vec<At>) {
         let Some(value) = self.written(&content.path) else { return };
         let wholes = wholes(content, value);
         let (written, start) = (content.path.clone(), content.path.len());
-        self.walk(value, &mut Walk { subject, wholes, written, start, at });
+        self.walk(value, &mut StructureWalk { subject, wholes, written, start, at });
     }
 
-    fn walk(&mut self, value: &Value, walk: &mut Walk<'_>) {
+    fn walk(&mut self, value: &Value, walk: &mut StructureWalk<'_>) {
         let texts = walk.subject.free_keys(&walk.at).filter(|free| free.entry.is_text());
         let entry = texts.map(|texts| texts.entry.name());
         if let Some(what) = lone_text(&walk.at) {
@@ -101,7 +101,7 @@ impl Linter<'_> {
         }
     }
 
-    fn walk_into(&mut self, step: Step, value: &Value, walk: &mut Walk<'_>) {
+    fn walk_into(&mut self, step: Step, value: &Value, walk: &mut StructureWalk<'_>) {
         walk.at.push(At::from(&step));
         walk.written.push(step);
         self.walk(value, walk);
@@ -110,7 +110,7 @@ impl Linter<'_> {
     }
 
     /// Reports `value` if it is no text. Null is the empty text in a cluster.
-    fn text_wanted(&mut self, value: &Value, what: &str, walk: &Walk<'_>) {
+    fn text_wanted(&mut self, value: &Value, what: &str, walk: &StructureWalk<'_>) {
         let (found, help, location) = match (value, walk.whole()) {
             (Value::Null, _) | (Value::String(_), None) => return,
             (Value::String(_), Some((program, start))) => {
@@ -138,7 +138,7 @@ impl Linter<'_> {
     }
 
     /// Reports an expression that gives a map of something else than texts.
-    fn map_of_texts(&mut self, whole: (&Program, Position), entry: &str, walk: &Walk<'_>) {
+    fn map_of_texts(&mut self, whole: (&Program, Position), entry: &str, walk: &StructureWalk<'_>) {
         let (program, start) = whole;
         let result = program.result_type();
         let element = result.elements();
@@ -156,14 +156,14 @@ impl Linter<'_> {
     }
 }
 
-impl<'c> Walk<'c> {
+impl<'c> StructureWalk<'c> {
     /// Returns the expression that is the whole text here.
     fn whole(&self) -> Option<(&'c Program, Position)> {
         self.wholes.get(self.written.get(self.start..)?).copied()
     }
 }
 
-fn wholes<'c>(content: &'c Content, value: &Value) -> Wholes<'c> {
+fn wholes<'c>(content: &'c PlacedStructure, value: &Value) -> Wholes<'c> {
     let mut wholes = HashMap::new();
     content.value.visit(|path, is_key, program, start| {
         let text = value.follow(path).and_then(Value::as_str).unwrap_or_default().trim();

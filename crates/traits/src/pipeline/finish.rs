@@ -3,15 +3,15 @@
 use kubewright_golib::naming;
 use kubewright_value::{Map, Text, Value, json};
 
-use super::super::manifest::{Manifest, Plane, order};
+use super::super::manifest::{Manifest, Plane, manifest_sort_key};
 
 /// The annotation of a Pod template that changes when anything beside the workload does.
-const HASH: &str = "openchoreo.dev/dp-resource-hash";
+const HASH_ANNOTATION: &str = "openchoreo.dev/dp-resource-hash";
 /// How many digits of the hash are kept.
-const DIGITS: usize = 10;
+const HASH_DIGITS: usize = 10;
 
 /// Puts the `labels` on all `manifests`, over those that they have.
-pub(super) fn label(manifests: &mut [Manifest], labels: &Value) {
+pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
     let Some(labels) = labels.as_object() else { return };
     for manifest in manifests {
         let metadata = manifest.object.as_object_mut().and_then(|object| object.get_mut("metadata"));
@@ -34,14 +34,14 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
     let Some(workload) = manifests.iter().position(is_workload) else { return };
     let others = manifests.iter().enumerate().filter(|(at, _)| *at != workload);
     let others = others.map(|(_, manifest)| manifest).filter(|manifest| manifest.plane == Plane::Data);
-    let mut written: Vec<String> = others.map(|manifest| canonical(&manifest.object)).collect();
+    let mut written: Vec<String> = others.map(|manifest| canonical_json(&manifest.object)).collect();
     if written.is_empty() {
         return;
     }
     // The order of the manifests is not what they say.
     written.sort_unstable();
     let mut hash = naming::sha256(&written.join("\n"));
-    hash.truncate(DIGITS);
+    hash.truncate(HASH_DIGITS);
     let object = manifests.get_mut(workload).and_then(|manifest| manifest.object.as_object_mut());
     let spec = object.and_then(|object| object.get_mut("spec"));
     let template = spec.and_then(|spec| spec.as_object_mut()?.get_mut("template"));
@@ -50,13 +50,13 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
         template.as_object_mut()?.get_mut("metadata")
     });
     if let Some(annotations) = metadata.and_then(|metadata| inner(metadata, "annotations")) {
-        annotations.insert(HASH.into(), hash.into());
+        annotations.insert(HASH_ANNOTATION.into(), hash.into());
     }
 }
 
 /// Sorts by kind, `apiVersion`, namespace and name; what is equal keeps its order.
-pub(super) fn sort(manifests: &mut [Manifest]) {
-    manifests.sort_by_cached_key(|manifest| order(&manifest.object));
+pub(super) fn sort_manifests(manifests: &mut [Manifest]) {
+    manifests.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
 }
 
 /// Returns the object under `key` of `value`, made where there is none; nothing where `value` is no object.
@@ -68,7 +68,7 @@ fn inner<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     map.get_mut(key)?.as_object_mut()
 }
 
-fn canonical(object: &Value) -> String {
+fn canonical_json(object: &Value) -> String {
     let without: Map = object
         .as_object()
         .into_iter()
@@ -76,16 +76,16 @@ fn canonical(object: &Value) -> String {
         .filter(|(key, _)| *key != "metadata")
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    json::to_string(&sorted(&Value::object(without)))
+    json::to_string(&sort_object_keys(&Value::object(without)))
 }
 
 /// Returns `value` with sorted keys. What is rendered is no deeper than what can be read.
-fn sorted(value: &Value) -> Value {
+fn sort_object_keys(value: &Value) -> Value {
     match value {
-        Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
+        Value::Array(items) => Value::array(items.iter().map(sort_object_keys).collect()),
         Value::Object(map) => {
             let entries = map.sorted().into_iter();
-            Value::object(entries.map(|(key, value)| (key.clone(), sorted(value))).collect())
+            Value::object(entries.map(|(key, value)| (key.clone(), sort_object_keys(value))).collect())
         }
         scalar => scalar.clone(),
     }

@@ -4,18 +4,18 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Location;
 
 use super::super::diagnostics as code;
-use super::super::shelf::Shelf;
+use super::super::named_resources::NamedResources;
 use super::super::source::Metadata;
 
 /// Resources that are there for one namespace or for all; both may have one name.
 pub(super) struct Kinds<T> {
-    namespaced: Shelf<T>,
-    cluster: Shelf<T>,
+    namespaced: NamedResources<T>,
+    cluster: NamedResources<T>,
 }
 
 impl<T> Default for Kinds<T> {
     fn default() -> Self {
-        Self { namespaced: Shelf::default(), cluster: Shelf::default() }
+        Self { namespaced: NamedResources::default(), cluster: NamedResources::default() }
     }
 }
 

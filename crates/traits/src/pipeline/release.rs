@@ -6,32 +6,33 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::super::context::{
-    self, Given, Named, Secrets, Setting, Surroundings, configurations_of, declared, declared_dependencies,
-    endpoint_resources_of, merged, missing_metadata, workload_of,
+    self, ComponentContext, ComponentIdentity, GivenParameters, Secrets, SourcedVariable, bind_declared,
+    configurations_of, declared_dependencies, endpoint_resources_of, merge_by_key, missing_metadata,
+    workload_of,
 };
 use super::super::diagnostics as code;
-use super::super::evaluate::Run;
-use super::super::render::{self, Applied, RenderOptions, Rendering, Trait, has_failed};
+use super::super::evaluate::RenderRun;
+use super::super::render::{self, AppliedInstance, CompiledTrait, RenderOptions, Rendering, has_failed};
 use super::super::schema::Sections;
-use super::super::source::{ReleaseBinding, TraitUse, Variable, Workload};
-use super::super::variables::Context;
-use super::member::{Member, Place, Read};
-use super::{ComponentType, Library, finish};
+use super::super::source::{ConfigVariable, ReleaseBinding, TraitUse, Workload};
+use super::super::variables::RenderContext;
+use super::member::{EnvironmentPlane, Member, SourcedResource};
+use super::{CompiledComponentType, ResourceLibrary, finish};
 use kubewright_dialect_kit::fields::Placed;
 
 /// A component in an environment, with everything that it is rendered with.
 #[derive(Debug, Clone)]
-pub struct Release {
+pub struct ComponentRelease {
     member: Arc<Member>,
-    place: Arc<Place>,
-    binding: Option<Arc<Read<ReleaseBinding>>>,
+    place: Arc<EnvironmentPlane>,
+    binding: Option<Arc<SourcedResource<ReleaseBinding>>>,
 }
 
-impl Release {
+impl ComponentRelease {
     pub(super) fn new(
         member: &Arc<Member>,
-        place: &Arc<Place>,
-        binding: Option<&Arc<Read<ReleaseBinding>>>,
+        place: &Arc<EnvironmentPlane>,
+        binding: Option<&Arc<SourcedResource<ReleaseBinding>>>,
     ) -> Self {
         Self { member: Arc::clone(member), place: Arc::clone(place), binding: binding.cloned() }
     }
@@ -56,18 +57,22 @@ impl Release {
 
     /// Returns the type of the component.
     #[must_use]
-    pub fn component_type(&self) -> &ComponentType {
+    pub fn component_type(&self) -> &CompiledComponentType {
         &self.member.of
     }
 
     /// Returns the traits that are applied, in their order.
-    pub fn traits(&self) -> impl Iterator<Item = &Trait> {
+    pub fn traits(&self) -> impl Iterator<Item = &CompiledTrait> {
         self.member.embedded.iter().chain(&self.member.traits)
     }
 
-    pub(super) fn context(&self, library: &Library, given: &Context) -> (Context, Vec<Diagnostic>) {
+    pub(super) fn context(
+        &self,
+        library: &ResourceLibrary,
+        given: &RenderContext,
+    ) -> (RenderContext, Vec<Diagnostic>) {
         let (surroundings, mut diagnostics) = self.surroundings(library, given);
-        let mut context = Context::new();
+        let mut context = RenderContext::new();
         for (name, value) in surroundings.variables() {
             context.set(name, value);
         }
@@ -79,27 +84,32 @@ impl Release {
         }
         let component = &self.member.found;
         let about = format!("Component `{}`", component.metadata.name);
-        let parameters = component.parameters.as_ref().map(|found| Given {
+        let parameters = component.parameters.as_ref().map(|found| GivenParameters {
             value: &found.value,
             document: &self.member.document,
             path: &found.path,
         });
         let configs = self.binding.as_deref().and_then(|binding| {
             let found = binding.found.component_type_configs.as_ref()?;
-            Some(Given { value: &found.value, document: &binding.document, path: &found.path })
+            Some(GivenParameters { value: &found.value, document: &binding.document, path: &found.path })
         });
         let sections = self.member.of.sections();
         diagnostics.extend(self.bind(&mut context, sections, (parameters, configs), &about));
         (context, diagnostics)
     }
 
-    pub(super) fn render(&self, library: &Library, given: &Context, options: &RenderOptions) -> Rendering {
-        let mut run = Run::new(options.trace);
+    pub(super) fn render(
+        &self,
+        library: &ResourceLibrary,
+        given: &RenderContext,
+        options: &RenderOptions,
+    ) -> Rendering {
+        let mut run = RenderRun::new(options.trace);
         let (context, diagnostics) = self.context(library, given);
         run.diagnostics.extend(diagnostics);
         let mut writers = vec![self.member.of.applied()];
         let uses = self.uses();
-        writers.extend(uses.iter().map(|(of, used)| Applied::of_trait(of, &used.instance.value)));
+        writers.extend(uses.iter().map(|(of, used)| AppliedInstance::of_trait(of, &used.instance.value)));
         let mut manifests = Vec::new();
         if !has_failed(&run) {
             manifests = self.member.of.make(&context, &writers, &mut run);
@@ -112,19 +122,19 @@ impl Release {
             if !has_failed(&run) {
                 self.member.of.assert(&manifests, &context, &mut run);
                 render::assert_all(numbered, &manifests, &mut run);
-                render::check(&manifests, &writers, &mut run.diagnostics);
+                render::check_rendered_manifests(&manifests, &writers, &mut run.diagnostics);
                 let labels = context.get("metadata").and_then(|metadata| metadata.get("labels"));
-                finish::label(&mut manifests, labels.unwrap_or(&Value::Null));
+                finish::add_labels(&mut manifests, labels.unwrap_or(&Value::Null));
                 let workload_type = self.member.of.found().workload_type.as_ref();
                 finish::note_hash(&mut manifests, workload_type.map(|found| found.value.as_str()));
-                finish::sort(&mut manifests);
+                finish::sort_manifests(&mut manifests);
             }
         }
-        render::finish(manifests, writers, run, options)
+        render::finish_rendering(manifests, writers, run, options)
     }
 
     /// Returns the traits in their order: those of the type, then those of the component.
-    fn uses(&self) -> Vec<(&Trait, &TraitUse)> {
+    fn uses(&self) -> Vec<(&CompiledTrait, &TraitUse)> {
         let embedded = self.member.embedded.iter().zip(&self.member.of.found().traits);
         embedded.chain(self.member.traits.iter().zip(&self.member.found.traits)).collect()
     }
@@ -132,20 +142,20 @@ impl Release {
     /// Returns what the expressions of each trait see.
     fn contexts<'a>(
         &self,
-        context: &Context,
-        uses: &[(&'a Trait, &'a TraitUse)],
-        run: &mut Run,
-    ) -> Vec<Context> {
+        context: &RenderContext,
+        uses: &[(&'a CompiledTrait, &'a TraitUse)],
+        run: &mut RenderRun,
+    ) -> Vec<RenderContext> {
         let bound = self.member.of.bound(context, run);
         let mut contexts = Vec::with_capacity(uses.len());
         for (number, (of, used)) in uses.iter().enumerate() {
-            let about = Applied::of_trait(of, &used.instance.value).to_string();
+            let about = AppliedInstance::of_trait(of, &used.instance.value).to_string();
             let given = match bound.get(number) {
                 Some((parameters, configs)) => {
                     let document = self.member.of.document();
                     let placed = |value, found: Option<&'a Placed<Value>>| {
                         let path = found.map_or(&used.path, |found| &found.path);
-                        Given { value, document, path }
+                        GivenParameters { value, document, path }
                     };
                     let parameters = placed(parameters, used.parameters.as_ref());
                     let configs = placed(configs, used.environment_configs.as_ref());
@@ -161,31 +171,31 @@ impl Release {
         contexts
     }
 
-    fn own_parameters<'r>(&'r self, used: &'r TraitUse) -> Option<Given<'r>> {
+    fn own_parameters<'r>(&'r self, used: &'r TraitUse) -> Option<GivenParameters<'r>> {
         let found = used.parameters.as_ref()?;
-        Some(Given { value: &found.value, document: &self.member.document, path: &found.path })
+        Some(GivenParameters { value: &found.value, document: &self.member.document, path: &found.path })
     }
 
-    fn own_configs<'r>(&'r self, used: &TraitUse) -> Option<Given<'r>> {
+    fn own_configs<'r>(&'r self, used: &TraitUse) -> Option<GivenParameters<'r>> {
         let binding = self.binding.as_deref()?;
         let (_, found) = binding.found.trait_configs.iter().find(|(name, _)| *name == used.instance.value)?;
-        Some(Given { value: &found.value, document: &binding.document, path: &found.path })
+        Some(GivenParameters { value: &found.value, document: &binding.document, path: &found.path })
     }
 
     /// Puts `parameters` and `environmentConfigs` into `context`, and returns what is wrong with them.
     fn bind(
         &self,
-        context: &mut Context,
+        context: &mut RenderContext,
         sections: &Sections,
-        (parameters, configs): (Option<Given<'_>>, Option<Given<'_>>),
+        (parameters, configs): (Option<GivenParameters<'_>>, Option<GivenParameters<'_>>),
         about: &str,
     ) -> Vec<Diagnostic> {
         let component = self.member.document.locate(&[]);
         let binding = self.binding.as_deref().map(|binding| binding.document.locate(&[]));
         let (value, mut wrong) =
-            declared(sections.parameters.as_ref(), parameters, &component, ("parameters", about));
+            bind_declared(sections.parameters.as_ref(), parameters, &component, ("parameters", about));
         context.set("parameters", value);
-        let (value, more) = declared(
+        let (value, more) = bind_declared(
             sections.environment_configs.as_ref(),
             configs,
             &binding.unwrap_or(component),
@@ -196,9 +206,13 @@ impl Release {
         wrong
     }
 
-    fn surroundings(&self, library: &Library, given: &Context) -> (Surroundings, Vec<Diagnostic>) {
+    fn surroundings(
+        &self,
+        library: &ResourceLibrary,
+        given: &RenderContext,
+    ) -> (ComponentContext, Vec<Diagnostic>) {
         let (member, place) = (&*self.member, &*self.place);
-        let metadata = context::metadata(&Named {
+        let metadata = context::metadata_variable(&ComponentIdentity {
             component: &member.found.metadata,
             project: member.found.project.as_deref(),
             environment: &place.environment,
@@ -227,8 +241,8 @@ impl Release {
                 context::dependencies(&declared.0, &declared.1)
             }
         };
-        let mixed = |name: &str, computed: &Value| mixed(computed, given.get(name));
-        let surroundings = Surroundings {
+        let mixed = |name: &str, computed: &Value| override_entries(computed, given.get(name));
+        let surroundings = ComponentContext {
             metadata: mixed("metadata", &metadata),
             data_plane: mixed("dataplane", &place.data_plane_value),
             environment: mixed("environment", &place.environment_value),
@@ -249,33 +263,33 @@ impl Release {
     }
 
     /// Returns the variables and files of the workload, with those of the ReleaseBinding in their places.
-    fn configurations(&self, library: &Library) -> (Value, Vec<Diagnostic>) {
+    fn configurations(&self, library: &ResourceLibrary) -> (Value, Vec<Diagnostic>) {
         let workload = self.member.workload.as_deref();
         let binding = self.binding.as_deref();
         let secrets = Secrets { all: &library.secrets, namespace: self.namespace() };
-        let env = merged(
-            &settings(workload.map(|found| (&found.document, found.found.env.as_slice()))),
-            &settings(binding.map(|found| (&found.document, found.found.env.as_slice()))),
+        let env = merge_by_key(
+            &sourced_variables(workload.map(|found| (&found.document, found.found.env.as_slice()))),
+            &sourced_variables(binding.map(|found| (&found.document, found.found.env.as_slice()))),
             |setting| &setting.variable.key,
         );
-        let files = merged(
-            &settings(workload.map(|found| (&found.document, found.found.files.as_slice()))),
-            &settings(binding.map(|found| (&found.document, found.found.files.as_slice()))),
+        let files = merge_by_key(
+            &sourced_variables(workload.map(|found| (&found.document, found.found.files.as_slice()))),
+            &sourced_variables(binding.map(|found| (&found.document, found.found.files.as_slice()))),
             |setting| &setting.variable.key,
         );
         configurations_of(&env, &files, secrets)
     }
 }
 
-fn settings<'a>(found: Option<(&'a Document, &'a [Variable])>) -> Vec<Setting<'a>> {
-    let placed = |(document, variables): (&'a Document, &'a [Variable])| {
-        variables.iter().map(move |variable| Setting { variable, document })
+fn sourced_variables<'a>(found: Option<(&'a Document, &'a [ConfigVariable])>) -> Vec<SourcedVariable<'a>> {
+    let placed = |(document, variables): (&'a Document, &'a [ConfigVariable])| {
+        variables.iter().map(move |variable| SourcedVariable { variable, document })
     };
     found.into_iter().flat_map(placed).collect()
 }
 
 /// Returns `computed` with the entries of `given` in place of its own.
-fn mixed(computed: &Value, given: Option<&Value>) -> Value {
+fn override_entries(computed: &Value, given: Option<&Value>) -> Value {
     let mut value = computed.clone();
     match (value.as_object_mut(), given.and_then(Value::as_object)) {
         (Some(own), Some(given)) => {
@@ -289,7 +303,7 @@ fn mixed(computed: &Value, given: Option<&Value>) -> Value {
 }
 
 /// Says which variables and files of `workload` only a cluster could fill.
-fn unresolved(workload: &Read<Workload>) -> Vec<Diagnostic> {
+fn unresolved(workload: &SourcedResource<Workload>) -> Vec<Diagnostic> {
     let quoted = |names: &mut dyn Iterator<Item = &Text>| {
         names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };

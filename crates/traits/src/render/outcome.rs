@@ -7,18 +7,22 @@ use kubewright_patch::Pointer;
 use kubewright_patch::path::Op;
 use kubewright_value::{Step, Text};
 
-use super::Applied;
+use super::AppliedInstance;
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
+use crate::manifest::{Manifest, ManifestOrigin, ManifestWriter, Overlap, Plane, manifest_identity};
 use kubewright_dialect_kit::fields::article;
 
 /// Says what is no manifest, and what is there twice.
-pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn check_rendered_manifests(
+    manifests: &[Manifest],
+    writers: &[AppliedInstance],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     // Each plane is another cluster.
     let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
     for manifest in manifests {
         let made = maker(manifest, writers);
-        let identity = identity(&manifest.object);
+        let identity = manifest_identity(&manifest.object);
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
@@ -45,7 +49,7 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
 }
 
 /// Says how `by` left `manifest` without a text in `field`.
-fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String {
+fn lack(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -> String {
     let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
     match manifest.object.at(&keys) {
         Some(found) if !found.is_null() && found.as_str().is_none() => {
@@ -57,11 +61,15 @@ fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String
 }
 
 /// Says what one instance wrote and another wrote over, once for each two operations.
-pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn overlaps(
+    manifests: &[Manifest],
+    writers: &[AppliedInstance],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut told = BTreeSet::new();
     for manifest in manifests {
         for Overlap { lost, op, writer } in manifest.overlaps() {
-            let at = |writer: Writer| writers.get(writer.instance as usize);
+            let at = |writer: ManifestWriter| writers.get(writer.instance as usize);
             // To change what a component type made is what traits are for.
             let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
             let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
@@ -87,9 +95,12 @@ pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics:
 }
 
 /// Returns who made `manifest`, unless it was given.
-fn maker<'w>(manifest: &Manifest, writers: &'w [Applied]) -> Option<(&'w Applied, Writer)> {
+fn maker<'w>(
+    manifest: &Manifest,
+    writers: &'w [AppliedInstance],
+) -> Option<(&'w AppliedInstance, ManifestWriter)> {
     match manifest.origin {
-        Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
-        Origin::Given(_) => None,
+        ManifestOrigin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
+        ManifestOrigin::Given(_) => None,
     }
 }

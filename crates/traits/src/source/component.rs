@@ -1,24 +1,24 @@
 //! A Component, and the ReleaseBinding that puts it into an environment.
 
 use super::component_type::{is_cluster, uses};
-use super::{Component, ReleaseBinding, parts, workload};
+use super::{ComponentDefinition, ReleaseBinding, parts, workload};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Component> {
+pub(super) fn read_component(reader: &mut Reader<'_>) -> Option<ComponentDefinition> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(
         &spec,
         &["owner", "type", "componentType", "parameters", "traits", "workflow", "autoDeploy", "autoBuild"],
     );
     let project = parts::owner(reader, &spec).project;
-    let component_type = component_type(reader, &spec);
-    let parameters = parts::raw(reader, &spec, "parameters");
+    let component_type = read_component_type_reference(reader, &spec);
+    let parameters = parts::read_raw_value(reader, &spec, "parameters");
     let traits = uses(reader, &spec, None);
-    Some(Component { metadata, project, component_type, parameters, traits })
+    Some(ComponentDefinition { metadata, project, component_type, parameters, traits })
 }
 
 /// Reads `componentType: {kind, name}`, or the name alone; `deployment/web-app` names the type after the slash.
-fn component_type<'d>(
+fn read_component_type_reference<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
 ) -> Option<(bool, Placed<kubewright_value::Text>)> {
@@ -37,7 +37,7 @@ fn component_type<'d>(
     Some((is_cluster, name))
 }
 
-pub(super) fn read_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
+pub(super) fn read_release_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(
         &spec,
@@ -54,9 +54,9 @@ pub(super) fn read_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
         ],
     );
     let owner = parts::owner(reader, &spec);
-    let environment = parts::plain(reader, &spec, "environment");
+    let environment = parts::read_plain_text(reader, &spec, "environment");
     let key = parts::renamed(reader, &spec, "componentTypeEnvironmentConfigs", "componentTypeEnvOverrides");
-    let component_type_configs = parts::raw(reader, &spec, key);
+    let component_type_configs = parts::read_raw_value(reader, &spec, key);
     let key = parts::renamed(reader, &spec, "traitEnvironmentConfigs", "traitOverrides");
     let trait_configs = reader.object(&spec, key).map(|fields| fields.values()).unwrap_or_default();
     let (mut env, mut files) = (Vec::new(), Vec::new());
@@ -64,8 +64,8 @@ pub(super) fn read_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
         reader.only(&overrides, &["container"]);
         if let Some(container) = reader.object(&overrides, "container") {
             reader.only(&container, &["env", "files"]);
-            env = workload::variables(reader, &container, "env");
-            files = workload::variables(reader, &container, "files");
+            env = workload::read_variables(reader, &container, "env");
+            files = workload::read_variables(reader, &container, "files");
         }
     }
     Some(ReleaseBinding { metadata, owner, environment, component_type_configs, trait_configs, env, files })

@@ -4,13 +4,16 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Text, Value};
 
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
-use super::{ComponentType, TraitName, TraitUse, code};
+use super::{ComponentTypeDefinition, TraitName, TraitUse, code};
 use crate::admission;
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 const WORKLOAD_TYPES: [&str; 5] = ["deployment", "statefulset", "cronjob", "job", "proxy"];
 
-pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<ComponentType> {
+pub(super) fn read_component_type(
+    reader: &mut Reader<'_>,
+    is_cluster: bool,
+) -> Option<ComponentTypeDefinition> {
     let (metadata, spec) = parts::heads(reader)?;
     let own = ["workloadType", "traits", "allowedTraits", "allowedWorkflows", "resources"];
     let known: Vec<&str> = SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&own).copied().collect();
@@ -24,11 +27,11 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
     let before = parts::rules_before(reader, &spec);
     let after = parts::rules_after(reader, &spec);
     let traits = uses(reader, &spec, Some(is_cluster));
-    let allowed_traits = names(reader, &spec, is_cluster);
-    let resources = parts::templates(reader, &spec, "resources");
+    let allowed_traits = read_allowed_traits(reader, &spec, is_cluster);
+    let resources = parts::read_templates(reader, &spec, "resources");
     if let Some(workload_type) = &workload_type {
         let templates: Vec<&Value> = resources.iter().map(|resource| &resource.template.value).collect();
-        for problem in admission::workload_resources(&workload_type.value, &templates) {
+        for problem in admission::check_workload_resources(&workload_type.value, &templates) {
             let path = match problem.item.and_then(|item| resources.get(item)) {
                 Some(resource) => {
                     problem.inside.iter().fold(resource.template.path.clone(), |path, key| child(&path, *key))
@@ -39,7 +42,7 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
             reader.report(Diagnostic::new(problem.code, problem.message, location));
         }
     }
-    Some(ComponentType {
+    Some(ComponentTypeDefinition {
         metadata,
         is_cluster,
         workload_type,
@@ -75,8 +78,8 @@ pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Op
         uses.push(TraitUse {
             name: TraitName { is_cluster, name: name.value },
             instance,
-            parameters: parts::raw(reader, &fields, "parameters"),
-            environment_configs: parts::raw(reader, &fields, environment).filter(|_| is_embedded),
+            parameters: parts::read_raw_value(reader, &fields, "parameters"),
+            environment_configs: parts::read_raw_value(reader, &fields, environment).filter(|_| is_embedded),
             path: fields.path,
         });
     }
@@ -84,7 +87,7 @@ pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Op
 }
 
 /// Returns `allowedTraits`: objects, or names alone as they were written once.
-fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec<TraitName> {
+fn read_allowed_traits<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec<TraitName> {
     let Some(items) = reader.array(spec, "allowedTraits") else { return Vec::new() };
     if items.value.iter().all(|item| item.as_str().is_some()) {
         let names = items.value.iter().filter_map(Value::as_str);

@@ -4,7 +4,10 @@ use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Position, Step, Text, Value};
 
 use super::code;
-use super::{Assertion, Loop, Metadata, Owner, Plane, Rule, Target, Template};
+use super::{
+    ComponentOwner, LoopDefinition, Metadata, Plane, PostRenderValidation, PreRenderValidation,
+    TargetDefinition, TemplateDefinition,
+};
 use crate::schema::{Sections, read_sections};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child, within};
 
@@ -21,20 +24,24 @@ pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>
     reader.pairs(&metadata, "labels");
     let metadata = Metadata {
         name,
-        namespace: plain(reader, &metadata, "namespace"),
-        uid: plain(reader, &metadata, "uid"),
+        namespace: read_plain_text(reader, &metadata, "namespace"),
+        uid: read_plain_text(reader, &metadata, "uid"),
         annotations: reader.pairs(&metadata, "annotations"),
     };
     Some((metadata, spec))
 }
 
 /// Returns a text wherever it stands; an empty one counts as none.
-pub(super) fn plain<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
+pub(super) fn read_plain_text<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
     reader.string(fields, key).map(|text| text.value).filter(|text| !text.is_empty())
 }
 
 /// Returns a value of any shape.
-pub(super) fn raw<'d>(reader: &Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Value>> {
+pub(super) fn read_raw_value<'d>(
+    reader: &Reader<'d>,
+    fields: &Fields<'d>,
+    key: &str,
+) -> Option<Placed<Value>> {
     reader.any(fields, key).map(|found| Placed { value: found.value.clone(), path: found.path })
 }
 
@@ -74,14 +81,17 @@ pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
     sections
 }
 
-pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Owner {
-    let Some(owner) = reader.object(spec, "owner") else { return Owner::default() };
+pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> ComponentOwner {
+    let Some(owner) = reader.object(spec, "owner") else { return ComponentOwner::default() };
     reader.only(&owner, &["projectName", "componentName"]);
-    Owner { project: plain(reader, &owner, "projectName"), component: plain(reader, &owner, "componentName") }
+    ComponentOwner {
+        project: read_plain_text(reader, &owner, "projectName"),
+        component: read_plain_text(reader, &owner, "componentName"),
+    }
 }
 
 /// Returns the rules that hold before anything is rendered, under either name.
-pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Rule> {
+pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<PreRenderValidation> {
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
         let location = reader.document.locate_key(&child(&spec.path, old));
@@ -93,79 +103,86 @@ pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Ve
     for key in [new, old] {
         for fields in reader.objects(spec, key).unwrap_or_default() {
             reader.only(&fields, &["rule", "message"]);
-            let (rule, message) = (reader.filled(&fields, "rule"), message(reader, &fields));
+            let (rule, message) = (reader.filled(&fields, "rule"), read_message(reader, &fields));
             let Some(rule) = rule else { continue };
-            whole(reader, &rule, "rule");
-            rules.push(Rule { rule, message });
+            check_whole_expression(reader, &rule, "rule");
+            rules.push(PreRenderValidation { rule, message });
         }
     }
     rules
 }
 
 /// Returns the rules about what was rendered.
-pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Assertion> {
+pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<PostRenderValidation> {
     let mut assertions = Vec::new();
     for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
         reader.only(&fields, &["when", "forEach", "var", "target", "targetPlane", "rule", "message"]);
-        let when = expression(reader, &fields, "when");
-        let each = each(reader, &fields);
-        let plane = plane(reader, &fields);
+        let when = read_expression(reader, &fields, "when");
+        let each = read_loop(reader, &fields);
+        let plane = read_plane(reader, &fields);
         let rule = reader.filled(&fields, "rule");
-        let message = message(reader, &fields);
+        let message = read_message(reader, &fields);
         let target = reader.required_object(&fields, "target");
         let (Some(rule), Some(target)) = (rule, target) else { continue };
-        whole(reader, &rule, "rule");
+        check_whole_expression(reader, &rule, "rule");
         let must_match = reader.boolean(&target, "mustMatch").unwrap_or(true);
         let target = read_target(reader, &target, &["mustMatch"]);
-        assertions.push(Assertion { when, each, target, plane, must_match, rule, message });
+        assertions.push(PostRenderValidation { when, each, target, plane, must_match, rule, message });
     }
     assertions
 }
 
-fn message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
+fn read_message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
 /// Returns what makes resources: `creates` or `resources`.
-pub(super) fn templates<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str) -> Vec<Template> {
+pub(super) fn read_templates<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    key: &str,
+) -> Vec<TemplateDefinition> {
     let mut templates = Vec::new();
     for fields in reader.objects(spec, key).unwrap_or_default() {
         reader.only(&fields, &["id", "targetPlane", "includeWhen", "forEach", "var", "template"]);
-        let id = plain(reader, &fields, "id");
-        let plane = plane(reader, &fields);
-        let include_when = expression(reader, &fields, "includeWhen");
-        let each = each(reader, &fields);
-        let Some(template) = raw(reader, &fields, "template") else {
+        let id = read_plain_text(reader, &fields, "id");
+        let plane = read_plane(reader, &fields);
+        let include_when = read_expression(reader, &fields, "includeWhen");
+        let each = read_loop(reader, &fields);
+        let Some(template) = read_raw_value(reader, &fields, "template") else {
             reader.missing(&fields, "template");
             continue;
         };
-        templates.push(Template { path: fields.path, id, plane, include_when, each, template });
+        templates.push(TemplateDefinition { path: fields.path, id, plane, include_when, each, template });
     }
     templates
 }
 
 /// Returns the target of a patch or removal.
-pub(super) fn target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Target> {
+pub(super) fn read_patch_target<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+) -> Option<TargetDefinition> {
     let target = reader.required_object(fields, "target")?;
     Some(read_target(reader, &target, &[]))
 }
 
-fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> Target {
+fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> TargetDefinition {
     let mut known = vec!["kind", "group", "version", "name", "where"];
     known.extend(more);
     reader.only(fields, &known);
     let text = |reader: &mut Reader<'d>, key| reader.string(fields, key).map(|text| text.value);
-    let target = Target {
+    let target = TargetDefinition {
         path: fields.path.clone(),
         kind: text(reader, "kind").filter(|kind| !kind.is_empty()),
         group: text(reader, "group"),
         version: text(reader, "version").filter(|version| !version.is_empty()),
         name: reader.string(fields, "name").filter(|name| !name.value.is_empty()),
-        condition: expression(reader, fields, "where"),
+        condition: read_expression(reader, fields, "where"),
     };
     if target.kind.is_none() {
         let message = "the target has no `kind`, so everything would be meant";
-        report(
+        report_problem(
             reader,
             &code::MISSING_FIELD,
             &target.path,
@@ -186,7 +203,7 @@ fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) 
 }
 
 /// Returns the plane; the data plane where nothing is said.
-pub(super) fn plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
+pub(super) fn read_plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
         return Plane::Data;
@@ -195,29 +212,29 @@ pub(super) fn plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
 }
 
 /// Returns `forEach` and its variable, which is `item` where none is named.
-pub(super) fn each<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Loop> {
-    let over = expression(reader, fields, "forEach");
+pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<LoopDefinition> {
+    let over = read_expression(reader, fields, "forEach");
     let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
     match (over, variable) {
         (Some(over), Some(variable)) => {
-            if !is_name(&variable.value) {
+            if !is_loop_variable_name(&variable.value) {
                 let location = reader.place(&variable.path);
                 let message = format!("`{}` is no name for a variable", variable.value);
                 let help = "use letters, digits and `_`, and no digit first";
                 reader.report(Diagnostic::new(&code::BAD_VARIABLE, message, location).help(help));
             }
-            Some(Loop { over, variable: variable.value })
+            Some(LoopDefinition { over, variable: variable.value })
         }
         (Some(over), None) => {
             let location = reader.document.locate_key(&over.path);
             let message = "`forEach` without `var`: the variable is `item`";
             let help = "write `var: item`; the cluster wants it";
             reader.report(Diagnostic::new(&code::NO_VARIABLE, message, location).help(help));
-            Some(Loop { over, variable: "item".into() })
+            Some(LoopDefinition { over, variable: "item".into() })
         }
         (None, Some(variable)) => {
             let path = variable.path;
-            unread(reader, &path, "`var` without `forEach` names nothing");
+            report_unread(reader, &path, "`var` without `forEach` names nothing");
             None
         }
         (None, None) => None,
@@ -225,18 +242,18 @@ pub(super) fn each<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<L
 }
 
 /// Returns a field that is one expression; an empty text counts as none.
-pub(super) fn expression<'d>(
+pub(super) fn read_expression<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,
     key: &str,
 ) -> Option<Placed<Text>> {
     let found = reader.string(fields, key).filter(|text| !text.value.trim().is_empty())?;
-    whole(reader, &found, key);
+    check_whole_expression(reader, &found, key);
     Some(found)
 }
 
 /// Reports a text that is not one `${…}` as a whole.
-fn whole(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
+fn check_whole_expression(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
     let text = found.value.trim();
     if text.starts_with("${") && text.ends_with('}') {
         return;
@@ -247,16 +264,22 @@ fn whole(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
     reader.report(Diagnostic::new(&code::NOT_AN_EXPRESSION, message, location).help(help));
 }
 
-pub(super) fn unread(reader: &mut Reader<'_>, path: &[Step], message: &str) {
-    report(reader, &code::VALUE_NOT_READ, path, message, "");
+pub(super) fn report_unread(reader: &mut Reader<'_>, path: &[Step], message: &str) {
+    report_problem(reader, &code::VALUE_NOT_READ, path, message, "");
 }
 
-pub(super) fn report(reader: &mut Reader<'_>, code: &'static Code, path: &[Step], message: &str, help: &str) {
+pub(super) fn report_problem(
+    reader: &mut Reader<'_>,
+    code: &'static Code,
+    path: &[Step],
+    message: &str,
+    help: &str,
+) {
     let location = reader.document.locate_key(path);
     reader.report(Diagnostic::new(code, message, location).help(help));
 }
 
-fn is_name(text: &str) -> bool {
+fn is_loop_variable_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }

@@ -1,10 +1,10 @@
 //! An Environment, and the DataPlane that it is on.
 
 use super::component_type::is_cluster;
-use super::{DataPlane, Environment, Gateway, GatewayEndpoint, Listener, Network, parts};
+use super::{DataPlane, EnvironmentDefinition, Gateway, GatewayEndpoint, GatewayNetwork, Listener, parts};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
-pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<Environment> {
+pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<EnvironmentDefinition> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(&spec, &["dataPlaneRef", "isProduction", "gateway", "hooks"]);
     let data_plane = reader.any(&spec, "dataPlaneRef").and_then(|found| match found.value.as_str() {
@@ -16,8 +16,8 @@ pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<Environment> {
             Some((is_cluster, reader.filled(&fields, "name")?.value))
         }
     });
-    let gateway = gateway(reader, &spec);
-    Some(Environment { metadata, data_plane, gateway })
+    let gateway = read_gateway(reader, &spec);
+    Some(EnvironmentDefinition { metadata, data_plane, gateway })
 }
 
 pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
@@ -31,52 +31,64 @@ pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
         "observabilityPlaneRef",
     ];
     reader.only(&spec, &known);
-    let gateway = gateway(reader, &spec);
+    let gateway = read_gateway(reader, &spec);
     let secret_store = reader.object(&spec, "secretStoreRef").and_then(|store| {
         reader.only(&store, &["name"]);
-        parts::plain(reader, &store, "name")
+        parts::read_plain_text(reader, &store, "name")
     });
     let observability = reader.object(&spec, "observabilityPlaneRef").and_then(|plane| {
         reader.only(&plane, &["kind", "name"]);
-        let kind = parts::plain(reader, &plane, "kind").unwrap_or_else(|| "ObservabilityPlane".into());
-        Some((kind, parts::plain(reader, &plane, "name")?))
+        let kind =
+            parts::read_plain_text(reader, &plane, "kind").unwrap_or_else(|| "ObservabilityPlane".into());
+        Some((kind, parts::read_plain_text(reader, &plane, "name")?))
     });
     Some(DataPlane { metadata, gateway, secret_store, observability })
 }
 
-fn gateway<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Gateway {
+fn read_gateway<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Gateway {
     let Some(fields) = reader.object(spec, "gateway") else { return Gateway::default() };
     reader.only(&fields, &["ingress", "egress"]);
-    Gateway { ingress: network(reader, &fields, "ingress"), egress: network(reader, &fields, "egress") }
+    Gateway {
+        ingress: read_gateway_network(reader, &fields, "ingress"),
+        egress: read_gateway_network(reader, &fields, "egress"),
+    }
 }
 
-fn network<'d>(reader: &mut Reader<'d>, gateway: &Fields<'d>, key: &str) -> Option<Network> {
+fn read_gateway_network<'d>(
+    reader: &mut Reader<'d>,
+    gateway: &Fields<'d>,
+    key: &str,
+) -> Option<GatewayNetwork> {
     let fields = reader.object(gateway, key)?;
     reader.only(&fields, &["external", "internal"]);
-    Some(Network {
-        external: endpoint(reader, &fields, "external"),
-        internal: endpoint(reader, &fields, "internal"),
+    Some(GatewayNetwork {
+        external: read_gateway_endpoint(reader, &fields, "external"),
+        internal: read_gateway_endpoint(reader, &fields, "internal"),
     })
 }
 
-fn endpoint<'d>(reader: &mut Reader<'d>, network: &Fields<'d>, key: &str) -> Option<GatewayEndpoint> {
+fn read_gateway_endpoint<'d>(
+    reader: &mut Reader<'d>,
+    network: &Fields<'d>,
+    key: &str,
+) -> Option<GatewayEndpoint> {
     let fields = reader.object(network, key)?;
     reader.only(&fields, &["name", "namespace", "http", "https", "tls"]);
     Some(GatewayEndpoint {
-        name: parts::plain(reader, &fields, "name"),
-        namespace: parts::plain(reader, &fields, "namespace"),
-        http: listener(reader, &fields, "http"),
-        https: listener(reader, &fields, "https"),
-        tls: listener(reader, &fields, "tls"),
+        name: parts::read_plain_text(reader, &fields, "name"),
+        namespace: parts::read_plain_text(reader, &fields, "namespace"),
+        http: read_listener(reader, &fields, "http"),
+        https: read_listener(reader, &fields, "https"),
+        tls: read_listener(reader, &fields, "tls"),
     })
 }
 
-fn listener<'d>(reader: &mut Reader<'d>, endpoint: &Fields<'d>, key: &str) -> Option<Listener> {
+fn read_listener<'d>(reader: &mut Reader<'d>, endpoint: &Fields<'d>, key: &str) -> Option<Listener> {
     let fields = reader.object(endpoint, key)?;
     reader.only(&fields, &["listenerName", "port", "host"]);
     Some(Listener {
-        name: parts::plain(reader, &fields, "listenerName"),
+        name: parts::read_plain_text(reader, &fields, "listenerName"),
         port: reader.integer(&fields, "port").map(|port| port.value).filter(|port| *port != 0),
-        host: parts::plain(reader, &fields, "host"),
+        host: parts::read_plain_text(reader, &fields, "host"),
     })
 }

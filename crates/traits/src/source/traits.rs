@@ -3,11 +3,14 @@
 use kubewright_value::Value;
 
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
-use super::{Op, Operation, Patch, Removal, Target, Template, Trait, code};
+use super::{
+    Op, OperationDefinition, PatchDefinition, RemovalDefinition, TargetDefinition, TemplateDefinition,
+    TraitDefinition, code,
+};
 use crate::admission;
 use kubewright_dialect_kit::fields::{Fields, Reader, article, child};
 
-pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
+pub(super) fn read_trait(reader: &mut Reader<'_>, is_cluster: bool) -> Option<TraitDefinition> {
     let (metadata, spec) = parts::heads(reader)?;
     let known: Vec<&str> =
         SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&["creates", "patches", "removes"]).copied().collect();
@@ -16,32 +19,32 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
     let sections = parts::schemas(reader, &spec);
     let before = parts::rules_before(reader, &spec);
     let after = parts::rules_after(reader, &spec);
-    let creates = parts::templates(reader, &spec, "creates");
+    let creates = parts::read_templates(reader, &spec, "creates");
     for template in &creates {
-        no_object(reader, template);
+        check_template_object(reader, template);
         workload_made(reader, template);
     }
     let patches = reader.objects(&spec, "patches").unwrap_or_default();
-    let patches = patches.iter().filter_map(|fields| patch(reader, fields)).collect();
+    let patches = patches.iter().filter_map(|fields| read_patch(reader, fields)).collect();
     let removes = reader.objects(&spec, "removes").unwrap_or_default();
     let removes = removes.iter().filter_map(|fields| removal(reader, fields)).collect();
-    Some(Trait { metadata, is_cluster, sections, before, after, creates, patches, removes })
+    Some(TraitDefinition { metadata, is_cluster, sections, before, after, creates, patches, removes })
 }
 
-fn patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Patch> {
+fn read_patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<PatchDefinition> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var", "operations"]);
-    let target = parts::target(reader, fields);
-    let plane = parts::plane(reader, fields);
-    let each = parts::each(reader, fields);
+    let target = parts::read_patch_target(reader, fields);
+    let plane = parts::read_plane(reader, fields);
+    let each = parts::read_loop(reader, fields);
     let operations = reader.objects(fields, "operations").unwrap_or_default();
     if operations.is_empty() && reader.any(fields, "operations").is_none() {
         reader.missing(fields, "operations");
     }
-    let operations = operations.iter().filter_map(|fields| operation(reader, fields)).collect();
-    Some(Patch { path: fields.path.clone(), target: target?, plane, each, operations })
+    let operations = operations.iter().filter_map(|fields| read_operation(reader, fields)).collect();
+    Some(PatchDefinition { path: fields.path.clone(), target: target?, plane, each, operations })
 }
 
-fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operation> {
+fn read_operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<OperationDefinition> {
     reader.only(fields, &["op", "path", "value"]);
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
@@ -53,7 +56,7 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
     let written = reader.document.value.follow(&at).cloned();
     let value = match (op, written) {
         (Op::Remove, Some(_)) => {
-            parts::unread(reader, &at, "`remove` reads no `value`");
+            parts::report_unread(reader, &at, "`remove` reads no `value`");
             None
         }
         (Op::Remove, None) => None,
@@ -64,43 +67,44 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
             Some(kubewright_dialect_kit::fields::Placed { value: Value::Null, path: at })
         }
     };
-    Some(Operation { op, path: path?, value })
+    Some(OperationDefinition { op, path: path?, value })
 }
 
-fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Removal> {
+fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<RemovalDefinition> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var"]);
-    let target = parts::target(reader, fields)?;
-    let plane = parts::plane(reader, fields);
-    let each = parts::each(reader, fields);
+    let target = parts::read_patch_target(reader, fields)?;
+    let plane = parts::read_plane(reader, fields);
+    let each = parts::read_loop(reader, fields);
     workload_removed(reader, &target);
-    Some(Removal { path: fields.path.clone(), target, plane, each })
+    Some(RemovalDefinition { path: fields.path.clone(), target, plane, each })
 }
 
 /// Reports a template that can never be a manifest. Whether an object is one is seen when patches are through.
-fn no_object(reader: &mut Reader<'_>, template: &Template) {
+fn check_template_object(reader: &mut Reader<'_>, template: &TemplateDefinition) {
     let found = &template.template.value;
     let is_expression = found.as_str().is_some_and(|text| text.contains("${"));
     if found.as_object().is_none() && !is_expression {
         let message = format!("the template is {}, expected an object", article(found.kind()));
-        parts::report(reader, &code::BAD_TEMPLATE, &template.template.path, &message, "");
+        parts::report_problem(reader, &code::BAD_TEMPLATE, &template.template.path, &message, "");
     }
 }
 
-fn workload_made(reader: &mut Reader<'_>, template: &Template) {
+fn workload_made(reader: &mut Reader<'_>, template: &TemplateDefinition) {
     let Some(kind) = template.template.value.get("kind").and_then(Value::as_str) else { return };
-    if admission::is_workload(kind) {
+    if admission::is_container_kind(kind) {
         let path = child(&template.template.path, "kind");
         let message = format!("a trait creates a `{kind}`, which the cluster does not let it");
         let help = "workloads belong to the component type";
-        parts::report(reader, &code::TRAIT_MAKES_WORKLOAD, &path, &message, help);
+        parts::report_problem(reader, &code::TRAIT_MAKES_WORKLOAD, &path, &message, help);
     }
 }
 
-fn workload_removed(reader: &mut Reader<'_>, target: &Target) {
+fn workload_removed(reader: &mut Reader<'_>, target: &TargetDefinition) {
     let is_built_in = target.group.as_deref().is_none_or(|group| matches!(group, "apps" | "batch"));
-    let Some(kind) = target.kind.as_deref().filter(|kind| is_built_in && admission::is_workload(kind)) else {
+    let Some(kind) = target.kind.as_deref().filter(|kind| is_built_in && admission::is_container_kind(kind))
+    else {
         return;
     };
     let message = format!("a trait removes the `{kind}`, which the cluster does not let it");
-    parts::report(reader, &code::TRAIT_MAKES_WORKLOAD, &target.path, &message, "");
+    parts::report_problem(reader, &code::TRAIT_MAKES_WORKLOAD, &target.path, &message, "");
 }

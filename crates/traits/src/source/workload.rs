@@ -3,14 +3,15 @@
 use kubewright_engine::Diagnostic;
 
 use super::{
-    Connection, Endpoint, ResourceDependency, SecretReference, SecretSource, Variable, Workload, code, parts,
+    ConfigVariable, Endpoint, EndpointConnection, ResourceDependency, SecretReference, SecretSource,
+    Workload, code, parts,
 };
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
 const ENDPOINT_TYPES: [&str; 7] = ["HTTP", "REST", "gRPC", "GraphQL", "Websocket", "TCP", "UDP"];
 const VISIBILITIES: [&str; 4] = ["project", "namespace", "internal", "external"];
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Workload> {
+pub(super) fn read_workload_definition(reader: &mut Reader<'_>) -> Option<Workload> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(&spec, &["owner", "container", "endpoints", "dependencies", "connections", "source", "type"]);
     let owner = parts::owner(reader, &spec);
@@ -28,19 +29,19 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Workload> {
     };
     if let Some(container) = reader.object(&spec, "container") {
         reader.only(&container, &["image", "command", "args", "env", "files"]);
-        workload.image = parts::plain(reader, &container, "image");
+        workload.image = parts::read_plain_text(reader, &container, "image");
         workload.command = reader.plain(&container, "command");
         workload.args = reader.plain(&container, "args");
-        workload.env = variables(reader, &container, "env");
-        workload.files = variables(reader, &container, "files");
+        workload.env = read_variables(reader, &container, "env");
+        workload.files = read_variables(reader, &container, "files");
     }
     for (name, fields) in reader.object(&spec, "endpoints").map(|all| reader.each(&all)).unwrap_or_default() {
-        workload.endpoints.extend(endpoint(reader, name, &fields));
+        workload.endpoints.extend(read_workload_endpoint(reader, name, &fields));
     }
     if let Some(dependencies) = reader.object(&spec, "dependencies") {
         reader.only(&dependencies, &["endpoints", "resources"]);
         workload.connections = connections(reader, &dependencies, "endpoints");
-        workload.resources = resources(reader, &dependencies);
+        workload.resources = read_resource_dependencies(reader, &dependencies);
     } else if parts::renamed(reader, &spec, "dependencies", "connections") == "connections" {
         workload.connections = connections(reader, &spec, "connections");
     }
@@ -48,7 +49,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Workload> {
 }
 
 /// Returns the variables or files of a container.
-pub(super) fn variables<'d>(reader: &mut Reader<'d>, container: &Fields<'d>, key: &str) -> Vec<Variable> {
+pub(super) fn read_variables<'d>(
+    reader: &mut Reader<'d>,
+    container: &Fields<'d>,
+    key: &str,
+) -> Vec<ConfigVariable> {
     let mut variables = Vec::new();
     for fields in reader.objects(container, key).unwrap_or_default() {
         let is_file = key == "files";
@@ -68,7 +73,7 @@ pub(super) fn variables<'d>(reader: &mut Reader<'d>, container: &Fields<'d>, key
             reader.report(Diagnostic::new(&code::TWO_VALUES, message, location).help("keep one of the two"));
         }
         let Some(name) = name else { continue };
-        variables.push(Variable { path: fields.path, key: name.value, mount_path, value, secret });
+        variables.push(ConfigVariable { path: fields.path, key: name.value, mount_path, value, secret });
     }
     variables
 }
@@ -86,7 +91,7 @@ fn secret<'d>(
     Some((name?.value, key?.value))
 }
 
-fn endpoint<'d>(
+fn read_workload_endpoint<'d>(
     reader: &mut Reader<'d>,
     name: kubewright_value::Text,
     fields: &Fields<'d>,
@@ -106,21 +111,21 @@ fn endpoint<'d>(
     }
     let schema = reader.object(fields, "schema").map(|schema| {
         reader.only(&schema, &["type", "content"]);
-        (parts::plain(reader, &schema, "type"), parts::plain(reader, &schema, "content"))
+        (parts::read_plain_text(reader, &schema, "type"), parts::read_plain_text(reader, &schema, "content"))
     });
     Some(Endpoint {
         name,
         kind: kind?.value,
         port: port?.value,
         target_port: reader.integer(fields, "targetPort").map(|port| port.value).filter(|port| *port != 0),
-        display_name: parts::plain(reader, fields, "displayName"),
-        base_path: parts::plain(reader, fields, "basePath"),
+        display_name: parts::read_plain_text(reader, fields, "displayName"),
+        base_path: parts::read_plain_text(reader, fields, "basePath"),
         visibility: visibility.into_iter().map(|word| word.value).collect(),
         schema,
     })
 }
 
-fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Connection> {
+fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<EndpointConnection> {
     let mut connections = Vec::new();
     for fields in reader.objects(fields, key).unwrap_or_default() {
         reader.only(
@@ -129,17 +134,20 @@ fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> V
         );
         let key = parts::renamed(reader, &fields, "name", "endpoint");
         let (component, endpoint) = (reader.filled(&fields, "component"), reader.filled(&fields, key));
-        let project = parts::plain(reader, &fields, "project");
-        let visibility = parts::plain(reader, &fields, "visibility");
+        let project = parts::read_plain_text(reader, &fields, "project");
+        let visibility = parts::read_plain_text(reader, &fields, "visibility");
         let bindings = reader.pairs(&fields, "envBindings");
         let (Some(component), Some(endpoint)) = (component, endpoint) else { continue };
         let (component, endpoint) = (component.value, endpoint.value);
-        connections.push(Connection { project, component, endpoint, visibility, bindings });
+        connections.push(EndpointConnection { project, component, endpoint, visibility, bindings });
     }
     connections
 }
 
-fn resources<'d>(reader: &mut Reader<'d>, dependencies: &Fields<'d>) -> Vec<ResourceDependency> {
+fn read_resource_dependencies<'d>(
+    reader: &mut Reader<'d>,
+    dependencies: &Fields<'d>,
+) -> Vec<ResourceDependency> {
     let mut resources = Vec::new();
     for fields in reader.objects(dependencies, "resources").unwrap_or_default() {
         reader.only(&fields, &["ref", "envBindings", "fileBindings"]);
@@ -162,9 +170,9 @@ pub(super) fn read_secret(reader: &mut Reader<'_>) -> Option<SecretReference> {
             SecretSource { key: Default::default(), remote_key: None, property: None, version: None };
         if let Some(remote) = reader.required_object(&fields, "remoteRef") {
             reader.only(&remote, &["key", "property", "version"]);
-            source.remote_key = parts::plain(reader, &remote, "key");
-            source.property = parts::plain(reader, &remote, "property");
-            source.version = parts::plain(reader, &remote, "version");
+            source.remote_key = parts::read_plain_text(reader, &remote, "key");
+            source.property = parts::read_plain_text(reader, &remote, "property");
+            source.version = parts::read_plain_text(reader, &remote, "version");
         }
         let Some(key) = key else { continue };
         data.push(SecretSource { key: key.value, ..source });

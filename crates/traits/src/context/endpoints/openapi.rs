@@ -7,10 +7,10 @@ use super::Offer;
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 /// How many references may lead from one to the next.
-const MOST_REFERENCES: usize = 8;
+const MAX_REFERENCES: usize = 8;
 
 /// Returns the operations of all paths.
-pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
+pub(super) fn read_openapi(content: &str) -> Result<Vec<Offer>, String> {
     let reading = yaml::read(&Source::new("schema", content));
     if let Some(problem) = reading.problems.first() {
         return Err(problem.message.clone());
@@ -25,7 +25,7 @@ pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
     };
     let mut offers = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
-        let Some(item) = resolved(root, item).as_object() else { continue };
+        let Some(item) = resolve_path_item(root, item).as_object() else { continue };
         for method in METHODS.into_iter().filter(|method| item.contains_key(method)) {
             let (path, method) = (Some(path.to_string()), method.to_ascii_uppercase());
             offers.push(Offer { kind: "HTTP", service: None, path, method });
@@ -35,9 +35,9 @@ pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
 }
 
 /// Returns what `item` refers to within the document; what it refers to elsewhere is not there.
-fn resolved<'v>(root: &'v Value, item: &'v Value) -> &'v Value {
+fn resolve_path_item<'v>(root: &'v Value, item: &'v Value) -> &'v Value {
     let mut found = item;
-    for _ in 0..MOST_REFERENCES {
+    for _ in 0..MAX_REFERENCES {
         let Some(reference) = found.get("$ref").and_then(Value::as_str) else { return found };
         let pointer = reference.strip_prefix('#').and_then(|text| Pointer::parse(text).ok());
         let Some(pointer) = pointer else { return &Value::Null };

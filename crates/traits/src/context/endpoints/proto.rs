@@ -6,12 +6,17 @@
 use super::Offer;
 
 /// Returns the methods of all services.
-pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
-    let mut parser = Parser { words: words(content)?, next: 0, package: String::new(), offers: Vec::new() };
+pub(super) fn read_proto(content: &str) -> Result<Vec<Offer>, String> {
+    let mut parser = ProtoParser {
+        words: split_proto_tokens(content)?,
+        next: 0,
+        package: String::new(),
+        offers: Vec::new(),
+    };
     while parser.peek().is_some() {
         parser.definition()?;
     }
-    let Parser { package, mut offers, .. } = parser;
+    let ProtoParser { package, mut offers, .. } = parser;
     for offer in &mut offers {
         if let Some(service) = offer.service.as_mut().filter(|_| !package.is_empty()) {
             *service = format!("{package}.{service}");
@@ -22,19 +27,19 @@ pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
 
 /// A word, a text in quotes or a single sign.
 #[derive(Debug, Clone, Copy)]
-struct Word<'t> {
+struct ProtoToken<'t> {
     text: &'t str,
     line: usize,
 }
 
-struct Parser<'t> {
-    words: Vec<Word<'t>>,
+struct ProtoParser<'t> {
+    words: Vec<ProtoToken<'t>>,
     next: usize,
     package: String,
     offers: Vec<Offer>,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ProtoParser<'t> {
     fn definition(&mut self) -> Result<(), String> {
         match self.take()?.text {
             ";" => Ok(()),
@@ -139,7 +144,7 @@ impl<'t> Parser<'t> {
         self.words.get(self.next).map(|word| word.text)
     }
 
-    fn take(&mut self) -> Result<Word<'t>, String> {
+    fn take(&mut self) -> Result<ProtoToken<'t>, String> {
         let word = self.words.get(self.next).copied().ok_or("the text ends too early")?;
         self.next += 1;
         Ok(word)
@@ -155,7 +160,7 @@ impl<'t> Parser<'t> {
 }
 
 /// Splits `content` into words, without comments.
-fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
+fn split_proto_tokens(content: &str) -> Result<Vec<ProtoToken<'_>>, String> {
     let mut words = Vec::new();
     let mut rest = content;
     let mut line = 1;
@@ -166,7 +171,7 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
             let end = rest.get(2..).and_then(|inner| inner.find("*/"));
             end.map(|end| end + 4).ok_or_else(|| format!("the comment in line {line} has no end"))?
         } else if matches!(first, '"' | '\'') {
-            quoted(rest, first).ok_or_else(|| format!("the text in line {line} has no end"))?
+            quoted_proto_length(rest, first).ok_or_else(|| format!("the text in line {line} has no end"))?
         } else {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
             rest.find(|c| !is_part(c)).filter(|end| *end > 0).unwrap_or(match is_part(first) {
@@ -176,7 +181,7 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
         };
         let (text, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
         if !first.is_whitespace() && !text.starts_with("//") && !text.starts_with("/*") {
-            words.push(Word { text, line });
+            words.push(ProtoToken { text, line });
         }
         line += text.matches('\n').count();
         rest = behind;
@@ -185,7 +190,7 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
 }
 
 /// Returns how long the text in quotes is that `rest` starts with.
-fn quoted(rest: &str, quote: char) -> Option<usize> {
+fn quoted_proto_length(rest: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {

@@ -7,17 +7,17 @@ use kubewright_value::Text;
 
 /// Resources of one kind.
 #[derive(Debug)]
-pub(crate) struct Shelf<T> {
+pub(crate) struct NamedResources<T> {
     by_name: HashMap<Text, Vec<(Option<Text>, T)>>,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for NamedResources<T> {
     fn default() -> Self {
         Self { by_name: HashMap::new() }
     }
 }
 
-impl<T> Shelf<T> {
+impl<T> NamedResources<T> {
     /// Puts `item` under its name. Returns whether the place was free; what was there first stays.
     pub(crate) fn put(&mut self, name: Text, namespace: Option<Text>, item: T) -> bool {
         let items = self.by_name.entry(name).or_default();

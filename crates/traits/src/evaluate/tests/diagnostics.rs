@@ -1,7 +1,7 @@
 //! What is said, and where.
 
 use super::{a, patch, rendered, said, says};
-use crate::{Context, Library, RenderOptions};
+use crate::{RenderContext, RenderOptions, ResourceLibrary};
 use kubewright_value::{Source, yaml};
 
 const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
@@ -145,10 +145,10 @@ fn what_a_component_type_made_is_there_to_be_changed() {
         "Trait\nmetadata: {name: one}\nspec:\n  patches:\n  - target: {group: '', version: v1, kind: A}\n    operations: [{op: remove, path: /s/k}]",
     ];
     let text = kinds.map(|kind| format!("apiVersion: openchoreo.dev/v1alpha1\nkind: {kind}\n")).join("---\n");
-    let (library, wrong) = Library::read(&yaml::read(&Source::new("all.yaml", text)).documents, &[]);
+    let (library, wrong) = ResourceLibrary::read(&yaml::read(&Source::new("all.yaml", text)).documents, &[]);
     assert!(wrong.is_empty(), "{wrong:?}");
     let release = &library.releases()[0];
-    let rendering = library.render(release, &Context::new(), &RenderOptions::default());
+    let rendering = library.render(release, &RenderContext::new(), &RenderOptions::default());
     assert_eq!(said(&rendering), [""; 0]);
     assert_eq!(rendering.manifests[0].object.get("s"), Some(&super::value("{}")));
 }
