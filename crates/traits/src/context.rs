@@ -23,13 +23,13 @@ pub use documents::{
 pub use metadata::missing_metadata;
 pub use workload::merge_by_key;
 
-pub(crate) use configurations::{Secrets, SourcedVariable, resolve_configurations as configurations_of};
+pub(crate) use configurations::{Secrets, SourcedVariable, resolve_configurations};
 pub(crate) use dependencies::declared_dependencies;
-pub(crate) use endpoints::list_endpoint_resources as endpoint_resources_of;
+pub(crate) use endpoints::list_endpoint_resources;
 pub(crate) use metadata::{ComponentIdentity, metadata_variable};
 pub(crate) use parameters::{GivenParameters, bind_declared};
 pub(crate) use planes::{data_plane, environment_variable};
-pub(crate) use workload::workload_variable as workload_of;
+pub(crate) use workload::workload_variable;
 
 use kubewright_value::{Map, Value};
 

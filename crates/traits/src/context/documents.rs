@@ -27,14 +27,14 @@ pub fn planes(
 /// Returns `workload`.
 #[must_use]
 pub fn workload_of_document(document: Option<&Document>) -> Value {
-    super::workload_of(document.and_then(read_workload).as_ref())
+    super::workload_variable(document.and_then(read_workload).as_ref())
 }
 
 /// Returns what the descriptions of the endpoints of a Workload list, by endpoint.
 #[must_use]
 pub fn endpoint_resources_of_document(document: &Document) -> (Value, Vec<Diagnostic>) {
     match read_workload(document) {
-        Some(workload) => super::endpoint_resources_of(&workload, document),
+        Some(workload) => super::list_endpoint_resources(&workload, document),
         None => (Value::object(Map::new()), Vec::new()),
     }
 }
@@ -55,12 +55,12 @@ pub fn configurations_of_document(
     }
     let secrets = Secrets { all: &all, namespace: None };
     let workload = document.and_then(|document| Some((document, read_workload(document)?)));
-    let Some((document, workload)) = workload else { return super::configurations_of(&[], &[], secrets) };
+    let Some((document, workload)) = workload else { return super::resolve_configurations(&[], &[], secrets) };
     let env: Vec<SourcedVariable<'_>> =
         workload.env.iter().map(|variable| SourcedVariable { variable, document }).collect();
     let files: Vec<SourcedVariable<'_>> =
         workload.files.iter().map(|variable| SourcedVariable { variable, document }).collect();
-    super::configurations_of(&env, &files, secrets)
+    super::resolve_configurations(&env, &files, secrets)
 }
 
 /// Returns `parameters` and `environmentConfigs` for what is given to the Trait or component type `declaring`,

@@ -7,8 +7,8 @@ use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::super::context::{
     self, ComponentContext, ComponentIdentity, GivenParameters, Secrets, SourcedVariable, bind_declared,
-    configurations_of, declared_dependencies, endpoint_resources_of, merge_by_key, missing_metadata,
-    workload_of,
+    resolve_configurations, declared_dependencies, list_endpoint_resources, merge_by_key, missing_metadata,
+    workload_variable,
 };
 use super::super::diagnostics as code;
 use super::super::evaluate::RenderRun;
@@ -222,7 +222,7 @@ impl ComponentRelease {
         let workload = member.workload.as_deref();
         let mut endpoint_resources = Value::object(Map::new());
         if let Some(workload) = workload.filter(|_| library.reads_endpoints) {
-            let (found, wrong) = endpoint_resources_of(&workload.found, &workload.document);
+            let (found, wrong) = list_endpoint_resources(&workload.found, &workload.document);
             endpoint_resources = found;
             diagnostics.extend(wrong);
         }
@@ -246,7 +246,7 @@ impl ComponentRelease {
             metadata: mixed("metadata", &metadata),
             data_plane: mixed("dataplane", &place.data_plane_value),
             environment: mixed("environment", &place.environment_value),
-            workload: mixed("workload", &workload_of(workload.map(|workload| &workload.found))),
+            workload: mixed("workload", &workload_variable(workload.map(|workload| &workload.found))),
             configurations: mixed("configurations", &configurations),
             dependencies,
             endpoint_resources,
@@ -277,7 +277,7 @@ impl ComponentRelease {
             &sourced_variables(binding.map(|found| (&found.document, found.found.files.as_slice()))),
             |setting| &setting.variable.key,
         );
-        configurations_of(&env, &files, secrets)
+        resolve_configurations(&env, &files, secrets)
     }
 }
 
