@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use differs::Differs;
-use score::{ConformanceScore, Floor};
+use score::{ConformanceScore, ScoreFloor};
 
 const USAGE: &str = "\
 usage: kubewright-conformance --corpus DIR [--suite PREFIX] [--json] [--differs FILE] [--floor FILE] [--write-floor FILE] [-v]
@@ -85,12 +85,13 @@ fn run_conformance(arguments: &ConformanceArguments) -> Result<bool, String> {
         print!("{}", score.to_table(arguments.is_verbose));
     }
     if let Some(file) = &arguments.write_floor {
-        std::fs::write(file, Floor::of(&score)).map_err(|error| format!("{}: {error}", file.display()))?;
+        std::fs::write(file, ScoreFloor::of(&score))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
     }
     match &arguments.floor {
         None => Ok(true),
         Some(file) => {
-            let broken = Floor::read(file)?.broken_by(&score, &arguments.suite);
+            let broken = ScoreFloor::read(file)?.broken_by(&score, &arguments.suite);
             broken.iter().for_each(|line| eprintln!("below the floor: {line}"));
             Ok(broken.is_empty())
         }

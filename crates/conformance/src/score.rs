@@ -97,11 +97,11 @@ impl ConformanceScore {
 }
 
 /// The fewest passes and differences that each suite may have.
-pub(crate) struct Floor {
+pub(crate) struct ScoreFloor {
     answered: BTreeMap<String, i64>,
 }
 
-impl Floor {
+impl ScoreFloor {
     /// Returns the text that records `score`.
     pub(crate) fn of(score: &ConformanceScore) -> String {
         let suites: Map = score

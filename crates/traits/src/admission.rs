@@ -134,11 +134,11 @@ pub(super) fn check_allowed_traits(component_type: &Document, component: &Docume
     let (Some(OpenChoreoResource::Component(found)), _) = source::read_openchoreo_document(component) else {
         return Vec::new();
     };
-    traits_fit(&kind, &found, component)
+    check_trait_uses(&kind, &found, component)
 }
 
 /// Returns the same for resources that are read already.
-pub(super) fn traits_fit(
+pub(super) fn check_trait_uses(
     kind: &source::ComponentTypeDefinition,
     found: &source::ComponentDefinition,
     component: &Document,

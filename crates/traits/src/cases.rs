@@ -123,7 +123,7 @@ fn template_parts<'p>(templates: &'p [TemplateProgram], word: &str) -> impl Iter
 }
 
 fn describe_parts(found: Vec<ProgramPart<'_>>, document: &Document, trace: &[TraceNode]) -> Vec<TraitPart> {
-    let worked = Worked::of(trace);
+    let worked = ExercisedPlaces::of(trace);
     let part = |found: ProgramPart<'_>| {
         let location = document.locate(found.path);
         let places = if found.makes { &worked.done } else { &worked.met };
@@ -135,14 +135,14 @@ fn describe_parts(found: Vec<ProgramPart<'_>>, document: &Document, trace: &[Tra
 
 /// The places of a trace.
 #[derive(Default)]
-struct Worked {
+struct ExercisedPlaces {
     /// Something was looked at or done there.
     met: HashSet<(String, Position)>,
     /// Something was done there, or could not be.
     done: HashSet<(String, Position)>,
 }
 
-impl Worked {
+impl ExercisedPlaces {
     fn of(trace: &[TraceNode]) -> Self {
         let mut worked = Self::default();
         let mut open: Vec<&TraceNode> = trace.iter().collect();

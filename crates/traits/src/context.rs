@@ -15,20 +15,21 @@ mod planes;
 mod tests;
 mod workload;
 
-pub use dependencies::dependencies;
+pub use dependencies::dependencies_variable;
 pub use derived::derive_variables;
 pub use documents::{
-    configurations_of_document, endpoint_resources_of_document, parameters, planes, workload_of_document,
+    configurations_of_document, endpoint_resources_of_document, parameters_of_document, planes_of_documents,
+    workload_of_document,
 };
 pub use metadata::missing_metadata;
 pub use workload::merge_by_key;
 
-pub(crate) use configurations::{Secrets, SourcedVariable, resolve_configurations};
+pub(crate) use configurations::{SourcedVariable, VisibleSecrets, resolve_configurations};
 pub(crate) use dependencies::declared_dependencies;
 pub(crate) use endpoints::list_endpoint_resources;
 pub(crate) use metadata::{ComponentIdentity, metadata_variable};
 pub(crate) use parameters::{GivenParameters, bind_declared};
-pub(crate) use planes::{data_plane, environment_variable};
+pub(crate) use planes::{data_plane_variable, environment_variable};
 pub(crate) use workload::workload_variable;
 
 use kubewright_value::{Map, Value};

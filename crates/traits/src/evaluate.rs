@@ -76,7 +76,7 @@ impl<'r> Evaluator<'r> {
                 break;
             }
             let done = self.patch(number, patch, manifests);
-            self.keep(done);
+            self.record_failure(done);
         }
         self.removes(&program.removes, manifests);
     }
@@ -89,17 +89,17 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
-    pub(crate) fn bound(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
+    pub(crate) fn render_binding(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
         let names = VariableScope::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
-        match self.keep(rendered)?? {
+        match self.record_failure(rendered)?? {
             Rendered::Value(value) => Some(value),
             Rendered::Omitted => None,
         }
     }
 
     /// Keeps a failure, and returns what was made.
-    fn keep<T>(&mut self, outcome: StepResult<T>) -> Option<T> {
+    fn record_failure<T>(&mut self, outcome: StepResult<T>) -> Option<T> {
         outcome.map_err(|diagnostic| self.run.diagnostics.push(*diagnostic)).ok()
     }
 

@@ -35,21 +35,21 @@ pub fn trait_environment() -> Environment {
 ///
 /// Older traits give the container to `toContainerEnvFrom` and its like, from when there could be several.
 const HELPERS: [Shorthand; 12] = [
-    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", Takes::Anything),
-    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", Takes::Anything),
-    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", Takes::Anything),
-    helper("configurations.toConfigFileList", "derived.configFileList", Takes::Anything),
-    helper("configurations.toSecretFileList", "derived.secretFileList", Takes::Anything),
-    helper("configurations.toContainerVolumeMounts", "derived.configVolumeMounts", Takes::Anything),
-    helper("configurations.toVolumes", "derived.configVolumes", Takes::Anything),
-    helper("workload.toServicePorts", "derived.servicePorts", Takes::Nothing),
-    helper("workload.toEndpointResources", "derived.endpointResources", Takes::Key),
-    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", Takes::Nothing),
-    helper("dependencies.toContainerVolumeMounts", "derived.dependencyVolumeMounts", Takes::Nothing),
-    helper("dependencies.toVolumes", "derived.dependencyVolumes", Takes::Nothing),
+    derived_helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", Takes::Anything),
+    derived_helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", Takes::Anything),
+    derived_helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", Takes::Anything),
+    derived_helper("configurations.toConfigFileList", "derived.configFileList", Takes::Anything),
+    derived_helper("configurations.toSecretFileList", "derived.secretFileList", Takes::Anything),
+    derived_helper("configurations.toContainerVolumeMounts", "derived.configVolumeMounts", Takes::Anything),
+    derived_helper("configurations.toVolumes", "derived.configVolumes", Takes::Anything),
+    derived_helper("workload.toServicePorts", "derived.servicePorts", Takes::Nothing),
+    derived_helper("workload.toEndpointResources", "derived.endpointResources", Takes::Key),
+    derived_helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", Takes::Nothing),
+    derived_helper("dependencies.toContainerVolumeMounts", "derived.dependencyVolumeMounts", Takes::Nothing),
+    derived_helper("dependencies.toVolumes", "derived.dependencyVolumes", Takes::Nothing),
 ];
 
-const fn helper(call: &'static str, path: &'static str, takes: Takes) -> Shorthand {
+const fn derived_helper(call: &'static str, path: &'static str, takes: Takes) -> Shorthand {
     Shorthand { call, path, takes }
 }
 
@@ -83,7 +83,12 @@ fn add_trait_functions(functions: &mut Functions) {
         make_label_name,
         "a DNS label of at most 63 characters with a hash at its end",
     );
-    add_name_function(functions, "sanitizeK8sResourceName", sanitized, "the older name of `oc_dns_label`");
+    add_name_function(
+        functions,
+        "sanitizeK8sResourceName",
+        sanitize_name_part,
+        "the older name of `oc_dns_label`",
+    );
     functions.add(
         Overload::function("oc_hash", &[Kind::String], Kind::String, short_hash)
             .help("a short hash of a text, eight hexadecimal digits"),
@@ -92,7 +97,7 @@ fn add_trait_functions(functions: &mut Functions) {
         Overload::function("sha256sum", &[Kind::String], Kind::String, sha256_hash)
             .help("the SHA-256 hash of a text, in hexadecimal digits"),
     );
-    integers(functions);
+    add_integer_rounding(functions);
 }
 
 /// Adds a function that makes a name of one text, of a list of texts, or of several texts.
@@ -111,7 +116,7 @@ fn add_name_function(
 }
 
 /// Adds what rounding an integer is.
-fn integers(functions: &mut Functions) {
+fn add_integer_rounding(functions: &mut Functions) {
     for name in ["math.ceil", "math.floor", "math.round", "math.trunc"] {
         functions.add(
             Overload::function(name, &[Kind::Int], Kind::Int, |arguments, _| {
@@ -163,7 +168,7 @@ fn make_label_name<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result
 }
 
 /// As `oc_dns_label`, with a hash of what the parts are without dots.
-fn sanitized<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn sanitize_name_part<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
     let parts = argument_texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
     name_from_parts(&parts, LABEL)

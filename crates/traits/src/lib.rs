@@ -21,7 +21,8 @@ pub use cases::{AssertionResult, TraitPart, evaluate_assertion};
 pub use manifest::{Manifest, ManifestOrigin, ManifestWriter, Plane, manifest_sort_key};
 pub use pipeline::{CompiledComponentType, ComponentRelease, ResourceLibrary};
 pub use render::{
-    AppliedInstance, CompiledTrait, Instance, RenderOptions, Rendering, is_about_values, raise, render_traits,
+    AppliedInstance, CompiledTrait, Instance, RenderOptions, Rendering, is_about_values,
+    raise_strict_warnings, render_traits,
 };
 pub use variables::RenderContext;
 
@@ -44,19 +45,19 @@ pub fn is_trait_resource(document: &Document) -> bool {
 /// Returns everything that is wrong with `document` on its own.
 #[must_use]
 pub fn check_trait_document(document: &Document) -> Vec<Diagnostic> {
-    examine(document, CheckDepth::Mistakes)
+    examine_document(document, CheckDepth::Mistakes)
 }
 
 /// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
 #[must_use]
 pub fn lint_trait_document(document: &Document) -> Vec<Diagnostic> {
-    examine(document, CheckDepth::Doubts)
+    examine_document(document, CheckDepth::Doubts)
 }
 
 /// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
 #[must_use]
 pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
-    lint::together(documents)
+    lint::lint_document_set(documents)
 }
 
 /// How much is said about a document.
@@ -70,7 +71,7 @@ enum CheckDepth {
     Idempotence,
 }
 
-fn examine(document: &Document, depth: CheckDepth) -> Vec<Diagnostic> {
+fn examine_document(document: &Document, depth: CheckDepth) -> Vec<Diagnostic> {
     let (resource, mut diagnostics) = source::read_openchoreo_document(document);
     match &resource {
         Some(OpenChoreoResource::Trait(found)) => {
@@ -145,7 +146,7 @@ impl Dialect for Traits {
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         let set_programs = vec![SetProgram::Trait];
         CompiledPolicy {
-            diagnostics: examine(document, self.depth),
+            diagnostics: examine_document(document, self.depth),
             set_programs,
             ..CompiledPolicy::default()
         }

@@ -17,7 +17,7 @@ mod tests;
 mod texts;
 mod together;
 
-pub(super) use together::together;
+pub(super) use together::lint_document_set;
 
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Document, Location, Step, Text, Value};
@@ -71,7 +71,7 @@ pub(super) fn lint_component_type(
 pub(super) fn idempotence(program: &TraitProgram, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
-        linter.grows(patch, &program.creates);
+        linter.report_growing_operation(patch, &program.creates);
     }
     linter.finish()
 }
@@ -116,8 +116,8 @@ impl<'d> Linter<'d> {
     /// Looks at a loop; `sees_resource` where expressions beside it see the resource that is looked at.
     fn each(&mut self, each: Option<&LoopProgram>, sees_resource: bool) {
         let Some(each) = each else { return };
-        self.goes_through_nothing(each);
-        self.hides(each, sees_resource);
+        self.check_empty_loop(each);
+        self.report_hidden_variable(each, sees_resource);
     }
 
     /// Returns what is written at `path`.
@@ -152,7 +152,7 @@ impl<'d> Linter<'d> {
     ) {
         self.choices(sections, programs);
         if !has_mistakes {
-            self.unread(sections, &parameters::Reads::of(programs));
+            self.unread(sections, &parameters::ParameterReads::of(programs));
         }
     }
 

@@ -77,7 +77,13 @@ impl Manifest {
     }
 
     /// Keeps that `writer` did `op`.
-    pub(crate) fn note(&mut self, op: Op, applied: Applied, is_append: bool, writer: ManifestWriter) {
+    pub(crate) fn record_operation(
+        &mut self,
+        op: Op,
+        applied: Applied,
+        is_append: bool,
+        writer: ManifestWriter,
+    ) {
         let is_item = || applied.places.iter().any(|place| matches!(place.last(), Some(Step::Index(_))));
         let has_moved = !is_append && (applied.is_insertion || op == Op::Remove && is_item());
         self.history.push(AppliedOperation { op, applied, writer, has_moved });
@@ -126,7 +132,7 @@ impl Manifest {
                 || self.history.iter().take(number).filter(|earlier| earlier.writer.instance != instance);
             let is_touched = |place: &Vec<Step>| {
                 earlier().any(|earlier| {
-                    earlier.applied.places.iter().any(|other| touches(place, other, have_moved))
+                    earlier.applied.places.iter().any(|other| may_be_same_place(place, other, have_moved))
                 })
             };
             match maker {
@@ -161,7 +167,7 @@ impl Manifest {
 }
 
 /// Returns whether one of two places may be the other or in it. Where items of lists have moved, any may be any.
-fn touches(one: &[Step], other: &[Step], have_moved: bool) -> bool {
+fn may_be_same_place(one: &[Step], other: &[Step], have_moved: bool) -> bool {
     one.iter().zip(other).all(|steps| match steps {
         (Step::Index(_), Step::Index(_)) if have_moved => true,
         (one, other) => one == other,

@@ -50,6 +50,6 @@ impl<T> NamedResources<T> {
 }
 
 /// Returns whether a resource in the one namespace may name a resource in the other.
-pub(crate) fn meets(one: Option<&str>, other: Option<&str>) -> bool {
+pub(crate) fn is_namespace_visible(one: Option<&str>, other: Option<&str>) -> bool {
     one.is_none() || other.is_none() || one == other
 }

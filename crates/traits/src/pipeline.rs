@@ -31,7 +31,7 @@ use super::named_resources::NamedResources;
 use super::render::{RenderOptions, Rendering};
 use super::source::SecretReference;
 use super::variables::RenderContext;
-use member::{EnvironmentPlane, Member};
+use member::{EnvironmentPlane, LibraryComponent};
 use read::LibraryReader;
 
 /// The resources of some files, ready to render.
@@ -39,7 +39,7 @@ use read::LibraryReader;
 pub struct ResourceLibrary {
     releases: Vec<ComponentRelease>,
     /// Components without a ReleaseBinding.
-    unbound: Vec<Arc<Member>>,
+    unbound: Vec<Arc<LibraryComponent>>,
     /// Environments with their data planes.
     places: Vec<Arc<EnvironmentPlane>>,
     has_environments: bool,

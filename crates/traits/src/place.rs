@@ -25,7 +25,7 @@ pub(super) struct PatchSubject<'s> {
 
 /// One step into a manifest.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum ManifestStep {
     Key(String),
     /// A number in a path: an item where there is a list, a key where there is an object.
     Number(String),
@@ -101,7 +101,7 @@ impl<'s> PatchSubject<'s> {
     }
 
     /// Returns the map with free keys that is at the start of `path`, if there is one on it.
-    pub(super) fn free_keys(self, path: &[At]) -> Option<FreeKeys> {
+    pub(super) fn free_keys(self, path: &[ManifestStep]) -> Option<FreeKeys> {
         (1..=path.len()).find_map(|depth| {
             let entry = self.entry(path.get(..depth)?, path.get(depth))?;
             Some(FreeKeys { depth, entry })
@@ -109,7 +109,7 @@ impl<'s> PatchSubject<'s> {
     }
 
     /// Returns what an entry is, if `path`, behind which `next` comes, leads to a map with free keys.
-    fn entry(self, path: &[At], next: Option<&At>) -> Option<MapEntryKind> {
+    fn entry(self, path: &[ManifestStep], next: Option<&ManifestStep>) -> Option<MapEntryKind> {
         let (last, before) = path.split_last()?;
         let Some(parent) = before.last() else { return self.entry_of_root(last.key()?) };
         if self.is_core(&["LimitRange"]) && is_limit(before) {
@@ -126,7 +126,7 @@ impl<'s> PatchSubject<'s> {
             }
             // Some kinds have a structure of this name.
             ("nodeSelector", "spec" | "scheduling") => {
-                (next.and_then(At::key) != Some("nodeSelectorTerms")).then_some(MapEntryKind::Label)
+                (next.and_then(ManifestStep::key) != Some("nodeSelectorTerms")).then_some(MapEntryKind::Label)
             }
             ("limits" | "requests", "resources") => Some(MapEntryKind::Quantity),
             ("hard", "spec") if self.is_core(&["ResourceQuota"]) => Some(MapEntryKind::Quantity),
@@ -159,25 +159,27 @@ impl<'s> PatchSubject<'s> {
 }
 
 /// Returns what stands at `path` if that is a text by itself: the name of a manifest, or a part of a container.
-pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
-    let is_of_container = |before: &[At]| {
-        let [.., At::Key(spec), At::Key(list), item] = before else { return false };
+pub(super) fn text_only_field(path: &[ManifestStep]) -> Option<&'static str> {
+    let is_of_container = |before: &[ManifestStep]| {
+        let [.., ManifestStep::Key(spec), ManifestStep::Key(list), item] = before else { return false };
         item.is_item()
             && spec == "spec"
             && ["containers", "initContainers", "ephemeralContainers"].contains(&list.as_str())
     };
     match path {
-        [At::Key(metadata), At::Key(name)] if metadata == "metadata" => match name.as_str() {
-            "name" => Some("the name of the manifest"),
-            "namespace" => Some("the namespace of the manifest"),
-            _ => None,
-        },
-        [before @ .., At::Key(env), item, At::Key(value)]
+        [ManifestStep::Key(metadata), ManifestStep::Key(name)] if metadata == "metadata" => {
+            match name.as_str() {
+                "name" => Some("the name of the manifest"),
+                "namespace" => Some("the namespace of the manifest"),
+                _ => None,
+            }
+        }
+        [before @ .., ManifestStep::Key(env), item, ManifestStep::Key(value)]
             if env == "env" && value == "value" && item.is_item() =>
         {
             is_of_container(before).then_some("the value of an environment variable")
         }
-        [before @ .., At::Key(list), item]
+        [before @ .., ManifestStep::Key(list), item]
             if ["args", "command"].contains(&list.as_str()) && item.is_item() =>
         {
             is_of_container(before).then_some("an argument of a container")
@@ -187,11 +189,11 @@ pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
 }
 
 /// Returns the steps that `path` takes.
-pub(super) fn path_steps(path: &Path) -> Vec<At> {
+pub(super) fn path_steps(path: &Path) -> Vec<ManifestStep> {
     let step = |segment: &Segment| match segment {
-        Segment::Key(key) => At::Key(key.to_string()),
-        Segment::Number(text, _) => At::Number(text.to_string()),
-        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => At::Item,
+        Segment::Key(key) => ManifestStep::Key(key.to_string()),
+        Segment::Number(text, _) => ManifestStep::Number(text.to_string()),
+        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => ManifestStep::Item,
     };
     path.segments().map(step).collect()
 }
@@ -203,7 +205,7 @@ pub(super) fn split_key(subject: PatchSubject<'_>, path: &Path) -> Option<SplitK
     }
     let at = path_steps(path);
     let FreeKeys { depth, entry } = subject.free_keys(&at).filter(|free| at.len() > free.depth + 1)?;
-    let (At::Key(part) | At::Number(part)) = at.get(depth)? else { return None };
+    let (ManifestStep::Key(part) | ManifestStep::Number(part)) = at.get(depth)? else { return None };
     let message = format!("`{part}` is the whole key here, and {} has no parts", entry.with_article());
     Some(SplitKey { segment: depth, message })
 }
@@ -222,7 +224,7 @@ pub(super) fn escape_path_segment(written: &str, path: &Path, segment: usize) ->
     format!("`/` in a key is written `~1`: `{before}{}`", key.trim_end_matches('/').replace('/', "~1"))
 }
 
-impl At {
+impl ManifestStep {
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Key(key) => Some(key),
@@ -241,7 +243,7 @@ impl At {
     }
 }
 
-impl From<&Step> for At {
+impl From<&Step> for ManifestStep {
     fn from(step: &Step) -> Self {
         match step {
             Step::Key(key) => Self::Key(key.to_string()),
@@ -257,11 +259,11 @@ fn is_metadata(name: &str) -> bool {
 }
 
 /// Returns whether `path` leads to one of the limits of a LimitRange, whose fields but `type` are maps.
-fn is_limit(path: &[At]) -> bool {
-    matches!(path, [At::Key(spec), At::Key(limits), item] if spec == "spec" && limits == "limits" && item.is_item())
+fn is_limit(path: &[ManifestStep]) -> bool {
+    matches!(path, [ManifestStep::Key(spec), ManifestStep::Key(limits), item] if spec == "spec" && limits == "limits" && item.is_item())
 }
 
 /// Returns whether `path` leads to the spec of a Pod template.
-fn is_pod_spec(path: &[At]) -> bool {
-    path.iter().rev().nth(1).is_some_and(At::is_template)
+fn is_pod_spec(path: &[ManifestStep]) -> bool {
+    path.iter().rev().nth(1).is_some_and(ManifestStep::is_template)
 }

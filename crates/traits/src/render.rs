@@ -100,7 +100,7 @@ impl CompiledTrait {
     }
 
     /// Returns what expressions see as `trait` in the instance `name`.
-    pub(crate) fn called(&self, name: &Text) -> Value {
+    pub(crate) fn trait_variable(&self, name: &Text) -> Value {
         let names = [("name", self.name()), ("instanceName", name)];
         Map::from(names.map(|(key, name)| (key, Value::String(name.clone())))).into()
     }
@@ -229,9 +229,9 @@ pub fn render_traits(
         contexts.push(bound);
     }
     let uses = (0..).zip(instances.iter().map(|instance| &instance.of).zip(&contexts));
-    apply_all(uses.clone(), &writers, &mut manifests, &mut run);
+    apply_all_traits(uses.clone(), &writers, &mut manifests, &mut run);
     if !has_failed(&run) {
-        assert_all(uses, &manifests, &mut run);
+        check_all_assertions(uses, &manifests, &mut run);
         check_rendered_manifests(&manifests, &writers, &mut run.diagnostics);
     }
     finish_rendering(manifests, writers, run, options)
@@ -245,16 +245,16 @@ pub(crate) fn finish_rendering(
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
-    outcome::overlaps(&manifests, &writers, &mut diagnostics);
+    outcome::report_overlaps(&manifests, &writers, &mut diagnostics);
     if options.strict {
-        raise(&mut diagnostics);
+        raise_strict_warnings(&mut diagnostics);
     }
     Rendering { manifests, writers, diagnostics, trace: run.trace.finish() }
 }
 
 /// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
 /// than it says.
-pub fn raise(diagnostics: &mut [Diagnostic]) {
+pub fn raise_strict_warnings(diagnostics: &mut [Diagnostic]) {
     let raised = [&code::HITS_NOTHING, &code::WIDE_TARGET];
     for diagnostic in diagnostics {
         diagnostic.is_raised |= raised.contains(&diagnostic.code) || is_about_values(diagnostic);
@@ -273,7 +273,7 @@ pub(crate) fn has_failed(run: &RenderRun) -> bool {
 }
 
 /// Applies numbered traits, each with what its expressions see, until one fails; none where something has failed before.
-pub(crate) fn apply_all<'u>(
+pub(crate) fn apply_all_traits<'u>(
     uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     writers: &[AppliedInstance],
     manifests: &mut Vec<Manifest>,
@@ -288,7 +288,7 @@ pub(crate) fn apply_all<'u>(
 }
 
 /// Looks whether what numbered traits say of the rendered manifests holds.
-pub(crate) fn assert_all<'u>(
+pub(crate) fn check_all_assertions<'u>(
     uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     manifests: &[Manifest],
     run: &mut RenderRun,
@@ -341,7 +341,7 @@ fn bind_instance(
     wrong.extend(more);
     let context = context
         .clone()
-        .with("trait", instance.of.called(&instance.name))
+        .with("trait", instance.of.trait_variable(&instance.name))
         .with("parameters", parameters)
         .with("environmentConfigs", configs);
     (context, wrong)
@@ -355,12 +355,12 @@ pub(crate) fn bind_section(
     about: &dyn fmt::Display,
 ) -> (Value, Vec<Diagnostic>) {
     let place = |path: &[Step], is_key| if is_key { given.locate_key(path) } else { given.locate(path) };
-    section_at(schema, &given.value, &place, (what, about))
+    bind_section_at(schema, &given.value, &place, (what, about))
 }
 
 /// Returns the same for what stands at a `place` of its own, which is asked for a value or for its key; `what` of `about`
 /// is how messages call it.
-pub(crate) fn section_at(
+pub(crate) fn bind_section_at(
     schema: Option<&Schema>,
     given: &Value,
     place: &dyn Fn(&[Step], bool) -> Location,

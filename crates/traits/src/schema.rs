@@ -17,7 +17,7 @@ mod shorthand;
 mod tests;
 mod write;
 
-pub use field::{Child, ParameterField};
+pub use field::{FieldLookup, ParameterField};
 pub use shapes::{Sections, read_sections};
 
 use kubewright_engine::DiagnosticLevel;

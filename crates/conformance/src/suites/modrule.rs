@@ -26,7 +26,7 @@ pub(super) fn run_modrule_suite(name: &str, suite: &Value) -> SuiteResult {
 
 /// The corpus records what the original answers; where the verdict is that the documentation promises otherwise,
 /// that very answer is the wrong one.
-fn judge_modrule_case(check: Check, suite: &Value, case: &Value) -> Result<(), String> {
+fn judge_modrule_case(check: ModRuleCheck, suite: &Value, case: &Value) -> Result<(), String> {
     match (case_text(case, "verdict"), check(suite, case)) {
         ("contract", Ok(())) => {
             Err("this is the original's answer, against its own documentation".to_owned())
@@ -36,18 +36,18 @@ fn judge_modrule_case(check: Check, suite: &Value, case: &Value) -> Result<(), S
     }
 }
 
-type Check = fn(&Value, &Value) -> Result<(), String>;
+type ModRuleCheck = fn(&Value, &Value) -> Result<(), String>;
 
 /// Returns what the cases of a suite ask.
-fn check_for(stem: &str) -> Option<Check> {
+fn check_for(stem: &str) -> Option<ModRuleCheck> {
     Some(match stem {
         "core-calculatepatch" | "x-patch" | "x-load" => rules::check_patch_rules,
-        "core-determinerejections" | "x-reject" => rules::rejections,
-        "core-dragnetwebhook" | "x-admission" | "x-contract-examples" => rules::admission,
+        "core-determinerejections" | "x-reject" => rules::check_rejections,
+        "core-dragnetwebhook" | "x-admission" | "x-contract-examples" => rules::check_admission,
         "core-ismatch" => rules::check_match_criteria,
-        "core-modrulestore" => rules::store,
+        "core-modrulestore" => rules::check_store_selection,
         "x-match" => rules::check_criterion,
-        "x-validate" => rules::validate,
+        "x-validate" => rules::check_rule_validation,
         "x-podbinding" => rules::check_pod_binding,
         "x-dryrun" => rules::check_dry_run,
         "core-pathfromkeyparts" => languages::check_path_placeholders,

@@ -91,13 +91,13 @@ fn check_pod_file(engine: &Engine, file: &Path, expected: &str) -> Result<(), St
     };
     match (expected, outcome.status) {
         ("pass", Status::Pass) => Ok(()),
-        ("fail", Status::Fail) => blamed(outcome, &file_name_text(file)),
+        ("fail", Status::Fail) => blamed_controls(outcome, &file_name_text(file)),
         _ => Err(format!("expected {expected}, got {:?}: {}", outcome.status, outcome.message)),
     }
 }
 
 /// Passes when the control that the file is named by is one of those that are violated.
-fn blamed(outcome: &Outcome, file: &str) -> Result<(), String> {
+fn blamed_controls(outcome: &Outcome, file: &str) -> Result<(), String> {
     let control = file.trim_end_matches(".yaml").trim_end_matches(|c: char| c.is_ascii_digit());
     let Some((_, reason)) = CONTROLS.iter().find(|(name, _)| *name == control) else {
         return Err(format!("unknown control {control}"));

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Render, color: ColorChoice) -> Result<Exit, Failur
     let instances = instances::of(arguments, stack.as_ref(), &library, &own, &mut problems);
     let given = said.given(&base.documents, &mut problems);
     if arguments.strict {
-        traits::raise(&mut problems);
+        traits::raise_strict_warnings(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
         complain(&problems, color.paint_errors());

@@ -4,7 +4,7 @@ use kubewright_cel::{ANY, Environment, Kind, Program, Type};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;
-use super::super::schema::{Child, ParameterField, Schema, Sections};
+use super::super::schema::{FieldLookup, ParameterField, Schema, Sections};
 
 /// What every expression sees besides its parameters.
 pub(crate) const CONTEXT: [&str; 8] = [
@@ -82,9 +82,9 @@ impl<'s> TypeScope<'s> {
             let Some((variable, mut field)) = self.find(&read.variable) else { continue };
             for (name, position) in read.path.iter().zip(&read.positions) {
                 match step_into_field(field, name) {
-                    Child::Known(inner) => field = inner,
-                    Child::Any => break,
-                    Child::Unknown(nearest) => {
+                    FieldLookup::Known(inner) => field = inner,
+                    FieldLookup::Any => break,
+                    FieldLookup::Unknown(nearest) => {
                         let (variable, name) = (variable.clone(), name.clone());
                         unknown.push(UnknownRead { variable, name, position: *position, nearest });
                         break;
@@ -102,7 +102,7 @@ impl<'s> TypeScope<'s> {
         let (_, mut field) = self.find(first)?;
         for name in rest {
             match field.child(name) {
-                Child::Known(inner) => field = inner,
+                FieldLookup::Known(inner) => field = inner,
                 _ => return None,
             }
         }
@@ -122,11 +122,11 @@ impl<'s> TypeScope<'s> {
     }
 }
 
-fn step_into_field<'s>(field: ParameterField<'s>, name: &str) -> Child<'s> {
+fn step_into_field<'s>(field: ParameterField<'s>, name: &str) -> FieldLookup<'s> {
     match (field.items(), field.kind()) {
-        (Some(items), _) if name == ANY => Child::Known(items),
+        (Some(items), _) if name == ANY => FieldLookup::Known(items),
         (_, Some("object")) if name != ANY => field.child(name),
-        _ => Child::Any,
+        _ => FieldLookup::Any,
     }
 }
 
@@ -144,7 +144,7 @@ fn field_type(field: ParameterField<'_>) -> Type {
             let fields: Vec<(Text, Type)> = field
                 .names()
                 .filter_map(|name| match field.child(name) {
-                    Child::Known(inner) => Some((Text::new(name), field_type(inner))),
+                    FieldLookup::Known(inner) => Some((Text::new(name), field_type(inner))),
                     _ => None,
                 })
                 .collect();

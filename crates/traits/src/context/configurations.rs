@@ -17,7 +17,7 @@ pub(crate) struct SourcedVariable<'a> {
 
 /// The SecretReferences that a component in a namespace may name.
 #[derive(Clone, Copy)]
-pub(crate) struct Secrets<'a> {
+pub(crate) struct VisibleSecrets<'a> {
     pub(crate) all: &'a NamedResources<SecretReference>,
     pub(crate) namespace: Option<&'a str>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Secrets<'a> {
 pub(crate) fn resolve_configurations(
     env: &[SourcedVariable<'_>],
     files: &[SourcedVariable<'_>],
-    secrets: Secrets<'_>,
+    secrets: VisibleSecrets<'_>,
 ) -> (Value, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let (configs_env, secrets_env) = split_by_source(env, secrets, &mut diagnostics);
@@ -42,7 +42,7 @@ pub(crate) fn resolve_configurations(
 
 fn split_by_source(
     settings: &[SourcedVariable<'_>],
-    secrets: Secrets<'_>,
+    secrets: VisibleSecrets<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Value>, Vec<Value>) {
     let (mut plain, mut secret) = (Vec::new(), Vec::new());
@@ -64,7 +64,7 @@ fn split_by_source(
 }
 
 fn find_secret_source<'s>(
-    secrets: Secrets<'s>,
+    secrets: VisibleSecrets<'s>,
     name: &str,
     key: &str,
 ) -> Result<&'s SecretSource, (String, String)> {
@@ -86,11 +86,11 @@ fn configuration_entry(variable: &ConfigVariable, value: &str, source: Option<&S
     let mut map = Map::from([("name", variable.key.clone().into())]);
     insert_present(&mut map, "mountPath", variable.mount_path.clone());
     insert_present(&mut map, "value", Some(value));
-    insert_present(&mut map, "remoteRef", source.map(remote));
+    insert_present(&mut map, "remoteRef", source.map(remote_reference));
     Value::object(map)
 }
 
-fn remote(source: &SecretSource) -> Value {
+fn remote_reference(source: &SecretSource) -> Value {
     let mut map = Map::from([("key", source.remote_key.clone().unwrap_or_default().into())]);
     insert_present(&mut map, "property", source.property.clone());
     insert_present(&mut map, "version", source.version.clone());

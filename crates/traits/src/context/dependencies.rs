@@ -37,7 +37,7 @@ pub(crate) fn declared_dependencies(
 
 /// Returns `dependencies` with the lists that are put together of those of all items and resources.
 #[must_use]
-pub fn dependencies(items: &[Value], resources: &[Value]) -> Value {
+pub fn dependencies_variable(items: &[Value], resources: &[Value]) -> Value {
     let all = |key: &str, of: &[&[Value]]| {
         let inner = of.iter().flat_map(|list| list.iter()).filter_map(|item| item.get(key)?.as_array());
         Value::array(inner.flatten().cloned().collect())

@@ -5,11 +5,11 @@ use kubewright_value::{Document, Map, Value};
 
 use super::super::named_resources::NamedResources;
 use super::super::source::{self, OpenChoreoResource};
-use super::{GivenParameters, Secrets, SourcedVariable};
+use super::{GivenParameters, SourcedVariable, VisibleSecrets};
 
 /// Returns `dataplane` and `environment`; nothing where one of the documents is something else.
 #[must_use]
-pub fn planes(
+pub fn planes_of_documents(
     data_plane: &Document,
     environment: &Document,
     channel: Option<&str>,
@@ -21,7 +21,7 @@ pub fn planes(
     else {
         return None;
     };
-    Some((super::data_plane(&plane), super::environment_variable(&found, &plane, channel)))
+    Some((super::data_plane_variable(&plane), super::environment_variable(&found, &plane, channel)))
 }
 
 /// Returns `workload`.
@@ -53,9 +53,11 @@ pub fn configurations_of_document(
             all.put(secret.metadata.name.clone(), secret.metadata.namespace.clone(), secret);
         }
     }
-    let secrets = Secrets { all: &all, namespace: None };
+    let secrets = VisibleSecrets { all: &all, namespace: None };
     let workload = document.and_then(|document| Some((document, read_workload(document)?)));
-    let Some((document, workload)) = workload else { return super::resolve_configurations(&[], &[], secrets) };
+    let Some((document, workload)) = workload else {
+        return super::resolve_configurations(&[], &[], secrets);
+    };
     let env: Vec<SourcedVariable<'_>> =
         workload.env.iter().map(|variable| SourcedVariable { variable, document }).collect();
     let files: Vec<SourcedVariable<'_>> =
@@ -66,7 +68,7 @@ pub fn configurations_of_document(
 /// Returns `parameters` and `environmentConfigs` for what is given to the Trait or component type `declaring`,
 /// and what is wrong with them or with their schemas.
 #[must_use]
-pub fn parameters(
+pub fn parameters_of_document(
     declaring: &Document,
     given: &Document,
     configs: &Document,

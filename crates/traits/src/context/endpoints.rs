@@ -16,7 +16,7 @@ const MAX_DESCRIPTION_BYTES: usize = 2 * 1024 * 1024;
 
 /// What an endpoint offers, in the order in which expressions see it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Offer {
+struct EndpointOffer {
     kind: &'static str,
     service: Option<String>,
     path: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) fn list_endpoint_resources(workload: &Workload, document: &Document) 
     let mut diagnostics = Vec::new();
     for endpoint in &workload.endpoints {
         let Some((kind, Some(content))) = &endpoint.schema else { continue };
-        match offers(&endpoint.kind, kind.as_deref(), content) {
+        match read_offers(&endpoint.kind, kind.as_deref(), content) {
             Ok(offers) if offers.is_empty() => {}
             Ok(offers) => {
                 map.insert(endpoint.name.clone(), offers_value(offers));
@@ -54,7 +54,7 @@ pub(super) fn describe_endpoints(workload: &Value) -> Value {
     for (name, endpoint) in endpoints.into_iter().flat_map(Map::iter) {
         let word = |keys: &[&str]| endpoint.at(keys).and_then(Value::as_str);
         let Some(content) = word(&["schema", "content"]) else { continue };
-        let found = offers(word(&["type"]).unwrap_or_default(), word(&["schema", "type"]), content);
+        let found = read_offers(word(&["type"]).unwrap_or_default(), word(&["schema", "type"]), content);
         if let Some(offers) = found.ok().filter(|offers| !offers.is_empty()) {
             map.insert(name.clone(), offers_value(offers));
         }
@@ -63,7 +63,7 @@ pub(super) fn describe_endpoints(workload: &Value) -> Value {
 }
 
 /// Reads `content`, whose sort is said by `schema` or else follows from that of the endpoint.
-fn offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<Offer>, String> {
+fn read_offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<EndpointOffer>, String> {
     if content.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -89,8 +89,8 @@ fn offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<Off
     Ok(offers)
 }
 
-fn offers_value(offers: Vec<Offer>) -> Value {
-    let value = |offer: Offer| {
+fn offers_value(offers: Vec<EndpointOffer>) -> Value {
+    let value = |offer: EndpointOffer| {
         let mut map = Map::from([("kind", offer.kind.into())]);
         insert_present(&mut map, "service", offer.service);
         insert_present(&mut map, "method", Some(offer.method));

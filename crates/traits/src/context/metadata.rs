@@ -41,9 +41,9 @@ pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
     let namespace = named.component.namespace.as_deref().unwrap_or(DEFAULT);
     let project = named.project.unwrap_or(DEFAULT);
     let (component, environment) = (named.component.name.as_str(), named.environment.name.as_str());
-    let component_uid = uid("Component", named.component);
-    let environment_uid = uid("Environment", named.environment);
-    let project_uid = made_uid("Project", namespace, project);
+    let component_uid = resource_uid("Component", named.component);
+    let environment_uid = resource_uid("Environment", named.environment);
+    let project_uid = derived_uid("Project", namespace, project);
     let name = naming::hashed(&[component, environment], "", SUBDOMAIN).unwrap_or_default();
     let cell = naming::hashed(&["dp", namespace, project, environment], "", LABEL).unwrap_or_default();
     let labels: Map = [
@@ -65,7 +65,7 @@ pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
         ("projectName", project.into()),
         ("projectUID", project_uid.into()),
         ("dataPlaneName", named.data_plane.name.clone().into()),
-        ("dataPlaneUID", uid("DataPlane", named.data_plane).into()),
+        ("dataPlaneUID", resource_uid("DataPlane", named.data_plane).into()),
         ("environmentName", environment.into()),
         ("environmentUID", environment_uid.into()),
         ("name", name.into()),
@@ -90,15 +90,15 @@ pub fn missing_metadata(given: &Value) -> Vec<&'static str> {
     texts.chain(OBJECTS.into_iter().filter(|key| lacks_object(key) || selects_nothing(key))).collect()
 }
 
-fn uid(kind: &str, metadata: &Metadata) -> String {
+fn resource_uid(kind: &str, metadata: &Metadata) -> String {
     match &metadata.uid {
         Some(uid) => uid.to_string(),
-        None => made_uid(kind, metadata.namespace.as_deref().unwrap_or(DEFAULT), &metadata.name),
+        None => derived_uid(kind, metadata.namespace.as_deref().unwrap_or(DEFAULT), &metadata.name),
     }
 }
 
 /// Returns a UUID of version 8, the one for UUIDs with contents of one's own.
-fn made_uid(kind: &str, namespace: &str, name: &str) -> String {
+fn derived_uid(kind: &str, namespace: &str, name: &str) -> String {
     let digits = naming::sha256(&format!("{kind}/{namespace}/{name}"));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     format!("{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))

@@ -6,7 +6,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Location, Map, Step, Value};
 
 use super::super::diagnostics as code;
-use super::super::render::section_at;
+use super::super::render::bind_section_at;
 use super::super::schema::Schema;
 
 /// What is given, and where it stands.
@@ -38,7 +38,7 @@ pub(crate) fn bind_declared(
             vec![Diagnostic::new(&code::NOTHING_DECLARED, message, place(&[], false)).help(help)],
         );
     }
-    section_at(schema, value, &place, (said.0, &said.1))
+    bind_section_at(schema, value, &place, (said.0, &said.1))
 }
 
 impl GivenParameters<'_> {

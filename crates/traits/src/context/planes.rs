@@ -8,7 +8,7 @@ use super::super::source::{
 use super::{insert_present, text_pairs_object};
 
 /// Returns `dataplane`.
-pub(crate) fn data_plane(plane: &DataPlane) -> Value {
+pub(crate) fn data_plane_variable(plane: &DataPlane) -> Value {
     let mut map = Map::new();
     insert_present(&mut map, "secretStore", plane.secret_store.clone());
     insert_present(&mut map, "gateway", gateway_value(&plane.gateway));

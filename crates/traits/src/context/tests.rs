@@ -3,7 +3,7 @@ use kubewright_value::{Document, Source, Value, json, yaml};
 use super::super::source::Metadata;
 use super::{
     ComponentIdentity, configurations_of_document, derive_variables, documents,
-    endpoint_resources_of_document, metadata_variable, planes,
+    endpoint_resources_of_document, metadata_variable, planes_of_documents,
 };
 
 fn document(text: &str) -> Document {
@@ -36,7 +36,7 @@ mod gateways {
     fn check_gateway(environment: &str, data_plane: &str, want: &str) {
         let environment = resource("Environment", &format!("{{gateway: {environment}}}"));
         let data_plane = resource("DataPlane", &format!("{{gateway: {data_plane}}}"));
-        let (_, merged) = planes(&data_plane, &environment, None).expect("both are read");
+        let (_, merged) = planes_of_documents(&data_plane, &environment, None).expect("both are read");
         check(merged.get("gateway").unwrap_or(&Value::Null), want);
     }
 
@@ -201,8 +201,11 @@ mod sections {
 
     /// Gives `parameters` to a trait with `spec`, and returns what expressions see and the codes of what is told.
     fn given(spec: &str, parameters: &str) -> (Value, Vec<&'static str>) {
-        let (found, _, diagnostics) =
-            documents::parameters(&resource("Trait", spec), &document(parameters), &document("null"));
+        let (found, _, diagnostics) = documents::parameters_of_document(
+            &resource("Trait", spec),
+            &document(parameters),
+            &document("null"),
+        );
         (found, diagnostics.into_iter().map(|one| one.code.id).collect())
     }
 

@@ -37,13 +37,14 @@ impl Evaluator<'_> {
                 let location = Some(document.locate(&template.path));
                 TraceEntry { what: name, found, wanted: String::new(), verdict, location }
             });
-            manifests.extend(self.keep(made).into_iter().flatten());
+            manifests.extend(self.record_failure(made).into_iter().flatten());
         }
     }
 
     fn create(&mut self, template: &TemplateProgram) -> StepResult<Vec<Manifest>> {
         if let Some(condition) = &template.include_when {
-            let holds = self.truth(condition, "`includeWhen`", &VariableScope::of(self.context))?;
+            let holds =
+                self.evaluate_condition(condition, "`includeWhen`", &VariableScope::of(self.context))?;
             let document: &Document = self.document;
             self.run.trace.add(|| TraceEntry {
                 what: "includeWhen".to_owned(),
@@ -68,7 +69,7 @@ impl Evaluator<'_> {
                         Rendered::Value(value) => value.kind().name(),
                     };
                     let message = format!("the template gives {found}, expected an object");
-                    return Err(self.wrong(&code::NO_MANIFEST, &template.content.path, message));
+                    return Err(self.diagnostic_at(&code::NO_MANIFEST, &template.content.path, message));
                 }
             };
             // A short loop can make more than can be written.
@@ -111,7 +112,7 @@ impl Evaluator<'_> {
                     location,
                 }
             });
-            for at in self.keep(found).into_iter().flatten() {
+            for at in self.record_failure(found).into_iter().flatten() {
                 if let Some(mark) = dropped.get_mut(at) {
                     *mark = true;
                 }

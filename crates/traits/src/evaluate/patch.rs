@@ -9,7 +9,7 @@ use kubewright_patch::Pointer;
 use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
-use super::target::{count_of, describe_target, why_none};
+use super::target::{count_of, describe_target, explain_no_target};
 use super::trace::TraceEntry;
 use super::value::cut_text;
 use super::{Evaluator, StepResult};
@@ -27,7 +27,7 @@ const MAX_TRACED_PLACES: usize = 20;
 const MAX_SHOWN_PATH_CHARS: usize = 1000;
 
 /// An operation whose expressions are rendered.
-struct Ready<'p> {
+struct RenderedOperation<'p> {
     operate: &'p OperationProgram,
     path: Cow<'p, Path>,
     /// Null for `remove`.
@@ -36,7 +36,7 @@ struct Ready<'p> {
 
 /// What a patch met in all rounds of its loop.
 #[derive(Default)]
-struct Hits {
+struct PatchHits {
     rounds: usize,
     candidates: usize,
     kept: usize,
@@ -55,8 +55,8 @@ impl Evaluator<'_> {
         manifests: &mut [Manifest],
     ) -> StepResult<()> {
         self.run.trace.open();
-        let mut hits = Hits::default();
-        let done = self.rounds(patch, manifests, &mut hits);
+        let mut hits = PatchHits::default();
+        let done = self.run_rounds(patch, manifests, &mut hits);
         self.others(&patch.target, hits.others);
         let is_told = self.run.trace.has_failure();
         let document: &Document = self.document;
@@ -87,16 +87,16 @@ impl Evaluator<'_> {
         });
         done?;
         if hits.kept == 0 && hits.rounds > 0 {
-            self.missed(patch, manifests, &hits);
+            self.report_no_hits(patch, manifests, &hits);
         }
         Ok(())
     }
 
-    fn rounds(
+    fn run_rounds(
         &mut self,
         patch: &PatchProgram,
         manifests: &mut [Manifest],
-        hits: &mut Hits,
+        hits: &mut PatchHits,
     ) -> StepResult<()> {
         let items = self.items(patch.each.as_ref())?;
         for (round, item) in items.iter().enumerate() {
@@ -105,7 +105,7 @@ impl Evaluator<'_> {
             if items.is_loop() {
                 self.run.trace.open();
             }
-            let done = self.round(patch, &names, manifests, hits);
+            let done = self.run_round(patch, &names, manifests, hits);
             if items.is_loop() {
                 self.run.trace.close(|| TraceEntry {
                     what: format!("item {} of `forEach`", round + 1),
@@ -129,12 +129,12 @@ impl Evaluator<'_> {
     }
 
     /// Does all operations to all targets, for one item of the loop.
-    fn round(
+    fn run_round(
         &mut self,
         patch: &PatchProgram,
         names: &VariableScope<'_>,
         manifests: &mut [Manifest],
-        hits: &mut Hits,
+        hits: &mut PatchHits,
     ) -> StepResult<()> {
         let targets = self.targets(&patch.target, names, manifests)?;
         hits.candidates += targets.candidates;
@@ -147,12 +147,12 @@ impl Evaluator<'_> {
         }
         let mut ready = Vec::with_capacity(patch.operations.len());
         for operate in &patch.operations {
-            ready.extend(self.ready(operate, names)?);
+            ready.extend(self.render_operation(operate, names)?);
         }
         for at in targets.kept {
             let Some(manifest) = manifests.get_mut(at) else { continue };
             self.run.trace.open();
-            let done = ready.iter().try_for_each(|operation| self.operate(operation, manifest));
+            let done = ready.iter().try_for_each(|operation| self.run_operation(operation, manifest));
             self.run.trace.close(|| TraceEntry {
                 what: manifest_label(&manifest.object),
                 found: count_of(ready.len(), "operation"),
@@ -166,11 +166,11 @@ impl Evaluator<'_> {
     }
 
     /// Renders the path and value of an operation; nothing when the value is left out, and the operation with it.
-    fn ready<'p>(
+    fn render_operation<'p>(
         &mut self,
         operate: &'p OperationProgram,
         names: &VariableScope<'_>,
-    ) -> StepResult<Option<Ready<'p>>> {
+    ) -> StepResult<Option<RenderedOperation<'p>>> {
         let path = self.path(operate, names)?;
         let value = match &operate.value {
             None => Value::Null,
@@ -189,7 +189,7 @@ impl Evaluator<'_> {
                 }
             },
         };
-        Ok(Some(Ready { operate, path, value }))
+        Ok(Some(RenderedOperation { operate, path, value }))
     }
 
     fn path<'p>(
@@ -200,15 +200,17 @@ impl Evaluator<'_> {
         let place = &operate.path.path;
         match &operate.path.value {
             PathProgram::Fixed(path) => Ok(Cow::Borrowed(path)),
-            PathProgram::Broken(error) => Err(self.no_path(place, error, (error.position, error.length))),
+            PathProgram::Broken(error) => {
+                Err(self.path_failure(place, error, (error.position, error.length)))
+            }
             PathProgram::Whole(template) => {
                 let mut cost = Cost::default();
                 let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
-                self.paid(&cost, place)?;
-                let pieces = pieces.map_err(|error| self.failed(place, &error))?;
+                self.spend_cost(&cost, place)?;
+                let pieces = pieces.map_err(|error| self.expression_failure(place, &error))?;
                 let text: String = pieces.iter().map(written_piece).collect();
                 Path::parse(&text).map(Cow::Owned).map_err(|error| {
-                    let mut wrong = self.no_path(place, &error, (Position::START, 1));
+                    let mut wrong = self.path_failure(place, &error, (Position::START, 1));
                     wrong.message = format!("`{text}` is no path: {}", error.message);
                     wrong
                 })
@@ -216,8 +218,8 @@ impl Evaluator<'_> {
             PathProgram::Pieces(template, shape, form) => {
                 let mut cost = Cost::default();
                 let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
-                self.paid(&cost, place)?;
-                let given = given.map_err(|error| self.failed(place, &error))?;
+                self.spend_cost(&cost, place)?;
+                let given = given.map_err(|error| self.expression_failure(place, &error))?;
                 let texts = given.iter().filter_map(|piece| match piece {
                     Given::Given(text) => Some(text),
                     Given::Literal(_) => None,
@@ -233,33 +235,33 @@ impl Evaluator<'_> {
                 Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
                     let at =
                         if shape.is_some() { (Position::START, 1) } else { (error.position, error.length) };
-                    self.no_path(place, &error, at)
+                    self.path_failure(place, &error, at)
                 })
             }
         }
     }
 
-    fn operate(&mut self, ready: &Ready<'_>, manifest: &mut Manifest) -> StepResult<()> {
-        let Ready { operate, path, value } = ready;
+    fn run_operation(&mut self, ready: &RenderedOperation<'_>, manifest: &mut Manifest) -> StepResult<()> {
+        let RenderedOperation { operate, path, value } = ready;
         if let Some(split) = split_key(PatchSubject::of_manifest(&manifest.object), path) {
-            return Err(self.key_is_split(operate, path, manifest, &split));
+            return Err(self.split_key_failure(operate, path, manifest, &split));
         }
         let applied = path.apply(operate.op, value, &mut manifest.object, &mut self.budget);
         let document: &Document = self.document;
         self.run.trace.add(|| describe_operation(operate, path, value, &applied, document));
-        let applied = applied.map_err(|error| self.not_done(operate, path, manifest, &error))?;
+        let applied = applied.map_err(|error| self.operation_failure(operate, path, manifest, &error))?;
         let is_append = matches!(path.segments().last(), Some(Segment::Append));
-        manifest.note(operate.op, applied, is_append, self.writer(operate.part));
+        manifest.record_operation(operate.op, applied, is_append, self.writer(operate.part));
         Ok(())
     }
 
-    fn no_path(&self, place: &[Step], error: &PathError, at: (Position, u32)) -> Box<Diagnostic> {
+    fn path_failure(&self, place: &[Step], error: &PathError, at: (Position, u32)) -> Box<Diagnostic> {
         let location = within(self.document, place, at.0, at.1);
         let help = error.help.clone().unwrap_or_default();
         Box::new(Diagnostic::new(&code::BAD_PATH, error.message.clone(), location).help(help))
     }
 
-    fn not_done(
+    fn operation_failure(
         &self,
         operate: &OperationProgram,
         path: &Path,
@@ -280,7 +282,7 @@ impl Evaluator<'_> {
     }
 
     /// Says that `path` goes into a label, annotation or the like.
-    fn key_is_split(
+    fn split_key_failure(
         &self,
         operate: &OperationProgram,
         path: &Path,
@@ -315,10 +317,10 @@ impl Evaluator<'_> {
     }
 
     /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.
-    fn missed(&mut self, patch: &PatchProgram, manifests: &[Manifest], hits: &Hits) {
+    fn report_no_hits(&mut self, patch: &PatchProgram, manifests: &[Manifest], hits: &PatchHits) {
         let target = &patch.target;
         let (reason, help, path) = if hits.candidates == 0 {
-            let (reason, help) = why_none(target, hits.name.as_deref(), manifests);
+            let (reason, help) = explain_no_target(target, hits.name.as_deref(), manifests);
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };

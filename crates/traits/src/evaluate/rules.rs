@@ -3,7 +3,7 @@
 use kubewright_engine::{Diagnostic, Verdict};
 use kubewright_value::{Document, Value};
 
-use super::target::why_none;
+use super::target::explain_no_target;
 use super::trace::TraceEntry;
 use super::{Evaluator, StepResult};
 use crate::compile::program::{PostRenderCheck, PreRenderCheck};
@@ -22,9 +22,9 @@ impl Evaluator<'_> {
             if self.is_spent {
                 return false;
             }
-            let held = self.truth(&rule.condition, "the rule", &VariableScope::of(self.context));
-            let holds = self.held(rule, held, "");
-            all &= self.keep(holds).is_some();
+            let held = self.evaluate_condition(&rule.condition, "the rule", &VariableScope::of(self.context));
+            let holds = self.rule_result(rule, held, "");
+            all &= self.record_failure(holds).is_some();
         }
         all
     }
@@ -41,13 +41,13 @@ impl Evaluator<'_> {
                 break;
             }
             let done = self.assertion(assertion, manifests);
-            self.keep(done);
+            self.record_failure(done);
         }
         let hold =
             self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
         let (document, context): (&Document, &RenderContext) = (self.document, self.context);
         self.run.trace.close(|| TraceEntry {
-            what: format!("{}, of what was rendered", whose(document, context)),
+            what: format!("{}, of what was rendered", describe_rule_owner(document, context)),
             found: String::new(),
             wanted: String::new(),
             verdict: if hold { Verdict::Yes } else { Verdict::Error },
@@ -58,7 +58,7 @@ impl Evaluator<'_> {
 
     fn assertion(&mut self, assertion: &PostRenderCheck, manifests: &[Manifest]) -> StepResult<()> {
         if let Some(when) = &assertion.when
-            && !self.truth(when, "`when`", &VariableScope::of(self.context))?
+            && !self.evaluate_condition(when, "`when`", &VariableScope::of(self.context))?
         {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
-                    0 => why_none(&assertion.target, targets.name.as_deref(), manifests),
+                    0 => explain_no_target(&assertion.target, targets.name.as_deref(), manifests),
                     _ => ("`where` holds for none".to_owned(), String::new()),
                 };
                 let message = format!("{}: {why}", assertion.rule.message);
@@ -79,9 +79,9 @@ impl Evaluator<'_> {
             }
             for manifest in targets.kept.into_iter().filter_map(|at| manifests.get(at)) {
                 let names = VariableScope { resource: Some(&manifest.object), ..names };
-                let held = self.truth(&assertion.rule.condition, "the rule", &names);
-                let holds = self.held(&assertion.rule, held, &manifest_label(&manifest.object));
-                if self.keep(holds).is_none() {
+                let held = self.evaluate_condition(&assertion.rule.condition, "the rule", &names);
+                let holds = self.rule_result(&assertion.rule, held, &manifest_label(&manifest.object));
+                if self.record_failure(holds).is_none() {
                     self.spend(FAILURE_STEPS, &assertion.rule.condition.path)?;
                 }
             }
@@ -90,7 +90,7 @@ impl Evaluator<'_> {
     }
 
     /// Returns the failure of a rule that does not hold or cannot be decided.
-    fn held(&mut self, rule: &PreRenderCheck, held: StepResult<bool>, about: &str) -> StepResult<()> {
+    fn rule_result(&mut self, rule: &PreRenderCheck, held: StepResult<bool>, about: &str) -> StepResult<()> {
         let document: &Document = self.document;
         self.run.trace.add(|| TraceEntry {
             what: format!("rule {}", rule.written.trim()),
@@ -111,7 +111,7 @@ impl Evaluator<'_> {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let message = format!("{about}{}", rule.message);
-                Err(self.wrong(&code::VALIDATION_FAILS, &rule.condition.path, message))
+                Err(self.diagnostic_at(&code::VALIDATION_FAILS, &rule.condition.path, message))
             }
             Err(failure) => {
                 let message = format!("{about}{} ({})", rule.message, failure.message);
@@ -122,7 +122,7 @@ impl Evaluator<'_> {
 }
 
 /// Returns whose rules `document` has, and of which instance they are.
-fn whose(document: &Document, context: &RenderContext) -> String {
+fn describe_rule_owner(document: &Document, context: &RenderContext) -> String {
     let label = manifest_label(&document.value);
     let of_trait = context.get("trait");
     let name = |key: &str| of_trait.and_then(|of_trait| of_trait.get(key)).and_then(Value::as_str);

@@ -47,7 +47,7 @@ impl Evaluator<'_> {
                     Some(wanted) => wanted,
                     None => self.text(name, "`name`", names)?,
                 };
-                let is_it = self.is_called(&wanted, name, manifest);
+                let is_it = self.has_wanted_name(&wanted, name, manifest);
                 targets.name = Some(wanted);
                 if !is_it {
                     namesakes += 1;
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
             }
             targets.candidates += 1;
             let is_kept = match &target.condition {
-                Some(condition) => self.is_where(condition, names, manifest)?,
+                Some(condition) => self.meets_where(condition, names, manifest)?,
                 None => true,
             };
             if is_kept {
@@ -68,12 +68,12 @@ impl Evaluator<'_> {
             let name = targets.name.clone().unwrap_or_default();
             let what =
                 || format!("{} {verb} not called `{name}`", count_of(namesakes, &describe_target(target)));
-            self.passed_over(what);
+            self.trace_skipped(what);
         }
         Ok(targets)
     }
 
-    fn is_called(&mut self, wanted: &str, name: &PlacedExpression, manifest: &Manifest) -> bool {
+    fn has_wanted_name(&mut self, wanted: &str, name: &PlacedExpression, manifest: &Manifest) -> bool {
         let is_it = object_name(&manifest.object) == Some(wanted);
         if is_it {
             let document: &Document = self.document;
@@ -88,14 +88,14 @@ impl Evaluator<'_> {
         is_it
     }
 
-    fn is_where(
+    fn meets_where(
         &mut self,
         condition: &PlacedExpression,
         names: &VariableScope<'_>,
         manifest: &Manifest,
     ) -> StepResult<bool> {
         let names = VariableScope { resource: Some(&manifest.object), ..*names };
-        let holds = self.truth(condition, "`where`", &names);
+        let holds = self.evaluate_condition(condition, "`where`", &names);
         let document: &Document = self.document;
         self.run.trace.add(|| TraceEntry {
             what: manifest_label(&manifest.object),
@@ -118,13 +118,13 @@ impl Evaluator<'_> {
     pub(super) fn others(&mut self, target: &CompiledTarget, others: usize) {
         let verb = if others == 1 { "is" } else { "are" };
         if others > 0 {
-            self.passed_over(|| {
+            self.trace_skipped(|| {
                 format!("{} {verb} no {}", count_of(others, "manifest"), describe_target(target))
             });
         }
     }
 
-    fn passed_over(&mut self, what: impl FnOnce() -> String) {
+    fn trace_skipped(&mut self, what: impl FnOnce() -> String) {
         self.run.trace.add(|| TraceEntry {
             what: what(),
             found: String::new(),
@@ -137,12 +137,12 @@ impl Evaluator<'_> {
 
 /// Returns whether `manifest` is of the plane, kind, group and version of `target`.
 fn fits_target(target: &CompiledTarget, manifest: &Manifest) -> bool {
-    target.plane == manifest.plane && is_sort(target, &manifest.object)
+    target.plane == manifest.plane && is_group_version_kind(target, &manifest.object)
 }
 
 /// Returns whether `object` is of the kind, group and version of `target`.
-fn is_sort(target: &CompiledTarget, object: &Value) -> bool {
-    if !is_kind(target, object) {
+fn is_group_version_kind(target: &CompiledTarget, object: &Value) -> bool {
+    if !is_target_kind(target, object) {
         return false;
     }
     let (group, version) = group_and_version(object);
@@ -150,7 +150,7 @@ fn is_sort(target: &CompiledTarget, object: &Value) -> bool {
         && target.version.as_deref().is_none_or(|wanted| wanted == version)
 }
 
-fn is_kind(target: &CompiledTarget, object: &Value) -> bool {
+fn is_target_kind(target: &CompiledTarget, object: &Value) -> bool {
     target.kind.as_deref().is_none_or(|wanted| object.get("kind").and_then(Value::as_str) == Some(wanted))
 }
 
@@ -182,7 +182,7 @@ pub(super) fn count_of(count: usize, what: &str) -> String {
 }
 
 /// Returns why `target`, whose name is `name`, means none of `manifests`, and what may have been meant.
-pub(super) fn why_none(
+pub(super) fn explain_no_target(
     target: &CompiledTarget,
     name: Option<&str>,
     manifests: &[Manifest],
@@ -195,14 +195,15 @@ pub(super) fn why_none(
         let reason = format!("no {wanted} has the name `{}`", name.unwrap_or_default());
         return (reason, others(target, manifests));
     }
-    let on_other_plane =
-        |manifest: &&Manifest| manifest.plane != target.plane && is_sort(target, &manifest.object);
+    let on_other_plane = |manifest: &&Manifest| {
+        manifest.plane != target.plane && is_group_version_kind(target, &manifest.object)
+    };
     if let Some(other) = manifests.iter().find(on_other_plane) {
         let plane = other.plane;
         let help = format!("write `targetPlane: {plane}`");
         return (format!("{} goes to the {plane}", manifest_label(&other.object)), help);
     }
-    let of_kind = |manifest: &&Manifest| target.kind.is_some() && is_kind(target, &manifest.object);
+    let of_kind = |manifest: &&Manifest| target.kind.is_some() && is_target_kind(target, &manifest.object);
     if let Some(other) = manifests.iter().find(of_kind) {
         let version = other.object.get("apiVersion").and_then(Value::as_str).unwrap_or("(none)");
         let (group, version_alone) = group_and_version(&other.object);

@@ -17,7 +17,7 @@ use kubewright_dialect_kit::fields::{Placed, within};
 const MAX_EXPRESSION_CHARS: usize = 80;
 
 /// What is gone through.
-pub(super) enum Items {
+pub(super) enum LoopItems {
     /// There is no loop.
     Once,
     /// The items of a list.
@@ -26,7 +26,7 @@ pub(super) enum Items {
     Entries(Vec<Value>),
 }
 
-impl Items {
+impl LoopItems {
     /// Returns the items; one that is nothing where there is no loop.
     pub(super) fn iter(&self) -> impl Iterator<Item = Option<&Value>> {
         let (once, items) = match self {
@@ -44,12 +44,12 @@ impl Items {
 
 impl<'r> Evaluator<'r> {
     /// Returns what `each` goes through.
-    pub(super) fn items(&mut self, each: Option<&LoopProgram>) -> StepResult<Items> {
-        let Some(each) = each else { return Ok(Items::Once) };
+    pub(super) fn items(&mut self, each: Option<&LoopProgram>) -> StepResult<LoopItems> {
+        let Some(each) = each else { return Ok(LoopItems::Once) };
         let names = VariableScope::of(self.context);
         let found = self.text_value(&each.over, &names)?;
         match found {
-            Rendered::Value(list @ Value::Array(_)) => Ok(Items::List(list)),
+            Rendered::Value(list @ Value::Array(_)) => Ok(LoopItems::List(list)),
             Rendered::Value(Value::Object(map)) => {
                 let mut entries: Vec<(&Text, &Value)> = map.iter().collect();
                 entries.sort_by(|one, other| one.0.cmp(other.0));
@@ -57,14 +57,14 @@ impl<'r> Evaluator<'r> {
                 let entry = |(key, value): (&Text, &Value)| {
                     Value::object(Map::from([("key", Value::String(key.clone())), ("value", value.clone())]))
                 };
-                Ok(Items::Entries(entries.into_iter().map(entry).collect()))
+                Ok(LoopItems::Entries(entries.into_iter().map(entry).collect()))
             }
-            other => Err(self.unfit(&each.over.path, "`forEach`", &other, "a list or a map")),
+            other => Err(self.wrong_result(&each.over.path, "`forEach`", &other, "a list or a map")),
         }
     }
 
     /// Returns whether `condition` holds.
-    pub(super) fn truth(
+    pub(super) fn evaluate_condition(
         &mut self,
         condition: &Placed<TextTemplate>,
         what: &str,
@@ -72,7 +72,7 @@ impl<'r> Evaluator<'r> {
     ) -> StepResult<bool> {
         match self.text_value(condition, names)? {
             Rendered::Value(Value::Bool(holds)) => Ok(holds),
-            other => Err(self.unfit(&condition.path, what, &other, "a boolean")),
+            other => Err(self.wrong_result(&condition.path, what, &other, "a boolean")),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'r> Evaluator<'r> {
     ) -> StepResult<Text> {
         match self.text_value(template, names)? {
             Rendered::Value(Value::String(text)) => Ok(text),
-            other => Err(self.unfit(&template.path, what, &other, "text")),
+            other => Err(self.wrong_result(&template.path, what, &other, "text")),
         }
     }
 
@@ -100,8 +100,8 @@ impl<'r> Evaluator<'r> {
         }
         let mut cost = Cost::default();
         let rendered = content.value.render(&Bindings::new().with_variables(names), &mut cost);
-        self.paid(&cost, &content.path)?;
-        rendered.map_err(|error| self.failed(&content.path, &error))
+        self.spend_cost(&cost, &content.path)?;
+        rendered.map_err(|error| self.expression_failure(&content.path, &error))
     }
 
     pub(super) fn text_value(
@@ -111,8 +111,8 @@ impl<'r> Evaluator<'r> {
     ) -> StepResult<Rendered> {
         let mut cost = Cost::default();
         let rendered = template.value.render(&Bindings::new().with_variables(names), &mut cost);
-        self.paid(&cost, &template.path)?;
-        rendered.map_err(|error| self.failed(&template.path, &error))
+        self.spend_cost(&cost, &template.path)?;
+        rendered.map_err(|error| self.expression_failure(&template.path, &error))
     }
 
     /// Takes `steps`, for what stands at `path`.
@@ -124,7 +124,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Takes as many steps as the expressions at `path` did work.
-    pub(super) fn paid(&mut self, cost: &Cost, path: &[Step]) -> StepResult<()> {
+    pub(super) fn spend_cost(&mut self, cost: &Cost, path: &[Step]) -> StepResult<()> {
         let work = Cost::default().work_left().saturating_sub(cost.work_left());
         self.spend(work.max(1), path)?;
         let bytes = Cost::default().bytes_left().saturating_sub(cost.bytes_left());
@@ -135,11 +135,11 @@ impl<'r> Evaluator<'r> {
     }
 
     pub(super) fn exhausted(&self, path: &[Step], exhausted: Exhausted) -> Box<Diagnostic> {
-        self.wrong(&code::LIMIT, path, exhausted.to_string())
+        self.diagnostic_at(&code::LIMIT, path, exhausted.to_string())
     }
 
     /// Returns what is said of an expression that fails.
-    pub(super) fn failed(&self, path: &[Step], error: &RenderError) -> Box<Diagnostic> {
+    pub(super) fn expression_failure(&self, path: &[Step], error: &RenderError) -> Box<Diagnostic> {
         let path: Vec<Step> = path.iter().chain(&error.path).cloned().collect();
         let location = match error.is_key {
             true => self.document.locate_key(&path),
@@ -163,15 +163,20 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns what is said of an expression that gives something else than is wanted.
-    fn unfit(&self, path: &[Step], what: &str, found: &Rendered, wanted: &str) -> Box<Diagnostic> {
+    fn wrong_result(&self, path: &[Step], what: &str, found: &Rendered, wanted: &str) -> Box<Diagnostic> {
         let found = match found {
             Rendered::Omitted => "nothing".to_owned(),
             Rendered::Value(value) => format!("{} {}", value.kind(), bounded::shortened_json(value, 120)),
         };
-        self.wrong(&code::WRONG_RESULT, path, format!("{what} gives {found}, expected {wanted}"))
+        self.diagnostic_at(&code::WRONG_RESULT, path, format!("{what} gives {found}, expected {wanted}"))
     }
 
-    pub(super) fn wrong(&self, code: &'static Code, path: &[Step], message: String) -> Box<Diagnostic> {
+    pub(super) fn diagnostic_at(
+        &self,
+        code: &'static Code,
+        path: &[Step],
+        message: String,
+    ) -> Box<Diagnostic> {
         Box::new(Diagnostic::new(code, message, self.document.locate(path)))
     }
 }

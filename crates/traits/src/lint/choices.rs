@@ -9,7 +9,7 @@ use super::parameters::SECTIONS;
 use super::programs::LintedExpression;
 use crate::compile::position_in_text;
 use crate::diagnostics as code;
-use crate::schema::{Child, ParameterField, Sections};
+use crate::schema::{FieldLookup, ParameterField, Sections};
 use kubewright_dialect_kit::fields::within;
 
 impl Linter<'_> {
@@ -48,8 +48,8 @@ fn declared_field<'s>(sections: &'s Sections, section: &str, path: &[Text]) -> O
     let schemas = [&sections.parameters, &sections.environment_configs];
     let (_, schema) = SECTIONS.into_iter().zip(schemas).find(|(known, _)| *known == section)?;
     path.iter().try_fold(schema.as_ref()?.root(), |field, name| match field.child(name) {
-        Child::Known(inner) => Some(inner),
-        Child::Any | Child::Unknown(_) => None,
+        FieldLookup::Known(inner) => Some(inner),
+        FieldLookup::Any | FieldLookup::Unknown(_) => None,
     })
 }
 

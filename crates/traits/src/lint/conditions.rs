@@ -30,7 +30,7 @@ impl Linter<'_> {
     }
 
     /// Reports a loop over a list or map that is written down and empty.
-    pub(super) fn goes_through_nothing(&mut self, each: &LoopProgram) {
+    pub(super) fn check_empty_loop(&mut self, each: &LoopProgram) {
         let is_empty = match constant_value(&each.over) {
             Some(Val::List(list)) => list.is_empty(),
             Some(Val::Map(map)) => map.is_empty(),

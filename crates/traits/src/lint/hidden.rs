@@ -7,7 +7,7 @@ use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::child;
 
 impl Linter<'_> {
-    pub(super) fn hides(&mut self, each: &LoopProgram, sees_resource: bool) {
+    pub(super) fn report_hidden_variable(&mut self, each: &LoopProgram, sees_resource: bool) {
         let name = each.variable.as_str();
         let message = match name {
             "resource" if sees_resource => {

@@ -8,7 +8,7 @@ use super::lost::written_path;
 use crate::compile::PlacedExpression;
 use crate::compile::program::{OperationProgram, PatchProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::place::{At, PatchSubject, path_steps};
+use crate::place::{ManifestStep, PatchSubject, path_steps};
 use kubewright_dialect_kit::fields::within;
 
 /// The variables of the loops in a condition that is proposed.
@@ -17,7 +17,7 @@ const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
 impl Linter<'_> {
     /// Reports the operations of `patch` that make a list grow, unless its condition looks at the list. What is made by
     /// `creates` is made anew each time.
-    pub(super) fn grows(&mut self, patch: &PatchProgram, creates: &[TemplateProgram]) {
+    pub(super) fn report_growing_operation(&mut self, patch: &PatchProgram, creates: &[TemplateProgram]) {
         if creates.iter().any(|template| self.is_made_by(&patch.target, template)) {
             return;
         }
@@ -36,7 +36,7 @@ impl Linter<'_> {
                 _ => "inserts",
             };
             let message = format!("this {what} one more item whenever it is rendered over its own output");
-            let help = match self.absence(operate, path) {
+            let help = match self.absence_condition(operate, path) {
                 Some(absent) => {
                     let alone = if patch.operations.len() > 1 { "in a patch of its own, " } else { "" };
                     match patch.target.condition {
@@ -54,7 +54,7 @@ impl Linter<'_> {
     }
 
     /// Returns a condition that holds while the item that `operate` adds is not there.
-    fn absence(&self, operate: &OperationProgram, path: &Path) -> Option<String> {
+    fn absence_condition(&self, operate: &OperationProgram, path: &Path) -> Option<String> {
         let value = self.written(&operate.value.as_ref()?.path)?;
         let (field, wanted) = match value {
             Value::Object(item) => (".name", text_expression(item.get("name")?.as_str()?)?),
@@ -69,7 +69,7 @@ impl Linter<'_> {
 }
 
 /// Returns whether `condition` looks at the list at `list`, or at what is in it.
-fn looks_at(condition: &PlacedExpression, list: &[At]) -> bool {
+fn looks_at(condition: &PlacedExpression, list: &[ManifestStep]) -> bool {
     let reads = condition.value.programs().flat_map(|(program, _)| program.reads());
     reads.filter(|read| read.variable == "resource" && read.path.len() >= list.len()).any(|read| {
         read.path.iter().zip(list).all(|(name, at)| at.key().is_none_or(|key| key == name.as_str()))

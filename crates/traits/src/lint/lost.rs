@@ -26,7 +26,7 @@ impl Linter<'_> {
             let after = all.get(index + 1..).unwrap_or_default();
             let undone = after.iter().enumerate().find(|(between, (later, undoing))| {
                 let between = after.get(..*between).unwrap_or_default();
-                undoes(operate, undoing)
+                is_undone_by(operate, undoing)
                     && self.same_manifests(patches.get(*number..=*later).unwrap_or_default(), operate)
                     && !between.iter().any(|(_, other)| relies_on(other, operate))
             });
@@ -42,7 +42,7 @@ impl Linter<'_> {
                         "leave out this one, or give the two different conditions",
                     ),
                 };
-                self.report(&code::LOST, self.place_of(operate), message, help);
+                self.report(&code::LOST, self.operation_place(operate), message, help);
             }
         }
     }
@@ -55,7 +55,7 @@ impl Linter<'_> {
         };
         let variable = each.variable.as_str();
         let depends = |expression: &PlacedExpression| {
-            mentions(expression, variable) || mentions(expression, "resource")
+            mentions_name(expression, variable) || mentions_name(expression, "resource")
         };
         let is_listed = self.text(&each.over.path).is_some_and(|text| text.trim().starts_with("${["));
         let is_same_place = ends_with_key(path)
@@ -67,7 +67,7 @@ impl Linter<'_> {
             let message =
                 format!("every item of `forEach` writes over the one before: the path has no `{variable}`");
             let help = format!("use `${{{variable}}}` in the path, or in `name` or `where` of the target");
-            self.report(&code::LOST, self.place_of(operate), message, help);
+            self.report(&code::LOST, self.operation_place(operate), message, help);
         }
     }
 
@@ -80,13 +80,13 @@ impl Linter<'_> {
         };
         let (one, other) = (&first.target, &last.target);
         let looks = |patch: &PatchProgram| {
-            patch.target.condition.as_ref().is_some_and(|condition| mentions(condition, "resource"))
+            patch.target.condition.as_ref().is_some_and(|condition| mentions_name(condition, "resource"))
         };
         let is_of_loop = |patch: &PatchProgram| {
             let variable = patch.each.as_ref().map(|each| each.variable.as_str());
             variable.is_some_and(|variable| {
                 let parts = [&patch.target.name, &patch.target.condition];
-                parts.into_iter().flatten().any(|part| mentions(part, variable))
+                parts.into_iter().flatten().any(|part| mentions_name(part, variable))
                     || path_names(operate).contains(&variable)
             })
         };
@@ -99,14 +99,14 @@ impl Linter<'_> {
             && !patches.iter().any(looks)
     }
 
-    fn place_of(&self, operate: &OperationProgram) -> Location {
+    fn operation_place(&self, operate: &OperationProgram) -> Location {
         let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
         within(self.document, &operate.path.path, Position::START, length)
     }
 }
 
 /// Returns whether nothing is left of what `operate` writes once `undoing` is done to the same manifest.
-fn undoes(operate: &OperationProgram, undoing: &OperationProgram) -> bool {
+fn is_undone_by(operate: &OperationProgram, undoing: &OperationProgram) -> bool {
     let (Some(path), Some(over)) = (written_path(operate), written_path(undoing)) else { return false };
     let is_sure = !undoing.value.as_ref().is_some_and(may_be_left_out);
     if operate.op == Op::Remove || !is_sure || !ends_with_key(over) {
@@ -171,6 +171,6 @@ fn path_names(operate: &OperationProgram) -> Vec<&str> {
     }
 }
 
-pub(super) fn mentions(expression: &PlacedExpression, variable: &str) -> bool {
+pub(super) fn mentions_name(expression: &PlacedExpression, variable: &str) -> bool {
     expression.value.programs().any(|(program, _)| program.names().any(|name| name == variable))
 }

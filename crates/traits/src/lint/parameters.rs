@@ -8,7 +8,7 @@ use kubewright_value::{Step, Text, Value};
 use super::Linter;
 use super::programs::LintedExpression;
 use crate::diagnostics as code;
-use crate::schema::{Child, ParameterField, Sections};
+use crate::schema::{FieldLookup, ParameterField, Sections};
 use kubewright_dialect_kit::fields::child;
 
 /// How deep parameters are followed into their objects.
@@ -21,14 +21,14 @@ pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
 
 /// What the expressions of a document read.
 #[derive(Default)]
-pub(super) struct Reads {
+pub(super) struct ParameterReads {
     /// A section, and the names behind it.
     paths: BTreeSet<(Text, Vec<Text>)>,
     /// Sections that are used as a whole.
     wholes: BTreeSet<&'static str>,
 }
 
-impl Reads {
+impl ParameterReads {
     pub(super) fn of(programs: &[LintedExpression<'_>]) -> Self {
         let mut reads = Self::default();
         programs.iter().for_each(|placed| reads.program(placed.program));
@@ -65,7 +65,7 @@ impl Reads {
 
 impl Linter<'_> {
     /// Reports what is declared and not read.
-    pub(super) fn unread(&mut self, sections: &Sections, reads: &Reads) {
+    pub(super) fn unread(&mut self, sections: &Sections, reads: &ParameterReads) {
         let schemas = [&sections.parameters, &sections.environment_configs];
         for (section, schema) in SECTIONS.into_iter().zip(schemas) {
             let Some(schema) = schema else { continue };
@@ -79,7 +79,7 @@ impl Linter<'_> {
         section: &str,
         field: ParameterField<'s>,
         path: &mut Vec<&'s str>,
-        (reads, left): (&Reads, &mut usize),
+        (reads, left): (&ParameterReads, &mut usize),
     ) {
         for name in field.names() {
             if *left == 0 {
@@ -89,7 +89,7 @@ impl Linter<'_> {
             path.push(name);
             if !reads.has(section, path) {
                 self.report_unread(section, path);
-            } else if let (Child::Known(inner), false, true) =
+            } else if let (FieldLookup::Known(inner), false, true) =
                 (field.child(name), reads.has_whole(section, path), path.len() < MAX_PARAMETER_DEPTH)
             {
                 self.unread_in(section, inner, path, (reads, left));

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Source, yaml};
 
-use crate::{CheckDepth, examine};
+use crate::{CheckDepth, examine_document};
 
 /// Compares what is doubtful in a document of `kind`, as `code line message = help`; its spec starts in line 5.
 #[track_caller]
@@ -18,7 +18,7 @@ fn document(kind: &str, spec: &str, depth: CheckDepth, want: &[&str]) {
     let found: Vec<String> = reading
         .documents
         .iter()
-        .flat_map(|document| examine(document, depth))
+        .flat_map(|document| examine_document(document, depth))
         .map(|found| told(&found))
         .collect();
     assert_eq!(found, want, "{spec}");

@@ -10,22 +10,22 @@ use super::Linter;
 use crate::compile::PlacedStructure;
 use crate::compile::program::{CompiledTarget, OperationProgram, PathProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::place::{At, PatchSubject, escape_path_segment, lone_text, path_steps, split_key};
+use crate::place::{ManifestStep, PatchSubject, escape_path_segment, path_steps, split_key, text_only_field};
 use kubewright_dialect_kit::fields::{article, within};
 
 /// The expressions that are a whole text, by where they stand in a structure.
-type Wholes<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
+type WholeTextExpressions<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
 
 /// A structure that is gone through.
 struct StructureWalk<'c> {
     subject: PatchSubject<'c>,
-    wholes: Wholes<'c>,
+    wholes: WholeTextExpressions<'c>,
     /// Where the structure stands in the document, and the way into it so far.
     written: Vec<Step>,
     /// How much of it leads to the structure.
     start: usize,
     /// The way into the manifest so far.
-    at: Vec<At>,
+    at: Vec<ManifestStep>,
 }
 
 impl Linter<'_> {
@@ -63,7 +63,7 @@ impl Linter<'_> {
         true
     }
 
-    fn texts(&mut self, content: &PlacedStructure, subject: PatchSubject<'_>, at: Vec<At>) {
+    fn texts(&mut self, content: &PlacedStructure, subject: PatchSubject<'_>, at: Vec<ManifestStep>) {
         let Some(value) = self.written(&content.path) else { return };
         let wholes = wholes(content, value);
         let (written, start) = (content.path.clone(), content.path.len());
@@ -73,11 +73,11 @@ impl Linter<'_> {
     fn walk(&mut self, value: &Value, walk: &mut StructureWalk<'_>) {
         let texts = walk.subject.free_keys(&walk.at).filter(|free| free.entry.is_text());
         let entry = texts.map(|texts| texts.entry.name());
-        if let Some(what) = lone_text(&walk.at) {
+        if let Some(what) = text_only_field(&walk.at) {
             return self.text_wanted(value, what, walk);
         }
         if texts.is_some_and(|texts| texts.depth < walk.at.len()) {
-            let key = walk.at.last().and_then(At::key).unwrap_or_default();
+            let key = walk.at.last().and_then(ManifestStep::key).unwrap_or_default();
             let what = format!("the {} `{key}`", entry.unwrap_or_default());
             return self.text_wanted(value, &what, walk);
         }
@@ -102,7 +102,7 @@ impl Linter<'_> {
     }
 
     fn walk_into(&mut self, step: Step, value: &Value, walk: &mut StructureWalk<'_>) {
-        walk.at.push(At::from(&step));
+        walk.at.push(ManifestStep::from(&step));
         walk.written.push(step);
         self.walk(value, walk);
         walk.written.pop();
@@ -163,7 +163,7 @@ impl<'c> StructureWalk<'c> {
     }
 }
 
-fn wholes<'c>(content: &'c PlacedStructure, value: &Value) -> Wholes<'c> {
+fn wholes<'c>(content: &'c PlacedStructure, value: &Value) -> WholeTextExpressions<'c> {
     let mut wholes = HashMap::new();
     content.value.visit(|path, is_key, program, start| {
         let text = value.follow(path).and_then(Value::as_str).unwrap_or_default().trim();

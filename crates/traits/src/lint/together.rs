@@ -20,7 +20,7 @@ struct KnownTraits<'d> {
 }
 
 /// Returns what is doubtful about `documents` as a whole.
-pub(crate) fn together(documents: &[Document]) -> Vec<Diagnostic> {
+pub(crate) fn lint_document_set(documents: &[Document]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut known = KnownTraits::default();
     let mut uses: Vec<(&Document, Vec<TraitUse>)> = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn together(documents: &[Document]) -> Vec<Diagnostic> {
         }
     }
     for (document, uses) in &uses {
-        diagnostics.extend(uses.iter().filter_map(|used| known.doubt(used, document)));
+        diagnostics.extend(uses.iter().filter_map(|used| known.unknown_trait_warning(used, document)));
     }
     diagnostics
 }
@@ -56,7 +56,7 @@ impl<'d> KnownTraits<'d> {
     }
 
     /// Returns what is wrong if `used` names no trait, and another one was probably meant.
-    fn doubt(&self, used: &TraitUse, document: &Document) -> Option<Diagnostic> {
+    fn unknown_trait_warning(&self, used: &TraitUse, document: &Document) -> Option<Diagnostic> {
         let TraitName { is_cluster, name } = &used.name;
         let is_called = |cluster: bool| self.names.iter().any(|known| *known == (cluster, name.clone()));
         if is_called(*is_cluster) {

@@ -139,8 +139,8 @@ impl CompiledComponentType {
     pub(super) fn bound(&self, context: &RenderContext, run: &mut RenderRun) -> Vec<(Value, Value)> {
         let mut evaluator = Evaluator::new(self.document(), context, 0, run);
         let mut both = |given: &program::TraitBinding| {
-            let parameters = evaluator.bound(given.parameters.as_ref());
-            let configs = evaluator.bound(given.environment_configs.as_ref());
+            let parameters = evaluator.render_binding(given.parameters.as_ref());
+            let configs = evaluator.render_binding(given.environment_configs.as_ref());
             (parameters.unwrap_or_default(), configs.unwrap_or_default())
         };
         self.0.program.traits.iter().map(&mut both).collect()

@@ -15,7 +15,7 @@ pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
     let Some(labels) = labels.as_object() else { return };
     for manifest in manifests {
         let metadata = manifest.object.as_object_mut().and_then(|object| object.get_mut("metadata"));
-        let Some(own) = metadata.and_then(|metadata| inner(metadata, "labels")) else { continue };
+        let Some(own) = metadata.and_then(|metadata| object_under_key(metadata, "labels")) else { continue };
         for (key, value) in labels.iter() {
             own.insert(key.clone(), value.clone());
         }
@@ -24,7 +24,7 @@ pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
 
 /// Notes in the Pod template of the workload what the other manifests of its plane say, so that Pods are replaced when a
 /// ConfigMap changes. The hash is over sorted JSON, and so another one than the original's, which hashes how Go prints.
-pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>) {
+pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: Option<&str>) {
     let kind = match workload_type {
         Some("deployment") => "Deployment",
         Some("statefulset") => "StatefulSet",
@@ -46,10 +46,10 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
     let spec = object.and_then(|object| object.get_mut("spec"));
     let template = spec.and_then(|spec| spec.as_object_mut()?.get_mut("template"));
     let metadata = template.and_then(|template| {
-        inner(template, "metadata")?;
+        object_under_key(template, "metadata")?;
         template.as_object_mut()?.get_mut("metadata")
     });
-    if let Some(annotations) = metadata.and_then(|metadata| inner(metadata, "annotations")) {
+    if let Some(annotations) = metadata.and_then(|metadata| object_under_key(metadata, "annotations")) {
         annotations.insert(HASH_ANNOTATION.into(), hash.into());
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn sort_manifests(manifests: &mut [Manifest]) {
 }
 
 /// Returns the object under `key` of `value`, made where there is none; nothing where `value` is no object.
-fn inner<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
+fn object_under_key<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     let map = value.as_object_mut()?;
     if map.get(key).is_none_or(|inner| inner.as_object().is_none()) {
         map.insert(Text::new(key), Value::object(Map::new()));

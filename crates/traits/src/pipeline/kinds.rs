@@ -8,18 +8,18 @@ use super::super::named_resources::NamedResources;
 use super::super::source::Metadata;
 
 /// Resources that are there for one namespace or for all; both may have one name.
-pub(super) struct Kinds<T> {
+pub(super) struct ScopedResources<T> {
     namespaced: NamedResources<T>,
     cluster: NamedResources<T>,
 }
 
-impl<T> Default for Kinds<T> {
+impl<T> Default for ScopedResources<T> {
     fn default() -> Self {
         Self { namespaced: NamedResources::default(), cluster: NamedResources::default() }
     }
 }
 
-impl<T> Kinds<T> {
+impl<T> ScopedResources<T> {
     pub(super) fn put(&mut self, is_cluster: bool, metadata: &Metadata, item: T) -> bool {
         match is_cluster {
             true => self.cluster.put(metadata.name.clone(), None, item),
@@ -34,7 +34,7 @@ impl<T> Kinds<T> {
         is_cluster: bool,
         name: &str,
         namespace: Option<&str>,
-    ) -> Result<&T, Missing> {
+    ) -> Result<&T, MissingResource> {
         let kind = |is_cluster| if is_cluster { format!("Cluster{word}") } else { word.to_owned() };
         let shelf = |is_cluster| if is_cluster { &self.cluster } else { &self.namespaced };
         let found = |is_cluster: bool| shelf(is_cluster).find(name, namespace.filter(|_| !is_cluster));
@@ -46,18 +46,18 @@ impl<T> Kinds<T> {
             } else {
                 format!("add the {} to the files that are read", kind(is_cluster))
             };
-            Missing { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
+            MissingResource { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
         })
     }
 }
 
 /// What is named and not there.
-pub(super) struct Missing {
+pub(super) struct MissingResource {
     pub(super) message: String,
     pub(super) help: String,
 }
 
-impl Missing {
+impl MissingResource {
     pub(super) fn at(self, location: Location) -> Diagnostic {
         Diagnostic::new(&code::NOT_FOUND, self.message, location).help(self.help)
     }

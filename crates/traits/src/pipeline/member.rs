@@ -23,7 +23,7 @@ pub(super) struct SourcedResource<T> {
 
 /// A component with its type, its traits and its workload.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct LibraryComponent {
     pub(super) document: Document,
     pub(super) found: source::ComponentDefinition,
     pub(super) of: CompiledComponentType,
@@ -44,7 +44,7 @@ pub(super) struct EnvironmentPlane {
     pub(super) environment_value: Value,
 }
 
-impl Member {
+impl LibraryComponent {
     pub(super) fn unreleased(&self) -> Diagnostic {
         let name = &self.found.metadata.name;
         let message = format!("the component `{name}` has no ReleaseBinding, and there is no Environment");
@@ -59,7 +59,7 @@ impl EnvironmentPlane {
         Self {
             environment: environment.metadata.clone(),
             data_plane: plane.metadata.clone(),
-            data_plane_value: context::data_plane(plane),
+            data_plane_value: context::data_plane_variable(plane),
             environment_value: context::environment_variable(environment, plane, None),
         }
     }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Step, Text, Value, json};
 
-use super::super::admission::{PROXY, traits_fit};
+use super::super::admission::{PROXY, check_trait_uses};
 use super::super::diagnostics as code;
-use super::super::named_resources::{NamedResources, meets};
+use super::super::named_resources::{NamedResources, is_namespace_visible};
 use super::super::render::CompiledTrait;
 use super::super::source::{
     self, ComponentDefinition, DataPlane, EnvironmentDefinition, Metadata, OpenChoreoResource,
     ReleaseBinding, SecretReference, TraitName, TraitUse, Workload,
 };
-use super::kinds::{Kinds, Missing};
-use super::member::{DEFAULT_PLANE, EnvironmentPlane, Member, SourcedResource, bare_plane};
+use super::kinds::{MissingResource, ScopedResources};
+use super::member::{DEFAULT_PLANE, EnvironmentPlane, LibraryComponent, SourcedResource, bare_plane};
 use super::{CompiledComponentType, ComponentRelease, ResourceLibrary};
 
 /// What takes a component out of an environment again.
@@ -28,9 +28,9 @@ pub(super) struct LibraryReader<'m> {
     more: &'m [Text],
     diagnostics: Vec<Diagnostic>,
     reads_endpoints: bool,
-    types: Kinds<CompiledComponentType>,
-    traits: Kinds<CompiledTrait>,
-    planes: Kinds<DataPlane>,
+    types: ScopedResources<CompiledComponentType>,
+    traits: ScopedResources<CompiledTrait>,
+    planes: ScopedResources<DataPlane>,
     secrets: NamedResources<SecretReference>,
     components: Vec<SourcedResource<ComponentDefinition>>,
     /// By component.
@@ -56,9 +56,9 @@ impl<'m> LibraryReader<'m> {
             more,
             diagnostics: Vec::new(),
             reads_endpoints: false,
-            types: Kinds::default(),
-            traits: Kinds::default(),
-            planes: Kinds::default(),
+            types: ScopedResources::default(),
+            traits: ScopedResources::default(),
+            planes: ScopedResources::default(),
             secrets: NamedResources::default(),
             components: Vec::new(),
             workloads: NamedResources::default(),
@@ -204,7 +204,7 @@ impl<'m> LibraryReader<'m> {
             let (is_cluster, name) = named.unwrap_or((false, DEFAULT_PLANE));
             match self.planes.find("DataPlane", is_cluster, name, found.metadata.namespace.as_deref()) {
                 Ok(plane) => places.push(Arc::new(EnvironmentPlane::new(found, plane))),
-                Err(Missing { message, help }) => {
+                Err(MissingResource { message, help }) => {
                     // Often only the platform's own files describe it, and much is rendered without.
                     let location = document.locate(&key_path(&["spec", "dataPlaneRef"]));
                     let diagnostic = Diagnostic::new(&code::NO_DATA_PLANE, message, location).help(help);
@@ -217,7 +217,7 @@ impl<'m> LibraryReader<'m> {
     }
 
     /// Finds what the components name. One that names something that is not there is left out.
-    fn members(&mut self) -> Vec<Arc<Member>> {
+    fn members(&mut self) -> Vec<Arc<LibraryComponent>> {
         // Of each type that some component has: the traits that are built into it, unless one is not there.
         let mut parts: HashMap<(&'static str, Text, Option<Text>), TypeParts> = HashMap::new();
         let mut members = Vec::with_capacity(self.components.len());
@@ -230,7 +230,7 @@ impl<'m> LibraryReader<'m> {
             let embedded = parts
                 .entry(key)
                 .or_insert_with(|| self.uses(of.document(), &of.found().traits, namespace).map(Arc::from));
-            let unfit = traits_fit(of.found(), &found, &document);
+            let unfit = check_trait_uses(of.found(), &found, &document);
             let is_fit = unfit.is_empty();
             self.diagnostics.extend(unfit);
             let workload = self.workloads.find(&found.metadata.name, namespace).cloned();
@@ -247,7 +247,7 @@ impl<'m> LibraryReader<'m> {
                 continue;
             }
             if let (Some(traits), Some(embedded), true) = (traits, embedded.clone(), is_fit) {
-                members.push(Arc::new(Member { document, found, of, embedded, traits, workload }));
+                members.push(Arc::new(LibraryComponent { document, found, of, embedded, traits, workload }));
             }
         }
         members
@@ -298,7 +298,7 @@ impl<'m> LibraryReader<'m> {
     }
 
     /// Puts the components into their environments.
-    fn release(&mut self, library: &mut ResourceLibrary, members: Vec<Arc<Member>>) {
+    fn release(&mut self, library: &mut ResourceLibrary, members: Vec<Arc<LibraryComponent>>) {
         let mut places: NamedResources<Arc<EnvironmentPlane>> = NamedResources::default();
         for place in &library.places {
             let Metadata { name, namespace, .. } = place.environment.clone();
@@ -314,7 +314,7 @@ impl<'m> LibraryReader<'m> {
                     None => "add the Component to the files that are read".to_owned(),
                 };
                 let location = binding.document.locate(&key_path(&["spec", "owner", "componentName"]));
-                self.diagnostics.push(Missing { message, help }.at(location));
+                self.diagnostics.push(MissingResource { message, help }.at(location));
             }
             by_component.entry(component).or_default().push(binding);
         }
@@ -322,12 +322,13 @@ impl<'m> LibraryReader<'m> {
             let namespace = member.found.metadata.namespace.as_deref();
             let bindings = by_component.get(&member.found.metadata.name).map(Vec::as_slice);
             let fits = |binding: &&Arc<SourcedResource<ReleaseBinding>>| {
-                meets(binding.found.metadata.namespace.as_deref(), namespace)
+                is_namespace_visible(binding.found.metadata.namespace.as_deref(), namespace)
             };
             let bindings: Vec<_> = bindings.unwrap_or_default().iter().filter(fits).collect();
             if bindings.is_empty() {
-                let there =
-                    |place: &&Arc<EnvironmentPlane>| meets(place.environment.namespace.as_deref(), namespace);
+                let there = |place: &&Arc<EnvironmentPlane>| {
+                    is_namespace_visible(place.environment.namespace.as_deref(), namespace)
+                };
                 let there = library.places.iter().filter(there);
                 library.releases.extend(there.map(|place| ComponentRelease::new(&member, place, None)));
                 library.unbound.push(member);
@@ -344,7 +345,7 @@ impl<'m> LibraryReader<'m> {
         &mut self,
         library: &mut ResourceLibrary,
         places: &NamedResources<Arc<EnvironmentPlane>>,
-        member: &Arc<Member>,
+        member: &Arc<LibraryComponent>,
         binding: &Arc<SourcedResource<ReleaseBinding>>,
     ) {
         self.configured(member, binding);
@@ -365,12 +366,12 @@ impl<'m> LibraryReader<'m> {
                 None => "add the Environment to the files that are read".to_owned(),
             };
             let location = binding.document.locate(&key_path(&["spec", "environment"]));
-            self.diagnostics.push(Missing { message, help }.at(location));
+            self.diagnostics.push(MissingResource { message, help }.at(location));
         }
     }
 
     /// Warns of values for traits that the component does not have.
-    fn configured(&mut self, member: &Member, binding: &SourcedResource<ReleaseBinding>) {
+    fn configured(&mut self, member: &LibraryComponent, binding: &SourcedResource<ReleaseBinding>) {
         let own = || member.found.traits.iter().map(|used| used.instance.value.as_str());
         for (name, given) in &binding.found.trait_configs {
             if own().any(|known| known == name.as_str()) {

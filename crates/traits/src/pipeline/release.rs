@@ -6,9 +6,9 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
 use super::super::context::{
-    self, ComponentContext, ComponentIdentity, GivenParameters, Secrets, SourcedVariable, bind_declared,
-    resolve_configurations, declared_dependencies, list_endpoint_resources, merge_by_key, missing_metadata,
-    workload_variable,
+    self, ComponentContext, ComponentIdentity, GivenParameters, SourcedVariable, VisibleSecrets,
+    bind_declared, declared_dependencies, list_endpoint_resources, merge_by_key, missing_metadata,
+    resolve_configurations, workload_variable,
 };
 use super::super::diagnostics as code;
 use super::super::evaluate::RenderRun;
@@ -16,21 +16,21 @@ use super::super::render::{self, AppliedInstance, CompiledTrait, RenderOptions, 
 use super::super::schema::Sections;
 use super::super::source::{ConfigVariable, ReleaseBinding, TraitUse, Workload};
 use super::super::variables::RenderContext;
-use super::member::{EnvironmentPlane, Member, SourcedResource};
+use super::member::{EnvironmentPlane, LibraryComponent, SourcedResource};
 use super::{CompiledComponentType, ResourceLibrary, finish};
 use kubewright_dialect_kit::fields::Placed;
 
 /// A component in an environment, with everything that it is rendered with.
 #[derive(Debug, Clone)]
 pub struct ComponentRelease {
-    member: Arc<Member>,
+    member: Arc<LibraryComponent>,
     place: Arc<EnvironmentPlane>,
     binding: Option<Arc<SourcedResource<ReleaseBinding>>>,
 }
 
 impl ComponentRelease {
     pub(super) fn new(
-        member: &Arc<Member>,
+        member: &Arc<LibraryComponent>,
         place: &Arc<EnvironmentPlane>,
         binding: Option<&Arc<SourcedResource<ReleaseBinding>>>,
     ) -> Self {
@@ -71,7 +71,7 @@ impl ComponentRelease {
         library: &ResourceLibrary,
         given: &RenderContext,
     ) -> (RenderContext, Vec<Diagnostic>) {
-        let (surroundings, mut diagnostics) = self.surroundings(library, given);
+        let (surroundings, mut diagnostics) = self.component_context(library, given);
         let mut context = RenderContext::new();
         for (name, value) in surroundings.variables() {
             context.set(name, value);
@@ -118,15 +118,18 @@ impl ComponentRelease {
             let contexts = self.contexts(&context, &uses, &mut run);
             // The component type is the first of the writers.
             let numbered = (1..).zip(uses.iter().map(|(of, _)| *of).zip(&contexts));
-            render::apply_all(numbered.clone(), &writers, &mut manifests, &mut run);
+            render::apply_all_traits(numbered.clone(), &writers, &mut manifests, &mut run);
             if !has_failed(&run) {
                 self.member.of.assert(&manifests, &context, &mut run);
-                render::assert_all(numbered, &manifests, &mut run);
+                render::check_all_assertions(numbered, &manifests, &mut run);
                 render::check_rendered_manifests(&manifests, &writers, &mut run.diagnostics);
                 let labels = context.get("metadata").and_then(|metadata| metadata.get("labels"));
                 finish::add_labels(&mut manifests, labels.unwrap_or(&Value::Null));
                 let workload_type = self.member.of.found().workload_type.as_ref();
-                finish::note_hash(&mut manifests, workload_type.map(|found| found.value.as_str()));
+                finish::annotate_resource_hash(
+                    &mut manifests,
+                    workload_type.map(|found| found.value.as_str()),
+                );
                 finish::sort_manifests(&mut manifests);
             }
         }
@@ -163,7 +166,7 @@ impl ComponentRelease {
                 }
                 None => (self.own_parameters(used), self.own_configs(used)),
             };
-            let mut context = context.clone().with("trait", of.called(&used.instance.value));
+            let mut context = context.clone().with("trait", of.trait_variable(&used.instance.value));
             let wrong = self.bind(&mut context, of.sections(), given, &about);
             run.diagnostics.extend(wrong);
             contexts.push(context);
@@ -206,7 +209,7 @@ impl ComponentRelease {
         wrong
     }
 
-    fn surroundings(
+    fn component_context(
         &self,
         library: &ResourceLibrary,
         given: &RenderContext,
@@ -229,16 +232,16 @@ impl ComponentRelease {
         let dependencies = match given.get("dependencies") {
             Some(given) => {
                 let list = |key| given.get(key).and_then(Value::as_array).unwrap_or_default();
-                context::dependencies(list("items"), list("resources"))
+                context::dependencies_variable(list("items"), list("resources"))
             }
             None => {
-                diagnostics.extend(workload.into_iter().flat_map(unresolved));
+                diagnostics.extend(workload.into_iter().flat_map(report_unresolved));
                 let word = |key| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
                 let (namespace, project) = (word("componentNamespace"), word("projectName"));
                 let declared = workload
                     .map(|workload| declared_dependencies(&workload.found, namespace, project))
                     .unwrap_or_default();
-                context::dependencies(&declared.0, &declared.1)
+                context::dependencies_variable(&declared.0, &declared.1)
             }
         };
         let mixed = |name: &str, computed: &Value| override_entries(computed, given.get(name));
@@ -266,7 +269,7 @@ impl ComponentRelease {
     fn configurations(&self, library: &ResourceLibrary) -> (Value, Vec<Diagnostic>) {
         let workload = self.member.workload.as_deref();
         let binding = self.binding.as_deref();
-        let secrets = Secrets { all: &library.secrets, namespace: self.namespace() };
+        let secrets = VisibleSecrets { all: &library.secrets, namespace: self.namespace() };
         let env = merge_by_key(
             &sourced_variables(workload.map(|found| (&found.document, found.found.env.as_slice()))),
             &sourced_variables(binding.map(|found| (&found.document, found.found.env.as_slice()))),
@@ -303,7 +306,7 @@ fn override_entries(computed: &Value, given: Option<&Value>) -> Value {
 }
 
 /// Says which variables and files of `workload` only a cluster could fill.
-fn unresolved(workload: &SourcedResource<Workload>) -> Vec<Diagnostic> {
+fn report_unresolved(workload: &SourcedResource<Workload>) -> Vec<Diagnostic> {
     let quoted = |names: &mut dyn Iterator<Item = &Text>| {
         names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };

@@ -21,7 +21,7 @@ pub(crate) fn check_rendered_manifests(
     // Each plane is another cluster.
     let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
     for manifest in manifests {
-        let made = maker(manifest, writers);
+        let made = manifest_creator(manifest, writers);
         let identity = manifest_identity(&manifest.object);
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
@@ -33,10 +33,10 @@ pub(crate) fn check_rendered_manifests(
             writers.get(writer.instance as usize).map(|by| (by, writer))
         };
         if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
-            let message = lack(manifest, field, by, made.is_some());
+            let message = missing_text_message(manifest, field, by, made.is_some());
             diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
         } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
-            && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
+            && let Some((made, writer)) = made.or_else(|| manifest_creator(earlier, writers))
         {
             let message = format!("{} is there twice", manifest.label());
             diagnostics.push(
@@ -49,7 +49,7 @@ pub(crate) fn check_rendered_manifests(
 }
 
 /// Says how `by` left `manifest` without a text in `field`.
-fn lack(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -> String {
+fn missing_text_message(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -> String {
     let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
     match manifest.object.at(&keys) {
         Some(found) if !found.is_null() && found.as_str().is_none() => {
@@ -61,7 +61,7 @@ fn lack(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -
 }
 
 /// Says what one instance wrote and another wrote over, once for each two operations.
-pub(super) fn overlaps(
+pub(super) fn report_overlaps(
     manifests: &[Manifest],
     writers: &[AppliedInstance],
     diagnostics: &mut Vec<Diagnostic>,
@@ -95,7 +95,7 @@ pub(super) fn overlaps(
 }
 
 /// Returns who made `manifest`, unless it was given.
-fn maker<'w>(
+fn manifest_creator<'w>(
     manifest: &Manifest,
     writers: &'w [AppliedInstance],
 ) -> Option<(&'w AppliedInstance, ManifestWriter)> {

@@ -7,7 +7,7 @@ mod numbers;
 use kubewright_engine::{DiagnosticLevel, nearest};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use super::node::{Additional, CountRange, SchemaNode, SchemaType};
+use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
 use super::{ValueViolation, formats};
 
 /// More mistakes than this are not told.
@@ -179,11 +179,11 @@ impl ValueChecker<'_> {
             }
             match &node.additional {
                 _ if is_known => {}
-                Additional::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
-                Additional::Closed if !node.keeps_unknown => {
+                AdditionalProperties::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
+                AdditionalProperties::Closed if !node.keeps_unknown => {
                     self.unknown(node, name, "is a forbidden property", DiagnosticLevel::Error);
                 }
-                Additional::Open if !node.is_vague() => {
+                AdditionalProperties::Open if !node.allows_undeclared_fields() => {
                     self.unknown(
                         node,
                         name,

@@ -3,7 +3,7 @@
 
 use kubewright_value::{Budget, Exhausted, Map, Value};
 
-use super::node::{Additional, SchemaNode};
+use super::node::{AdditionalProperties, SchemaNode};
 
 /// Returns `given` with the defaults of `root`; nothing at all counts as an empty object.
 pub(super) fn apply_defaults(
@@ -22,7 +22,7 @@ pub(super) fn apply_defaults(
 fn fill_defaults(node: &SchemaNode, value: &mut Value, budget: &mut Budget) -> Result<(), Exhausted> {
     budget.step(1)?;
     match value {
-        Value::Object(_) if node.speaks_of_fields() => {
+        Value::Object(_) if node.has_field_schemas() => {
             let Some(map) = value.as_object_mut() else { return Ok(()) };
             fill_object(node, map, budget)
         }
@@ -60,7 +60,7 @@ fn fill_object(node: &SchemaNode, map: &mut Map, budget: &mut Budget) -> Result<
     for (name, value) in map.iter_mut() {
         match (node.properties.get(name), &node.additional) {
             (Some(schema), _) => fill_defaults(schema, value, budget)?,
-            (None, Additional::Each(schema)) => {
+            (None, AdditionalProperties::Each(schema)) => {
                 replace_null(schema, value);
                 fill_defaults(schema, value, budget)?;
             }
@@ -77,7 +77,7 @@ fn replace_null(schema: &SchemaNode, value: &mut Value) {
 }
 
 impl SchemaNode {
-    fn speaks_of_fields(&self) -> bool {
-        !self.properties.is_empty() || matches!(self.additional, Additional::Each(_))
+    fn has_field_schemas(&self) -> bool {
+        !self.properties.is_empty() || matches!(self.additional, AdditionalProperties::Each(_))
     }
 }

@@ -3,7 +3,7 @@
 use kubewright_engine::nearest;
 use kubewright_value::Value;
 
-use super::node::{Additional, SchemaNode};
+use super::node::{AdditionalProperties, SchemaNode};
 
 /// A parameter, or a part of one.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct ParameterField<'s> {
 
 /// What stands under a name.
 #[derive(Debug, Clone, Copy)]
-pub enum Child<'s> {
+pub enum FieldLookup<'s> {
     /// A declared field, or the value of a map.
     Known(ParameterField<'s>),
     /// The schema does not say.
@@ -79,22 +79,22 @@ impl<'s> ParameterField<'s> {
     #[must_use]
     pub fn values(self) -> Option<ParameterField<'s>> {
         match &self.node.additional {
-            Additional::Each(node) => Some(Self::new(node)),
+            AdditionalProperties::Each(node) => Some(Self::new(node)),
             _ => None,
         }
     }
 
     /// Returns what stands under `name`.
     #[must_use]
-    pub fn child(self, name: &str) -> Child<'s> {
+    pub fn child(self, name: &str) -> FieldLookup<'s> {
         if let Some(node) = self.node.properties.get(name) {
-            return Child::Known(Self::new(node));
+            return FieldLookup::Known(Self::new(node));
         }
         match &self.node.additional {
-            Additional::Each(node) => Child::Known(Self::new(node)),
-            Additional::Any => Child::Any,
-            Additional::Open if self.node.is_vague() => Child::Any,
-            _ => Child::Unknown(nearest(name, self.node.properties.names())),
+            AdditionalProperties::Each(node) => FieldLookup::Known(Self::new(node)),
+            AdditionalProperties::Any => FieldLookup::Any,
+            AdditionalProperties::Open if self.node.allows_undeclared_fields() => FieldLookup::Any,
+            _ => FieldLookup::Unknown(nearest(name, self.node.properties.names())),
         }
     }
 }

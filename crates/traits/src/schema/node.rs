@@ -34,7 +34,7 @@ pub(super) struct SchemaNode {
     pub(super) patterns: Vec<(Regex, SchemaNode)>,
     // INVARIANT: sorted, without duplicates.
     pub(super) required: Vec<Text>,
-    pub(super) additional: Additional,
+    pub(super) additional: AdditionalProperties,
     pub(super) all_of: Vec<SchemaNode>,
     pub(super) any_of: Vec<SchemaNode>,
     pub(super) one_of: Vec<SchemaNode>,
@@ -63,7 +63,7 @@ pub(super) struct CountRange {
 
 /// What is said of keys that are not declared.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Additional {
+pub(super) enum AdditionalProperties {
     /// Nothing.
     #[default]
     Open,
@@ -123,7 +123,7 @@ impl SchemaNode {
     /// Returns how many schemas there are in this one, and how many levels of them, itself included.
     pub(super) fn extent(&self) -> (usize, usize) {
         let each = match &self.additional {
-            Additional::Each(node) => Some(&**node),
+            AdditionalProperties::Each(node) => Some(&**node),
             _ => None,
         };
         let inner = self.properties.iter().map(|(_, node)| node);
@@ -132,7 +132,7 @@ impl SchemaNode {
     }
 
     /// Returns whether fields that are not declared may be meant as they are.
-    pub(super) fn is_vague(&self) -> bool {
+    pub(super) fn allows_undeclared_fields(&self) -> bool {
         let is_combined = [&self.all_of, &self.any_of, &self.one_of].iter().any(|nodes| !nodes.is_empty())
             || self.not.is_some();
         self.keeps_unknown || self.properties.is_empty() || is_combined || !self.patterns.is_empty()

@@ -4,7 +4,7 @@ use kubewright_engine::{DiagnosticLevel, nearest};
 use kubewright_golib::regex;
 use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
 
-use super::node::{Additional, CountRange, SchemaNode, SchemaType};
+use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, check};
 use kubewright_dialect_kit::fields::{article, child};
 
@@ -126,9 +126,9 @@ impl JsonSchemaReader {
             "oneOf" => node.one_of = self.nodes(value, at, depth),
             "additionalProperties" => {
                 node.additional = match value {
-                    Value::Bool(true) => Additional::Any,
-                    Value::Bool(false) => Additional::Closed,
-                    schema => Additional::Each(Box::new(self.node(schema, at, depth + 1))),
+                    Value::Bool(true) => AdditionalProperties::Any,
+                    Value::Bool(false) => AdditionalProperties::Closed,
+                    schema => AdditionalProperties::Each(Box::new(self.node(schema, at, depth + 1))),
                 }
             }
             "properties" => {
@@ -167,7 +167,7 @@ impl JsonSchemaReader {
                 self.warn(path, format!("no {what} has at least {least} and at most {most}"));
             }
         }
-        if matches!(node.additional, Additional::Closed) && map.contains_key("properties") {
+        if matches!(node.additional, AdditionalProperties::Closed) && map.contains_key("properties") {
             for name in node.required.iter().filter(|name| node.properties.get(name).is_none()) {
                 self.warn(
                     &child(path, "required"),

@@ -10,7 +10,7 @@ use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem};
 use kubewright_dialect_kit::fields::{article, child};
 
 /// A schema without references.
-pub(super) struct Resolved {
+pub(super) struct ResolvedSchema {
     pub(super) value: Value,
     pub(super) problems: Vec<SchemaProblem>,
     origins: Vec<ReferenceOrigin>,
@@ -33,9 +33,9 @@ const SCHEMAS: [&str; 9] =
 const SCHEMA_MAPS: [&str; 2] = ["properties", "patternProperties"];
 
 /// Writes out every reference in `schema`. A part whose reference is wrong is left as a schema that takes anything.
-pub(super) fn resolve_schema_references(schema: &Value) -> Resolved {
+pub(super) fn resolve_schema_references(schema: &Value) -> ResolvedSchema {
     let definitions = schema.get("$defs").and_then(Value::as_object);
-    let mut resolver = Resolver {
+    let mut resolver = ReferenceResolver {
         definitions,
         trail: Vec::new(),
         problems: Vec::new(),
@@ -47,10 +47,10 @@ pub(super) fn resolve_schema_references(schema: &Value) -> Resolved {
     if let Some(map) = value.as_object_mut() {
         map.remove("$defs");
     }
-    Resolved { value, problems: resolver.problems, origins: resolver.origins }
+    ResolvedSchema { value, problems: resolver.problems, origins: resolver.origins }
 }
 
-impl Resolved {
+impl ResolvedSchema {
     /// Returns a problem of the result with the place where it was written.
     pub(super) fn placed(&self, mut problem: SchemaProblem) -> SchemaProblem {
         let covers = |origin: &&ReferenceOrigin| {
@@ -69,7 +69,7 @@ impl Resolved {
     }
 }
 
-struct Resolver<'s> {
+struct ReferenceResolver<'s> {
     definitions: Option<&'s Map>,
     /// The definitions that lead here.
     trail: Vec<Text>,
@@ -80,7 +80,7 @@ struct Resolver<'s> {
     is_cut: bool,
 }
 
-impl Resolver<'_> {
+impl ReferenceResolver<'_> {
     /// Returns `value`, which goes to `at` and stands at `from`, without references.
     fn node(&mut self, value: &Value, at: &[Step], from: &[Step], depth: usize) -> Value {
         self.nodes += 1;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use kubewright_engine::{DiagnosticLevel, nearest};
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
-use super::node::{Additional, SchemaNode, SchemaType};
+use super::node::{AdditionalProperties, SchemaNode, SchemaType};
 use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, ShorthandOptions, TextRange, check};
 use kubewright_dialect_kit::fields::{article, child};
 use tokens::TextPiece;
@@ -26,7 +26,7 @@ const MAX_PROBLEMS_PER_FIELD: usize = 10;
 type PlacedValue<'v> = (&'v Value, &'v [Step]);
 
 /// A mistake in the text of a field.
-struct Mistake {
+struct ShorthandMistake {
     offset: usize,
     length: usize,
     message: String,
@@ -70,7 +70,7 @@ pub(super) fn read_shorthand(
 }
 
 /// A named type.
-struct Built {
+struct NamedType {
     node: SchemaNode,
     nodes: usize,
     height: usize,
@@ -80,7 +80,7 @@ struct ShorthandReader<'v> {
     /// Where each named type is written.
     types: HashMap<&'v str, (&'v Value, Vec<Step>)>,
     /// The named types that are read; nothing for one that is wrong.
-    built: HashMap<Text, Option<Built>>,
+    built: HashMap<Text, Option<NamedType>>,
     /// The named types that lead here.
     trail: Vec<Text>,
     problems: Vec<SchemaProblem>,
@@ -121,7 +121,7 @@ impl<'v> ShorthandReader<'v> {
     fn object(&mut self, map: &Map, path: &[Step], depth: usize) -> SchemaNode {
         let mut node = SchemaNode::of(SchemaType::Object);
         if self.options.is_closed {
-            node.additional = Additional::Closed;
+            node.additional = AdditionalProperties::Closed;
         }
         if !self.has_room(path, depth) {
             return node;
@@ -203,8 +203,8 @@ impl<'v> ShorthandReader<'v> {
     fn text(&mut self, text: &str, path: &[Step], depth: usize) -> Option<SchemaNode> {
         let whole = TextPiece::whole(text).trimmed();
         if whole.text.is_empty() {
-            let mistake =
-                Mistake::new(whole, "empty schema expression").help("write a type, such as `string`");
+            let mistake = ShorthandMistake::new(whole, "empty schema expression")
+                .help("write a type, such as `string`");
             self.mistake(text, path, mistake);
             return None;
         }
@@ -249,7 +249,7 @@ impl<'v> ShorthandReader<'v> {
         }
         if let (Some(token), Some(value)) = (default, node.default.clone()) {
             for said in self.refusals(node, &value) {
-                self.mistake(text, path, Mistake::new(token, format!("invalid default: {said}")));
+                self.mistake(text, path, ShorthandMistake::new(token, format!("invalid default: {said}")));
             }
         }
         !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error)
@@ -276,7 +276,7 @@ impl<'v> ShorthandReader<'v> {
         expression: &TypeExpression<'_>,
         path: &[Step],
         depth: usize,
-    ) -> Result<Option<SchemaNode>, Mistake> {
+    ) -> Result<Option<SchemaNode>, ShorthandMistake> {
         if !self.has_room(path, depth) {
             return Ok(None);
         }
@@ -288,7 +288,7 @@ impl<'v> ShorthandReader<'v> {
             },
             TypeExpression::Map(value) => match self.typed(value, path, depth + 1)? {
                 Some(value) => SchemaNode {
-                    additional: Additional::Each(Box::new(value)),
+                    additional: AdditionalProperties::Each(Box::new(value)),
                     ..SchemaNode::of(SchemaType::Object)
                 },
                 None => return Ok(None),
@@ -302,12 +302,12 @@ impl<'v> ShorthandReader<'v> {
         name: TextPiece<'_>,
         path: &[Step],
         depth: usize,
-    ) -> Result<Option<SchemaNode>, Mistake> {
+    ) -> Result<Option<SchemaNode>, ShorthandMistake> {
         if self.trail.iter().any(|known| known == name.text) {
             let mut around: Vec<&str> = self.trail.iter().map(Text::as_str).collect();
             around.push(name.text);
             let message = format!("cyclic type reference: {}", around.join(" → "));
-            return Err(Mistake::new(name, message).help("a type cannot contain itself"));
+            return Err(ShorthandMistake::new(name, message).help("a type cannot contain itself"));
         }
         if !self.types.contains_key(name.text) {
             return Err(self.unknown_type(name));
@@ -333,13 +333,13 @@ impl<'v> ShorthandReader<'v> {
             !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error);
         let built = node.filter(|_| is_sound).map(|node| {
             let (nodes, height) = node.extent();
-            Built { node, nodes, height }
+            NamedType { node, nodes, height }
         });
         self.built.insert(name.into(), built);
     }
 
-    fn unknown_type(&self, name: TextPiece<'_>) -> Mistake {
-        let mistake = Mistake::new(name, format!("unknown type `{}`", name.text));
+    fn unknown_type(&self, name: TextPiece<'_>) -> ShorthandMistake {
+        let mistake = ShorthandMistake::new(name, format!("unknown type `{}`", name.text));
         let plain = match name.text.to_ascii_lowercase().as_str() {
             "" => return mistake.help("write a type there, such as `string`"),
             "int" | "int32" | "int64" | "uint" => Some("integer"),
@@ -374,7 +374,7 @@ impl<'v> ShorthandReader<'v> {
         false
     }
 
-    fn mistake(&mut self, text: &str, path: &[Step], mistake: Mistake) {
+    fn mistake(&mut self, text: &str, path: &[Step], mistake: ShorthandMistake) {
         let end = mistake.offset.saturating_add(mistake.length);
         let covered = text.get(mistake.offset..end).unwrap_or_default().chars().count();
         let length = u32::try_from(covered).unwrap_or(u32::MAX).max(1);
@@ -389,7 +389,7 @@ impl<'v> ShorthandReader<'v> {
     }
 }
 
-impl Mistake {
+impl ShorthandMistake {
     fn new(piece: TextPiece<'_>, message: impl Into<String>) -> Self {
         Self {
             offset: piece.offset,

@@ -4,7 +4,7 @@ use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
 use super::check::write_value_path;
-use super::{Child, Schema, SchemaProblem, ShorthandOptions, read_sections};
+use super::{FieldLookup, Schema, SchemaProblem, ShorthandOptions, read_sections};
 
 fn budget() -> Budget {
     Budget::new(Limits::default())
@@ -435,10 +435,10 @@ fn a_parameter_may_have_the_name_of_a_part() {
 #[test]
 fn names_are_followed_into_a_schema() {
     let schema = sound("{db: {port: integer}, labels: 'map<string>'}");
-    let Child::Known(db) = schema.root().child("db") else { panic!("db is declared") };
-    assert!(matches!(db.child("port"), Child::Known(field) if field.kind() == Some("integer")));
-    assert!(matches!(db.child("prot"), Child::Unknown(Some("port"))));
-    let Child::Known(labels) = schema.root().child("labels") else { panic!("labels is declared") };
-    assert!(matches!(labels.child("any"), Child::Known(field) if field.kind() == Some("string")));
+    let FieldLookup::Known(db) = schema.root().child("db") else { panic!("db is declared") };
+    assert!(matches!(db.child("port"), FieldLookup::Known(field) if field.kind() == Some("integer")));
+    assert!(matches!(db.child("prot"), FieldLookup::Unknown(Some("port"))));
+    let FieldLookup::Known(labels) = schema.root().child("labels") else { panic!("labels is declared") };
+    assert!(matches!(labels.child("any"), FieldLookup::Known(field) if field.kind() == Some("string")));
     assert!(schema.root().has_always("db"));
 }

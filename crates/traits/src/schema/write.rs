@@ -2,7 +2,7 @@
 
 use kubewright_value::{Map, Number, Value};
 
-use super::node::{Additional, CountRange, SchemaNode};
+use super::node::{AdditionalProperties, CountRange, SchemaNode};
 
 /// Returns `node` as JSON Schema. What says nothing is left out; `required` is sorted.
 pub(super) fn write_json_schema(node: &SchemaNode) -> Value {
@@ -46,10 +46,10 @@ pub(super) fn write_json_schema(node: &SchemaNode) -> Value {
     set(
         "additionalProperties",
         match &node.additional {
-            Additional::Open => None,
-            Additional::Any => Some(Value::Bool(true)),
-            Additional::Closed => Some(Value::Bool(false)),
-            Additional::Each(inner) => Some(write_json_schema(inner)),
+            AdditionalProperties::Open => None,
+            AdditionalProperties::Any => Some(Value::Bool(true)),
+            AdditionalProperties::Closed => Some(Value::Bool(false)),
+            AdditionalProperties::Each(inner) => Some(write_json_schema(inner)),
         },
     );
     for (key, nodes) in [("allOf", &node.all_of), ("anyOf", &node.any_of), ("oneOf", &node.one_of)] {

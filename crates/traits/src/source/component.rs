@@ -1,19 +1,19 @@
 //! A Component, and the ReleaseBinding that puts it into an environment.
 
-use super::component_type::{is_cluster, uses};
+use super::component_type::{read_is_cluster_kind, read_trait_uses};
 use super::{ComponentDefinition, ReleaseBinding, parts, workload};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
 
 pub(super) fn read_component(reader: &mut Reader<'_>) -> Option<ComponentDefinition> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,
         &["owner", "type", "componentType", "parameters", "traits", "workflow", "autoDeploy", "autoBuild"],
     );
-    let project = parts::owner(reader, &spec).project;
+    let project = parts::read_owner(reader, &spec).project;
     let component_type = read_component_type_reference(reader, &spec);
     let parameters = parts::read_raw_value(reader, &spec, "parameters");
-    let traits = uses(reader, &spec, None);
+    let traits = read_trait_uses(reader, &spec, None);
     Some(ComponentDefinition { metadata, project, component_type, parameters, traits })
 }
 
@@ -26,7 +26,7 @@ fn read_component_type_reference<'d>(
     let (is_cluster, mut name) = if found.value.as_object().is_some() {
         let fields = reader.object(spec, "componentType")?;
         reader.only(&fields, &["kind", "name"]);
-        let is_cluster = is_cluster(reader, &fields, "ComponentType", "ClusterComponentType");
+        let is_cluster = read_is_cluster_kind(reader, &fields, "ComponentType", "ClusterComponentType");
         (is_cluster, reader.string(&fields, "name")?)
     } else {
         (false, reader.string(spec, "componentType")?)
@@ -38,7 +38,7 @@ fn read_component_type_reference<'d>(
 }
 
 pub(super) fn read_release_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,
         &[
@@ -53,11 +53,16 @@ pub(super) fn read_release_binding(reader: &mut Reader<'_>) -> Option<ReleaseBin
             "state",
         ],
     );
-    let owner = parts::owner(reader, &spec);
+    let owner = parts::read_owner(reader, &spec);
     let environment = parts::read_plain_text(reader, &spec, "environment");
-    let key = parts::renamed(reader, &spec, "componentTypeEnvironmentConfigs", "componentTypeEnvOverrides");
+    let key = parts::read_renamed_field(
+        reader,
+        &spec,
+        "componentTypeEnvironmentConfigs",
+        "componentTypeEnvOverrides",
+    );
     let component_type_configs = parts::read_raw_value(reader, &spec, key);
-    let key = parts::renamed(reader, &spec, "traitEnvironmentConfigs", "traitOverrides");
+    let key = parts::read_renamed_field(reader, &spec, "traitEnvironmentConfigs", "traitOverrides");
     let trait_configs = reader.object(&spec, key).map(|fields| fields.values()).unwrap_or_default();
     let (mut env, mut files) = (Vec::new(), Vec::new());
     if let Some(overrides) = reader.object(&spec, "workloadOverrides") {

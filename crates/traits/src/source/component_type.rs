@@ -14,19 +14,19 @@ pub(super) fn read_component_type(
     reader: &mut Reader<'_>,
     is_cluster: bool,
 ) -> Option<ComponentTypeDefinition> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     let own = ["workloadType", "traits", "allowedTraits", "allowedWorkflows", "resources"];
     let known: Vec<&str> = SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&own).copied().collect();
     reader.only(&spec, &known);
-    parts::renamed(reader, &spec, "environmentConfigs", "envOverrides");
+    parts::read_renamed_field(reader, &spec, "environmentConfigs", "envOverrides");
     let workload_type = reader.string(&spec, "workloadType").filter(|kind| !kind.value.is_empty());
     if let Some(found) = &workload_type {
         reader.one_of(found, "workload type", &WORKLOAD_TYPES.map(|word| (word, ())));
     }
-    let sections = parts::schemas(reader, &spec);
-    let before = parts::rules_before(reader, &spec);
-    let after = parts::rules_after(reader, &spec);
-    let traits = uses(reader, &spec, Some(is_cluster));
+    let sections = parts::read_schemas(reader, &spec);
+    let before = parts::read_pre_render_validations(reader, &spec);
+    let after = parts::read_post_render_validations(reader, &spec);
+    let traits = read_trait_uses(reader, &spec, Some(is_cluster));
     let allowed_traits = read_allowed_traits(reader, &spec, is_cluster);
     let resources = parts::read_templates(reader, &spec, "resources");
     if let Some(workload_type) = &workload_type {
@@ -57,7 +57,11 @@ pub(super) fn read_component_type(
 
 /// Returns the traits that are used, with what is given to them; `embedding` says that a component type uses them, and
 /// whether it is there for the whole cluster.
-pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Option<bool>) -> Vec<TraitUse> {
+pub(super) fn read_trait_uses<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    embedding: Option<bool>,
+) -> Vec<TraitUse> {
     let mut uses: Vec<TraitUse> = Vec::new();
     let is_embedded = embedding.is_some();
     for fields in reader.objects(spec, "traits").unwrap_or_default() {
@@ -74,7 +78,7 @@ pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Op
             let help = "give each use of a trait a name of its own";
             reader.report(Diagnostic::new(&code::DUPLICATE_INSTANCE, message, location).help(help));
         }
-        let environment = parts::renamed(reader, &fields, "environmentConfigs", "envOverrides");
+        let environment = parts::read_renamed_field(reader, &fields, "environmentConfigs", "envOverrides");
         uses.push(TraitUse {
             name: TraitName { is_cluster, name: name.value },
             instance,
@@ -107,12 +111,12 @@ fn read_allowed_traits<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise
 /// say so.
 fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise: bool) -> bool {
     let is_said = reader.any(fields, "kind").is_some_and(|kind| kind.value.as_str() != Some(""));
-    let is_cluster = is_cluster(reader, fields, "Trait", "ClusterTrait");
+    let is_cluster = read_is_cluster_kind(reader, fields, "Trait", "ClusterTrait");
     if is_said { is_cluster } else { otherwise }
 }
 
 /// Reads `kind`, which says one of two; the first where nothing is said.
-pub(super) fn is_cluster<'d>(
+pub(super) fn read_is_cluster_kind<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,
     one: &'static str,

@@ -17,7 +17,7 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
 /// Returns the metadata and the spec. A name that is missing is told and is empty.
-pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
+pub(super) fn read_metadata_and_spec<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
     // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
@@ -46,7 +46,7 @@ pub(super) fn read_raw_value<'d>(
 }
 
 /// Returns the value under `key`, or under the name that the field had before, with a warning.
-pub(super) fn renamed<'d>(
+pub(super) fn read_renamed_field<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,
     key: &'static str,
@@ -62,7 +62,7 @@ pub(super) fn renamed<'d>(
 }
 
 /// Returns the schemas of the document, with a diagnostic for every mistake in them.
-pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
+pub(super) fn read_schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
     let Some(value) = reader.document.value.follow(&spec.path) else { return Sections::default() };
     let (sections, problems) = read_sections(value);
     for problem in problems {
@@ -81,7 +81,7 @@ pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
     sections
 }
 
-pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> ComponentOwner {
+pub(super) fn read_owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> ComponentOwner {
     let Some(owner) = reader.object(spec, "owner") else { return ComponentOwner::default() };
     reader.only(&owner, &["projectName", "componentName"]);
     ComponentOwner {
@@ -91,7 +91,10 @@ pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Component
 }
 
 /// Returns the rules that hold before anything is rendered, under either name.
-pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<PreRenderValidation> {
+pub(super) fn read_pre_render_validations<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+) -> Vec<PreRenderValidation> {
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
         let location = reader.document.locate_key(&child(&spec.path, old));
@@ -113,7 +116,10 @@ pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Ve
 }
 
 /// Returns the rules about what was rendered.
-pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<PostRenderValidation> {
+pub(super) fn read_post_render_validations<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+) -> Vec<PostRenderValidation> {
     let mut assertions = Vec::new();
     for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
         reader.only(&fields, &["when", "forEach", "var", "target", "targetPlane", "rule", "message"]);
@@ -126,7 +132,7 @@ pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec
         let (Some(rule), Some(target)) = (rule, target) else { continue };
         check_whole_expression(reader, &rule, "rule");
         let must_match = reader.boolean(&target, "mustMatch").unwrap_or(true);
-        let target = read_target(reader, &target, &["mustMatch"]);
+        let target = read_target_fields(reader, &target, &["mustMatch"]);
         assertions.push(PostRenderValidation { when, each, target, plane, must_match, rule, message });
     }
     assertions
@@ -164,10 +170,10 @@ pub(super) fn read_patch_target<'d>(
     fields: &Fields<'d>,
 ) -> Option<TargetDefinition> {
     let target = reader.required_object(fields, "target")?;
-    Some(read_target(reader, &target, &[]))
+    Some(read_target_fields(reader, &target, &[]))
 }
 
-fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> TargetDefinition {
+fn read_target_fields<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> TargetDefinition {
     let mut known = vec!["kind", "group", "version", "name", "where"];
     known.extend(more);
     reader.only(fields, &known);

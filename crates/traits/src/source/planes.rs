@@ -1,18 +1,18 @@
 //! An Environment, and the DataPlane that it is on.
 
-use super::component_type::is_cluster;
+use super::component_type::read_is_cluster_kind;
 use super::{DataPlane, EnvironmentDefinition, Gateway, GatewayEndpoint, GatewayNetwork, Listener, parts};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
 pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<EnvironmentDefinition> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["dataPlaneRef", "isProduction", "gateway", "hooks"]);
     let data_plane = reader.any(&spec, "dataPlaneRef").and_then(|found| match found.value.as_str() {
         Some(name) => Some((false, name.into())),
         None => {
             let fields = reader.object(&spec, "dataPlaneRef")?;
             reader.only(&fields, &["kind", "name"]);
-            let is_cluster = is_cluster(reader, &fields, "DataPlane", "ClusterDataPlane");
+            let is_cluster = read_is_cluster_kind(reader, &fields, "DataPlane", "ClusterDataPlane");
             Some((is_cluster, reader.filled(&fields, "name")?.value))
         }
     });
@@ -21,7 +21,7 @@ pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<EnvironmentDef
 }
 
 pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     let known = [
         "planeID",
         "clusterAgent",

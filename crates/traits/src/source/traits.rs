@@ -11,23 +11,23 @@ use crate::admission;
 use kubewright_dialect_kit::fields::{Fields, Reader, article, child};
 
 pub(super) fn read_trait(reader: &mut Reader<'_>, is_cluster: bool) -> Option<TraitDefinition> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     let known: Vec<&str> =
         SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&["creates", "patches", "removes"]).copied().collect();
     reader.only(&spec, &known);
-    parts::renamed(reader, &spec, "environmentConfigs", "envOverrides");
-    let sections = parts::schemas(reader, &spec);
-    let before = parts::rules_before(reader, &spec);
-    let after = parts::rules_after(reader, &spec);
+    parts::read_renamed_field(reader, &spec, "environmentConfigs", "envOverrides");
+    let sections = parts::read_schemas(reader, &spec);
+    let before = parts::read_pre_render_validations(reader, &spec);
+    let after = parts::read_post_render_validations(reader, &spec);
     let creates = parts::read_templates(reader, &spec, "creates");
     for template in &creates {
         check_template_object(reader, template);
-        workload_made(reader, template);
+        check_no_workload_created(reader, template);
     }
     let patches = reader.objects(&spec, "patches").unwrap_or_default();
     let patches = patches.iter().filter_map(|fields| read_patch(reader, fields)).collect();
     let removes = reader.objects(&spec, "removes").unwrap_or_default();
-    let removes = removes.iter().filter_map(|fields| removal(reader, fields)).collect();
+    let removes = removes.iter().filter_map(|fields| read_removal(reader, fields)).collect();
     Some(TraitDefinition { metadata, is_cluster, sections, before, after, creates, patches, removes })
 }
 
@@ -70,12 +70,12 @@ fn read_operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Op
     Some(OperationDefinition { op, path: path?, value })
 }
 
-fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<RemovalDefinition> {
+fn read_removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<RemovalDefinition> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var"]);
     let target = parts::read_patch_target(reader, fields)?;
     let plane = parts::read_plane(reader, fields);
     let each = parts::read_loop(reader, fields);
-    workload_removed(reader, &target);
+    check_no_workload_removed(reader, &target);
     Some(RemovalDefinition { path: fields.path.clone(), target, plane, each })
 }
 
@@ -89,7 +89,7 @@ fn check_template_object(reader: &mut Reader<'_>, template: &TemplateDefinition)
     }
 }
 
-fn workload_made(reader: &mut Reader<'_>, template: &TemplateDefinition) {
+fn check_no_workload_created(reader: &mut Reader<'_>, template: &TemplateDefinition) {
     let Some(kind) = template.template.value.get("kind").and_then(Value::as_str) else { return };
     if admission::is_container_kind(kind) {
         let path = child(&template.template.path, "kind");
@@ -99,7 +99,7 @@ fn workload_made(reader: &mut Reader<'_>, template: &TemplateDefinition) {
     }
 }
 
-fn workload_removed(reader: &mut Reader<'_>, target: &TargetDefinition) {
+fn check_no_workload_removed(reader: &mut Reader<'_>, target: &TargetDefinition) {
     let is_built_in = target.group.as_deref().is_none_or(|group| matches!(group, "apps" | "batch"));
     let Some(kind) = target.kind.as_deref().filter(|kind| is_built_in && admission::is_container_kind(kind))
     else {

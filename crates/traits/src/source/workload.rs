@@ -12,9 +12,9 @@ const ENDPOINT_TYPES: [&str; 7] = ["HTTP", "REST", "gRPC", "GraphQL", "Websocket
 const VISIBILITIES: [&str; 4] = ["project", "namespace", "internal", "external"];
 
 pub(super) fn read_workload_definition(reader: &mut Reader<'_>) -> Option<Workload> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["owner", "container", "endpoints", "dependencies", "connections", "source", "type"]);
-    let owner = parts::owner(reader, &spec);
+    let owner = parts::read_owner(reader, &spec);
     let mut workload = Workload {
         metadata,
         owner,
@@ -40,10 +40,10 @@ pub(super) fn read_workload_definition(reader: &mut Reader<'_>) -> Option<Worklo
     }
     if let Some(dependencies) = reader.object(&spec, "dependencies") {
         reader.only(&dependencies, &["endpoints", "resources"]);
-        workload.connections = connections(reader, &dependencies, "endpoints");
+        workload.connections = read_connections(reader, &dependencies, "endpoints");
         workload.resources = read_resource_dependencies(reader, &dependencies);
-    } else if parts::renamed(reader, &spec, "dependencies", "connections") == "connections" {
-        workload.connections = connections(reader, &spec, "connections");
+    } else if parts::read_renamed_field(reader, &spec, "dependencies", "connections") == "connections" {
+        workload.connections = read_connections(reader, &spec, "connections");
     }
     Some(workload)
 }
@@ -66,7 +66,7 @@ pub(super) fn read_variables<'d>(
             false => None,
         };
         let value = reader.string(&fields, "value").map(|value| value.value);
-        let secret = secret(reader, &fields);
+        let secret = read_secret_key_ref(reader, &fields);
         if value.as_ref().is_some_and(|value| !value.is_empty()) && secret.is_some() {
             let location = reader.document.locate_key(&fields.path);
             let message = "`value` stands beside `valueFrom`";
@@ -78,13 +78,13 @@ pub(super) fn read_variables<'d>(
     variables
 }
 
-fn secret<'d>(
+fn read_secret_key_ref<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,
 ) -> Option<(kubewright_value::Text, kubewright_value::Text)> {
     let from = reader.object(fields, "valueFrom")?;
     reader.only(&from, &["secretKeyRef", "secretRef"]);
-    let key = parts::renamed(reader, &from, "secretKeyRef", "secretRef");
+    let key = parts::read_renamed_field(reader, &from, "secretKeyRef", "secretRef");
     let reference = reader.object(&from, key)?;
     reader.only(&reference, &["name", "key"]);
     let (name, key) = (reader.filled(&reference, "name"), reader.filled(&reference, "key"));
@@ -125,14 +125,14 @@ fn read_workload_endpoint<'d>(
     })
 }
 
-fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<EndpointConnection> {
+fn read_connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<EndpointConnection> {
     let mut connections = Vec::new();
     for fields in reader.objects(fields, key).unwrap_or_default() {
         reader.only(
             &fields,
             &["namespace", "project", "component", "name", "endpoint", "visibility", "envBindings"],
         );
-        let key = parts::renamed(reader, &fields, "name", "endpoint");
+        let key = parts::read_renamed_field(reader, &fields, "name", "endpoint");
         let (component, endpoint) = (reader.filled(&fields, "component"), reader.filled(&fields, key));
         let project = parts::read_plain_text(reader, &fields, "project");
         let visibility = parts::read_plain_text(reader, &fields, "visibility");
@@ -160,7 +160,7 @@ fn read_resource_dependencies<'d>(
 }
 
 pub(super) fn read_secret(reader: &mut Reader<'_>) -> Option<SecretReference> {
-    let (metadata, spec) = parts::heads(reader)?;
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(&spec, &["template", "data", "refreshInterval"]);
     let mut data = Vec::new();
     for fields in reader.objects(&spec, "data").unwrap_or_default() {

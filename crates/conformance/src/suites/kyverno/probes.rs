@@ -16,7 +16,7 @@ pub(super) fn run_probe_suite(name: &str, suite: &Value, program: &KubewrightPro
 }
 
 fn check_probe(case: &Value, program: &KubewrightProgram) -> Result<(), String> {
-    let folder = Folder::with(case)?;
+    let folder = ProbeFolder::with(case)?;
     let mut words = vec!["apply", "policy.yaml", "-r", "resources.yaml"];
     words.extend(case_list(case, "flags").iter().filter_map(Value::as_str));
     let answer = program.run(&folder.path, &words)?;
@@ -111,11 +111,11 @@ pub(super) fn compare_rows(expected: &[ProbeRow], actual: &[ProbeRow]) -> Result
 }
 
 /// A folder with the files of a case, removed at the end.
-struct Folder {
+struct ProbeFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl ProbeFolder {
     fn with(case: &Value) -> Result<Self, String> {
         let name = format!("kubewright-conformance-{}", std::process::id());
         let folder = Self { path: std::env::temp_dir().join(name) };
@@ -136,7 +136,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ProbeFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }

@@ -37,7 +37,7 @@ impl KubewrightProgram {
         let printed = String::from_utf8_lossy(&output.stdout);
         match json::parse(&printed) {
             Ok(document) => Ok(ProgramOutput { document, code: output.status.code() }),
-            Err(_) => Err(format!("no JSON was printed: {}", complaint(&output))),
+            Err(_) => Err(format!("no JSON was printed: {}", describe_failure(&output))),
         }
     }
 }
@@ -64,11 +64,11 @@ fn build_binary(folder: &Path) -> Result<(), String> {
         command.arg("--profile").arg(profile);
     }
     let output = command.output().map_err(|error| format!("cargo: {error}"))?;
-    if output.status.success() { Ok(()) } else { Err(complaint(&output)) }
+    if output.status.success() { Ok(()) } else { Err(describe_failure(&output)) }
 }
 
 /// Returns the end of what was said on standard error.
-fn complaint(output: &Output) -> String {
+fn describe_failure(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let start = lines.len().saturating_sub(3);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kubewright_value::Value;
 
 use super::program::KubewrightProgram;
-use super::sorts::{Sorts, read_documents};
+use super::sorts::{RuleSorts, read_documents};
 use super::{SuiteCaseResult, SuiteResult, TestRow, case_list, case_text};
 
 const TEST_FILE: &str = "kyverno-test.yaml";
@@ -51,17 +51,17 @@ pub(super) fn run_test_tree(
 /// The rows of one test file.
 pub(super) struct KyvernoTestFile {
     rows: Vec<TestRow>,
-    sorts: Sorts,
+    sorts: RuleSorts,
 }
 
 impl KyvernoTestFile {
     fn read(path: &Path, file: &str) -> Self {
         let test = read_documents(path).into_iter().next().unwrap_or_default();
-        let sorts = Sorts::read(path.parent().unwrap_or(path), &test);
+        let sorts = RuleSorts::read(path.parent().unwrap_or(path), &test);
         Self::new(file, &test, sorts)
     }
 
-    pub(super) fn new(file: &str, test: &Value, sorts: Sorts) -> Self {
+    pub(super) fn new(file: &str, test: &Value, sorts: RuleSorts) -> Self {
         let mut rows = Vec::new();
         for row in case_list(test, "results") {
             for resource in row_resources(row) {

@@ -15,11 +15,11 @@ const ACTIONS: &[&str] = &["validate", "mutate", "generate", "verifyImages"];
 
 /// The policies of one test file by name.
 #[derive(Default)]
-pub(super) struct Sorts {
+pub(super) struct RuleSorts {
     policies: BTreeMap<String, Value>,
 }
 
-impl Sorts {
+impl RuleSorts {
     /// Reads the policies that the test file in `folder` names. One that cannot be read is left out.
     pub(super) fn read(folder: &Path, test: &Value) -> Self {
         let paths = case_list(test, "policies").iter().filter_map(Value::as_str);

@@ -2,7 +2,7 @@ use kubewright_value::{Value, yaml};
 
 use super::probes::{ProbeRow, compare_rows};
 use super::rows::KyvernoTestFile;
-use super::sorts::Sorts;
+use super::sorts::RuleSorts;
 
 fn row(resource: &str, result: &str, message: &str) -> ProbeRow {
     let [resource, result, message] = [resource, result, message].map(str::to_owned);
@@ -11,7 +11,7 @@ fn row(resource: &str, result: &str, message: &str) -> ProbeRow {
 
 fn file(results: &str) -> KyvernoTestFile {
     let test = yaml::parse(results).unwrap();
-    KyvernoTestFile::new("f", &test, Sorts::default())
+    KyvernoTestFile::new("f", &test, RuleSorts::default())
 }
 
 fn result(resource: &str, is_ok: bool) -> Value {
@@ -57,7 +57,7 @@ fn a_row_that_names_no_resource_needs_one_result() {
 fn rules_are_sorted_by_what_they_do() {
     let policy = "{kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: a, validate: {cel: {}}}, \
                   {name: b, validate: {pattern: {}}}, {name: c, mutate: {}}]}}";
-    let sorts = Sorts::of_policies([yaml::parse(policy).unwrap()]);
+    let sorts = RuleSorts::of_policies([yaml::parse(policy).unwrap()]);
     let found = ["a", "autogen-b", "autogen-cronjob-c"].map(|rule| sorts.of("ns/p", rule));
     assert_eq!(found, ["cel", "validate", "mutate"]);
     assert_eq!(sorts.of("q", "a"), "unknown");

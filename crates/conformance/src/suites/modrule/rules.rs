@@ -26,7 +26,7 @@ pub(super) fn check_patch_rules(_: &Value, case: &Value) -> Result<(), String> {
 }
 
 /// Reject rules: the same reasons in the same order, or a rule that cannot be loaded.
-pub(super) fn rejections(_: &Value, case: &Value) -> Result<(), String> {
+pub(super) fn check_rejections(_: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let loaded = load_rules(case, case_list(case, "rules"));
     if expected.get("loadError").is_some() || expected.get("putErrors").is_some() {
@@ -41,7 +41,7 @@ pub(super) fn rejections(_: &Value, case: &Value) -> Result<(), String> {
 }
 
 /// Whole admission requests: allowed or not, with which words, and what changed.
-pub(super) fn admission(_: &Value, case: &Value) -> Result<(), String> {
+pub(super) fn check_admission(_: &Value, case: &Value) -> Result<(), String> {
     let expected = case.get("expected").ok_or("no expectation")?;
     let decision =
         decide_case(case, load_rules(case, case_list(case, "rules"))).ok_or("no such operation")?;
@@ -90,7 +90,7 @@ pub(super) fn check_criterion(suite: &Value, case: &Value) -> Result<(), String>
 }
 
 /// Rules with one name replace each other.
-pub(super) fn store(_: &Value, case: &Value) -> Result<(), String> {
+pub(super) fn check_store_selection(_: &Value, case: &Value) -> Result<(), String> {
     let number = |key: &str| case.get(key).and_then(Value::as_i64).unwrap_or(0);
     let criteria =
         case.at(&["rule", "match"]).map_or_else(|| r#"[{"select":"$.kind"}]"#.to_owned(), Value::to_string);
@@ -110,7 +110,7 @@ pub(super) fn store(_: &Value, case: &Value) -> Result<(), String> {
 }
 
 /// Whether a rule is refused when it is written.
-pub(super) fn validate(_: &Value, case: &Value) -> Result<(), String> {
+pub(super) fn check_rule_validation(_: &Value, case: &Value) -> Result<(), String> {
     let loaded = load_rules(case, case_list(case, "rules"));
     match case.at(&["expected", "error"]) {
         Some(_) => expect_errors(&loaded),

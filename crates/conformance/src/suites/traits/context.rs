@@ -70,7 +70,7 @@ pub(super) fn component_answer(input: &Value) -> TraitAnswer {
     let component = input.get("component").filter(|found| !found.is_null()).ok_or("no component")?;
     let kind = recorded_document("ComponentType", input.get("componentType")).ok_or("no component type")?;
     let configs = input.at(&["releaseBinding", "spec", "componentTypeEnvironmentConfigs"]);
-    let variables = surroundings(input)?.variables();
+    let variables = recorded_context(input)?.variables();
     finish_context(variables, &kind, component.at(&["spec", "parameters"]), configs)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn trait_answer(input: &Value) -> TraitAnswer {
         return Err("no instance name".to_owned());
     }
     let name = found.value.at(&["metadata", "name"]).cloned().unwrap_or_default();
-    let mut variables = surroundings(input)?.variables();
+    let mut variables = recorded_context(input)?.variables();
     variables.push(("trait", Map::from([("name", name), ("instanceName", instance.into())]).into()));
     finish_context(
         variables,
@@ -128,13 +128,13 @@ pub(super) fn case_variables(context: Option<&Value>) -> (RenderContext, Vec<Tex
 }
 
 /// The resources around a component are there, and so is all that the platform gives by hand.
-fn surroundings(input: &Value) -> Result<ComponentContext, String> {
+fn recorded_context(input: &Value) -> Result<ComponentContext, String> {
     let part = |key: &str| input.get(key).cloned().unwrap_or_default();
     let data_plane = recorded_document("DataPlane", input.get("dataPlane")).ok_or("no data plane")?;
     let environment = recorded_document("Environment", input.get("environment")).ok_or("no environment")?;
     let channel = case_text(input, "defaultNotificationChannel");
-    let (data_plane, environment) =
-        context::planes(&data_plane, &environment, Some(channel)).ok_or("the planes cannot be read")?;
+    let (data_plane, environment) = context::planes_of_documents(&data_plane, &environment, Some(channel))
+        .ok_or("the planes cannot be read")?;
     let metadata = part("metadata");
     let missing = context::missing_metadata(&metadata);
     if !missing.is_empty() {
@@ -147,7 +147,7 @@ fn surroundings(input: &Value) -> Result<ComponentContext, String> {
         environment,
         workload: part("workloadData"),
         configurations: part("configurations"),
-        dependencies: context::dependencies(
+        dependencies: context::dependencies_variable(
             case_list(&dependencies, "items"),
             case_list(&dependencies, "resources"),
         ),
@@ -169,7 +169,7 @@ fn finish_context(
 ) -> TraitAnswer {
     let given = |value: Option<&Value>| reparse_document(value.unwrap_or(&Value::Null));
     let (parameters, configs, diagnostics) =
-        context::parameters(declaring, &given(parameters), &given(configs));
+        context::parameters_of_document(declaring, &given(parameters), &given(configs));
     let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
     if !errors.is_empty() {
         return Err(join_diagnostics(&errors));

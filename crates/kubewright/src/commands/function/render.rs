@@ -35,7 +35,7 @@ pub(super) fn render(
     hint(wish, list, problems);
     let is_strict = arguments.strict || wish.is_strict;
     if is_strict {
-        traits::raise(problems);
+        traits::raise_strict_warnings(problems);
     }
     let work = Work {
         said: &said,

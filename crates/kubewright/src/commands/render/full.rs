@@ -61,7 +61,7 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
     let releases = releases(arguments, &library, &mut problems)?;
     let given = found.said.overrides(&mut problems);
     if arguments.strict {
-        traits::raise(&mut problems);
+        traits::raise_strict_warnings(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
         complain(&problems, color.paint_errors());

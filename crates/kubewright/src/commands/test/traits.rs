@@ -253,7 +253,7 @@ impl Known {
 fn rendered(set: &Setting, options: &RenderOptions) -> Rendering {
     let mut wrong = set.wrong.clone();
     if options.strict {
-        traits::raise(&mut wrong);
+        traits::raise_strict_warnings(&mut wrong);
     }
     if wrong.iter().any(Diagnostic::is_error) {
         return Rendering { diagnostics: wrong, ..Rendering::default() };

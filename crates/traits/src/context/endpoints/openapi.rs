@@ -3,14 +3,14 @@
 use kubewright_patch::Pointer;
 use kubewright_value::{Source, Value, yaml};
 
-use super::Offer;
+use super::EndpointOffer;
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 /// How many references may lead from one to the next.
 const MAX_REFERENCES: usize = 8;
 
 /// Returns the operations of all paths.
-pub(super) fn read_openapi(content: &str) -> Result<Vec<Offer>, String> {
+pub(super) fn read_openapi(content: &str) -> Result<Vec<EndpointOffer>, String> {
     let reading = yaml::read(&Source::new("schema", content));
     if let Some(problem) = reading.problems.first() {
         return Err(problem.message.clone());
@@ -28,7 +28,7 @@ pub(super) fn read_openapi(content: &str) -> Result<Vec<Offer>, String> {
         let Some(item) = resolve_path_item(root, item).as_object() else { continue };
         for method in METHODS.into_iter().filter(|method| item.contains_key(method)) {
             let (path, method) = (Some(path.to_string()), method.to_ascii_uppercase());
-            offers.push(Offer { kind: "HTTP", service: None, path, method });
+            offers.push(EndpointOffer { kind: "HTTP", service: None, path, method });
         }
     }
     Ok(offers)

@@ -3,10 +3,10 @@
 //! Messages and options are skipped with their braces. Imports need not be there, because no name of a service or a
 //! method comes from one.
 
-use super::Offer;
+use super::EndpointOffer;
 
 /// Returns the methods of all services.
-pub(super) fn read_proto(content: &str) -> Result<Vec<Offer>, String> {
+pub(super) fn read_proto(content: &str) -> Result<Vec<EndpointOffer>, String> {
     let mut parser = ProtoParser {
         words: split_proto_tokens(content)?,
         next: 0,
@@ -36,7 +36,7 @@ struct ProtoParser<'t> {
     words: Vec<ProtoToken<'t>>,
     next: usize,
     package: String,
-    offers: Vec<Offer>,
+    offers: Vec<EndpointOffer>,
 }
 
 impl<'t> ProtoParser<'t> {
@@ -72,7 +72,7 @@ impl<'t> ProtoParser<'t> {
                 "rpc" => {
                     let method = self.method()?;
                     let service = Some(service.clone());
-                    self.offers.push(Offer { kind: "gRPC", service, path: None, method });
+                    self.offers.push(EndpointOffer { kind: "gRPC", service, path: None, method });
                 }
                 _ => return Err(self.unexpected("`rpc`, `option` or `}`")),
             }

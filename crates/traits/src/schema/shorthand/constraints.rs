@@ -5,7 +5,7 @@ use kubewright_golib::regex;
 use kubewright_value::{Text, Value};
 
 use super::super::node::{SchemaNode, SchemaType};
-use super::Mistake;
+use super::ShorthandMistake;
 use super::tokens::{OpenBrackets, TextPiece};
 use super::values;
 
@@ -41,20 +41,20 @@ const OBJECTS: &[SchemaType] = &[SchemaType::Object];
 const FOREIGN_PREFIX: &str = "oc:";
 
 /// Changes `node` as `token` says; returns what is wrong with it.
-pub(super) fn apply_constraint(node: &mut SchemaNode, token: TextPiece<'_>) -> Vec<Mistake> {
+pub(super) fn apply_constraint(node: &mut SchemaNode, token: TextPiece<'_>) -> Vec<ShorthandMistake> {
     if token.text.starts_with(FOREIGN_PREFIX) {
         return Vec::new();
     }
-    let Some(equals) = token.text.find('=') else { return vec![without_value(token)] };
+    let Some(equals) = token.text.find('=') else { return vec![missing_value_mistake(token)] };
     let (name, value) = (token.until(equals).trimmed(), token.from(equals + 1).trimmed());
     let mut mistakes = Vec::new();
     match CONSTRAINTS.iter().find(|(known, _)| *known == name.text) {
         Some((_, types)) => {
             if let Some(kind) = node.kind.filter(|kind| !types.is_empty() && !types.contains(kind)) {
                 let message = format!("`{}` says nothing about type `{}`", name.text, kind.name());
-                mistakes.push(Mistake::new(token, message).warning());
+                mistakes.push(ShorthandMistake::new(token, message).warning());
             }
-            mistakes.extend(swallowed(value));
+            mistakes.extend(swallowed_constraint(value));
             mistakes.extend(set_constraint(node, name, value).err());
         }
         None => mistakes.push(unknown_constraint(name)),
@@ -62,9 +62,15 @@ pub(super) fn apply_constraint(node: &mut SchemaNode, token: TextPiece<'_>) -> V
     mistakes
 }
 
-fn set_constraint(node: &mut SchemaNode, name: TextPiece<'_>, value: TextPiece<'_>) -> Result<(), Mistake> {
-    let bad = |said: String| Mistake::new(value, format!("invalid {} `{}`: {said}", name.text, value.text));
-    let plain = || values::unquoted(value.text).map_err(bad);
+fn set_constraint(
+    node: &mut SchemaNode,
+    name: TextPiece<'_>,
+    value: TextPiece<'_>,
+) -> Result<(), ShorthandMistake> {
+    let bad = |said: String| {
+        ShorthandMistake::new(value, format!("invalid {} `{}`: {said}", name.text, value.text))
+    };
+    let plain = || values::unquote_text(value.text).map_err(bad);
     let number = || plain().and_then(|text| values::parse_number_value(&text).map_err(bad));
     let count = || plain().and_then(|text| values::parse_count(&text).map_err(bad));
     let boolean = || plain().and_then(|text| values::parse_boolean_value(&text).map_err(bad));
@@ -108,30 +114,34 @@ fn note_annotation(node: &mut SchemaNode, name: &str, value: Value) {
 }
 
 /// Reads `a,b,c`. The list as a whole may stand in quotes, and so may each value.
-fn parse_choices(kind: Option<SchemaType>, list: TextPiece<'_>) -> Result<Vec<Value>, Mistake> {
-    let mut parts = commas(list, kind);
+fn parse_choices(kind: Option<SchemaType>, list: TextPiece<'_>) -> Result<Vec<Value>, ShorthandMistake> {
+    let mut parts = split_at_commas(list, kind);
     let opened;
     if let [only] = parts.as_slice()
         && values::is_quoted(only.text)
     {
-        opened = values::unquoted(only.text).unwrap_or_default();
-        parts = commas(TextPiece { text: &opened, offset: list.offset }, kind);
+        opened = values::unquote_text(only.text).unwrap_or_default();
+        parts = split_at_commas(TextPiece { text: &opened, offset: list.offset }, kind);
         // Places inside of the quotes are told as the place of the list.
-        return parts.iter().map(|part| choice(kind, part.text, list)).collect();
+        return parts.iter().map(|part| parse_choice(kind, part.text, list)).collect();
     }
     if parts.is_empty() {
-        return Err(Mistake::new(list, "invalid enum: it has no values").help("write `enum=a,b,c`"));
+        return Err(ShorthandMistake::new(list, "invalid enum: it has no values").help("write `enum=a,b,c`"));
     }
-    parts.iter().map(|part| choice(kind, part.text, *part)).collect()
+    parts.iter().map(|part| parse_choice(kind, part.text, *part)).collect()
 }
 
-fn choice(kind: Option<SchemaType>, text: &str, place: TextPiece<'_>) -> Result<Value, Mistake> {
+fn parse_choice(
+    kind: Option<SchemaType>,
+    text: &str,
+    place: TextPiece<'_>,
+) -> Result<Value, ShorthandMistake> {
     values::parse_typed_value(text, kind)
-        .map_err(|said| Mistake::new(place, format!("invalid enum value `{text}`: {said}")))
+        .map_err(|said| ShorthandMistake::new(place, format!("invalid enum value `{text}`: {said}")))
 }
 
 /// Returns what stands between commas outside of quotes, and for lists and objects outside of brackets.
-fn commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPiece<'_>> {
+fn split_at_commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPiece<'_>> {
     let mut parts = Vec::new();
     let mut state = OpenBrackets::default();
     let mut start = 0;
@@ -157,20 +167,20 @@ fn commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPiece<'_>> {
     parts
 }
 
-fn without_value(token: TextPiece<'_>) -> Mistake {
-    let mistake = Mistake::new(token, format!("constraint `{}` is missing a value", token.text));
+fn missing_value_mistake(token: TextPiece<'_>) -> ShorthandMistake {
+    let mistake = ShorthandMistake::new(token, format!("constraint `{}` is missing a value", token.text));
     mistake.help(match token.text {
         "required" => "leave it out: every field without a default is required",
         _ => "write `name=value` without spaces; a value with spaces goes in quotes",
     })
 }
 
-fn unknown_constraint(name: TextPiece<'_>) -> Mistake {
+fn unknown_constraint(name: TextPiece<'_>) -> ShorthandMistake {
     if name.text == "required" {
-        let mistake = Mistake::new(name, "`required` is not allowed");
+        let mistake = ShorthandMistake::new(name, "`required` is not allowed");
         return mistake.help("every field is required unless it has a default");
     }
-    let mistake = Mistake::new(name, format!("unknown constraint marker `{}`", name.text));
+    let mistake = ShorthandMistake::new(name, format!("unknown constraint marker `{}`", name.text));
     let known = CONSTRAINTS.iter().map(|(known, _)| *known);
     mistake.help(match nearest(name.text, known) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -182,11 +192,11 @@ fn unknown_constraint(name: TextPiece<'_>) -> Mistake {
 }
 
 /// Finds `a,b|default=a`: without spaces around it, the `|` is a part of the value.
-fn swallowed(value: TextPiece<'_>) -> Option<Mistake> {
+fn swallowed_constraint(value: TextPiece<'_>) -> Option<ShorthandMistake> {
     if values::is_quoted(value.text) {
         return None;
     }
     let at = CONSTRAINTS.iter().find_map(|(known, _)| value.text.find(&format!("|{known}=")))?;
     let message = format!("`{}` is a part of the value", value.from(at).text);
-    Some(Mistake::new(value.from(at), message).help("put spaces around the `|`").warning())
+    Some(ShorthandMistake::new(value.from(at), message).help("put spaces around the `|`").warning())
 }

@@ -1,6 +1,6 @@
 //! The words of a field: separated by white space outside of quotes and of `{}` and `[]`.
 
-use super::Mistake;
+use super::ShorthandMistake;
 
 /// A piece of a field's text.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ impl<'t> TextPiece<'t> {
 /// Returns the words of `piece`; a `|` on its own separates and says nothing.
 ///
 /// A quote or bracket that is never closed would take in all that follows, so it is a mistake if anything does.
-pub(super) fn split_words(piece: TextPiece<'_>) -> Result<Vec<TextPiece<'_>>, Mistake> {
+pub(super) fn split_words(piece: TextPiece<'_>) -> Result<Vec<TextPiece<'_>>, ShorthandMistake> {
     let mut words = Vec::new();
     let mut start = None;
     let mut state = OpenBrackets::default();
@@ -91,7 +91,7 @@ impl OpenBrackets {
         }
     }
 
-    fn closed(&self, piece: TextPiece<'_>, last: TextPiece<'_>) -> Result<(), Mistake> {
+    fn closed(&self, piece: TextPiece<'_>, last: TextPiece<'_>) -> Result<(), ShorthandMistake> {
         let Some((at, character)) = self.quote.or_else(|| self.brackets.first().copied()) else {
             return Ok(());
         };
@@ -101,6 +101,6 @@ impl OpenBrackets {
         let open = piece.until(at + character.len_utf8()).from(at);
         let message = format!("`{character}` is never closed and takes in everything after it");
         let help = "put the value in quotes: '…', in which '' is a quote, or \"…\"";
-        Err(Mistake::new(open, message).help(help))
+        Err(ShorthandMistake::new(open, message).help(help))
     }
 }

@@ -7,23 +7,23 @@ use super::super::node::SchemaType;
 /// Reads a value of type `kind`; says why it is none.
 pub(super) fn parse_typed_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
-        Some(SchemaType::String) => unquoted(text).map(Value::from),
-        Some(SchemaType::Integer) => parse_integer_value(&unquoted(text)?).map(Value::from),
-        Some(SchemaType::Number) => parse_number_value(&unquoted(text)?).map(Value::from),
-        Some(SchemaType::Boolean) => parse_boolean_value(&unquoted(text)?).map(Value::Bool),
+        Some(SchemaType::String) => unquote_text(text).map(Value::from),
+        Some(SchemaType::Integer) => parse_integer_value(&unquote_text(text)?).map(Value::from),
+        Some(SchemaType::Number) => parse_number_value(&unquote_text(text)?).map(Value::from),
+        Some(SchemaType::Boolean) => parse_boolean_value(&unquote_text(text)?).map(Value::Bool),
         Some(SchemaType::Array) if text.is_empty() => Ok(Value::array(Vec::new())),
         Some(SchemaType::Object) if text.is_empty() => Ok(Value::object(kubewright_value::Map::new())),
         Some(SchemaType::Array | SchemaType::Object) => parse_json_value(text),
-        None => parse_json_value(text).or_else(|_| unquoted(text).map(Value::from)),
+        None => parse_json_value(text).or_else(|_| unquote_text(text).map(Value::from)),
     }
 }
 
 /// Reads a value whose type does not matter: JSON, or text.
 pub(super) fn parse_any_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
-        Some(SchemaType::String) => unquoted(text).map(Value::from),
+        Some(SchemaType::String) => unquote_text(text).map(Value::from),
         _ if text.starts_with(['{', '[']) => parse_json_value(text),
-        _ => json::parse(text).or_else(|_| unquoted(text).map(Value::from)),
+        _ => json::parse(text).or_else(|_| unquote_text(text).map(Value::from)),
     }
 }
 
@@ -67,7 +67,7 @@ fn parse_json_value(text: &str) -> Result<Value, String> {
 }
 
 /// Returns the text in `'…'`, in which `''` is a quote, or in `"…"` with escapes, or the text itself.
-pub(super) fn unquoted(text: &str) -> Result<String, String> {
+pub(super) fn unquote_text(text: &str) -> Result<String, String> {
     let inside = |quote: char| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
         (text.len() >= 2).then_some(inner)

@@ -71,7 +71,7 @@ impl TraitBench<'_> {
         };
         let mut wrong = wrong.clone();
         if case.is_strict {
-            traits::raise(&mut wrong);
+            traits::raise_strict_warnings(&mut wrong);
         }
         if wrong.iter().any(Diagnostic::is_error) {
             let rendering = Rendering { diagnostics: wrong, ..Rendering::default() };
