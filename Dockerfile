@@ -1,4 +1,4 @@
-# One static program, the certificates that everybody believes, and nothing else: no shell, no libraries, no user but a number.
+# One static binary and the CA certificates: no shell, no libraries, a numeric user.
 #
 #   docker build -t registry.example.com/kubewright:0.1.0 .
 
@@ -9,7 +9,7 @@ RUN make static && cp target/static/kubewright /kubewright
 
 FROM scratch
 COPY --from=build /kubewright /kubewright
-# Whom to believe when a rule calls a service.
+# CA certificates for the services that rules call.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER 65532:65532
 EXPOSE 9443 8080

@@ -1,12 +1,12 @@
-# `make test` passes the tests; `make check` is format, lints and licences. CI runs both.
-# Nothing is needed besides Rust, and Go for the tests in a cluster; what else a test needs it builds itself.
+# `make test` runs the tests; `make check` runs format, lints and licences. CI runs both.
+# Requires Rust, and Go for the cluster tests, which build everything else they need.
 
-.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times
+.PHONY: test check unit conformance bench fuzz fuzz-short pictures browser test-browser look test-cluster skipped chart static bench-webhook test-faults test-versions build-times docs deny package msrv archive
 
 CORPUS ?= ../shared/conformance
 SECONDS ?= 60
 
-# Tests that this machine cannot run add a line here, which is shown at the end.
+# Tests that cannot run on this machine add a line to this file, which is printed at the end.
 export KUBEWRIGHT_CLUSTER_SKIPPED := $(CURDIR)/target/skipped
 
 test:
@@ -14,16 +14,58 @@ test:
 	@$(MAKE) --no-print-directory unit conformance fuzz-short browser test-cluster
 	@$(MAKE) --no-print-directory skipped
 
-# The licences of all dependencies, the layers and the dialect names are tests too: the last line.
+# Layers, names and the licences of all dependencies are tests (crates/conformance/tests/architecture.rs).
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo check --locked -q -p kubewright --no-default-features
 	cargo test --locked -q -p kubewright-conformance --test architecture
+	@$(MAKE) --no-print-directory docs deny
+
+# The documentation of every crate; a broken link is an error.
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked -q
+
+# Advisories, licences, duplicates and sources of dependencies: deny.toml. The advisory database is fetched from
+# GitHub; `make deny DENY="bans licenses sources"` needs no network.
+DENY ?=
+
+deny:
+	@if cargo deny --version > /dev/null 2>&1; then cargo deny --locked check $(DENY); \
+	else echo "SKIPPED: cargo-deny is not installed, so dependencies were not checked (cargo install --locked cargo-deny)"; fi
+
+# Packages every library crate as crates.io would receive it, and builds it without the rest of the repository.
+# `make package PACKAGE=--no-verify` skips the build.
+package:
+	cargo package --locked --allow-dirty $(PACKAGE) $$(.ci/published-crates | sed 's/^/-p /')
+
+# Checks the binary with the oldest supported Rust (`rust-version` of Cargo.toml).
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	cargo +$(MSRV) check --locked -p kubewright --target-dir target/msrv
+
+# The archive of a release: binary, licence, completions and manual pages. Static on Linux.
+ARCHIVE_OS ?= $(shell uname -s | tr A-Z a-z)
+ARCHIVE_ARCH ?= $(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
+VERSION = $(shell sed -n '/^\[workspace.package\]/,/^$$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+ARCHIVE = kubewright_$(VERSION)_$(ARCHIVE_OS)_$(ARCHIVE_ARCH)
+
+archive:
+	@if [ "$(ARCHIVE_OS)" = linux ]; then $(MAKE) --no-print-directory static; else \
+		cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST) && mkdir -p target/static && cp "$(BUILT)" target/static/kubewright; fi
+	rm -rf target/archive && mkdir -p target/archive/$(ARCHIVE)/completions target/archive/$(ARCHIVE)/man
+	cp target/static/kubewright LICENSE README.md CHANGELOG.md target/archive/$(ARCHIVE)/
+	for shell in bash zsh fish; do target/static/kubewright completions $$shell > target/archive/$(ARCHIVE)/completions/kubewright.$$shell || exit 1; done
+	target/static/kubewright man target/archive/$(ARCHIVE)/man > /dev/null
+	tar -C target/archive -czf target/archive/$(ARCHIVE).tar.gz $(ARCHIVE)
+	@echo target/archive/$(ARCHIVE).tar.gz
 
 unit:
 	cargo test --workspace --exclude kubewright-controlplane --locked
 
-# A real control plane. The first time it is built, which takes minutes: see tests/cluster/README.md.
+# Tests of the control plane. The first run builds it, which takes minutes: see tests/cluster/README.md.
 test-cluster:
 	cargo test --locked -p kubewright-controlplane
 
@@ -36,53 +78,55 @@ conformance:
 		cargo run --profile quick --locked -q -p kubewright-conformance -- --corpus "$(CORPUS)" --floor conformance/scores.json; \
 	else echo "SKIPPED: no conformance corpus at $(CORPUS)"; fi
 
-# Benches measure what ships: profile `dist`, with fat link-time optimization, and not the quickly built `release`.
+# Benches measure the shipped profile `dist` (fat LTO), not `release`, which is built for short build times.
 bench:
 	cargo bench --profile dist --locked -p kubewright-bench
 
-# CPU seconds and peak memory of a release build from nothing, and the seconds that the debug binary needs after an
-# edit in one dialect. Builds into a folder of its own; takes minutes.
+# CPU seconds and peak memory of a clean release build, and the seconds of a debug build after an edit in one
+# dialect. Uses its own target folder; takes minutes.
 build-times:
 	.ci/build-times
 
-# The webhook under load beside one that does nothing, and whether it keeps its limits. On a machine that does nothing
-# else; `make bench-webhook LOAD="--seconds 30 --soak 60"` for longer, `PROFILE=quick` for a first look.
+# Compares the webhook under load with a server that allows everything, and checks its limits. Run it on an idle
+# machine; `make bench-webhook LOAD="--seconds 30 --soak 60"` runs longer, `PROFILE=quick` builds faster.
 PROFILE ?= dist
 
 bench-webhook:
 	cargo run --profile $(PROFILE) --locked -q -p kubewright-load --bin bench-webhook -- $(LOAD)
 
-# Every fault for as long as it would last outside; `make test` has short versions. `make test-faults FAULT=certificates` for those whose names contain the word.
+# Fault tests with realistic durations; `make test` has short versions. `make test-faults FAULT=certificates` runs those
+# whose names contain the word.
 test-faults:
 	KUBEWRIGHT_FAULTS=long cargo test --locked -p kubewright --test faults -- $(FAULT)
 
-# The smoke test on every version of Kubernetes for which `tests/cluster` can build a control plane, the oldest first. Builds
-# for minutes where the programs are not in the cache.
+# A smoke test on every Kubernetes version that `tests/cluster` can build, the oldest first. Builds for minutes if the
+# binaries are not cached.
 test-versions:
 	for version in $$(ls tests/cluster/versions/*.mod | sed 's/.*v//; s/.mod//' | sort -V) ''; do \
 		KUBEWRIGHT_CLUSTER=required KUBEWRIGHT_CLUSTER_VERSION=$$version cargo test --locked -p kubewright --test versions -- --nocapture || exit 1; \
 	done
 
-# Every target for a while: `make fuzz SECONDS=600` for longer.
+# Runs every fuzz target for SECONDS: `make fuzz SECONDS=600`.
 fuzz:
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds $(SECONDS)
 
 fuzz-short:
 	cargo run --profile quick --locked -q -p kubewright-fuzz -- --seconds 3
 
-# The pictures of the pages; a test says when they are older than the program.
+# Redraws the pictures of the documentation; a test fails if they are outdated.
 KUBEWRIGHT = cargo run --locked -q -p kubewright --
 
 pictures:
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml -o svg=docs/pictures/shop.svg
 	$(KUBEWRIGHT) graph -r examples/pattern/shop.yaml --pattern orphan-service -o svg=docs/pictures/orphan-service.svg
 
-# What the Helm chart has from the rule languages; a test says when it is older than they are.
+# Writes the parts of the Helm chart that follow from the rule languages and from the flags that `install` and `serve`
+# share; a test fails if they are outdated.
 chart:
 	UPDATE_CHART=1 cargo test --locked -q -p kubewright --bin kubewright install::tests::the_chart
 
-# The program as it goes into the image: one file that needs nothing of the system, `target/static/kubewright`.
-# At most MAX_STATIC_BYTES. It is run in an empty folder as the only file there, where that is allowed. `make static PROFILE=quick` is built sooner.
+# The static binary of the image: `target/static/kubewright`, at most MAX_STATIC_BYTES. As root it is also run in a
+# chroot that contains nothing else. `make static PROFILE=quick` builds faster.
 MAX_STATIC_BYTES = 20000000
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/$(HOST)/$(PROFILE)/kubewright
@@ -90,27 +134,27 @@ BUILT = $(shell cargo metadata --locked --format-version 1 --no-deps | sed 's/.*
 static:
 	RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" cargo build --locked --profile $(PROFILE) -p kubewright --target $(HOST)
 	mkdir -p target/static && cp "$(BUILT)" target/static/kubewright
-	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "it needs libraries:"; ldd target/static/kubewright; exit 1; fi
+	@if ldd target/static/kubewright 2>&1 | grep -q '=>'; then echo "the binary needs shared libraries:"; ldd target/static/kubewright; exit 1; fi
 	@bytes=$$(wc -c < target/static/kubewright); echo "target/static/kubewright: $$bytes bytes"; \
 	if [ $$bytes -gt $(MAX_STATIC_BYTES) ]; then echo "more than $(MAX_STATIC_BYTES) bytes"; exit 1; fi
 	target/static/kubewright --version
-	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "it runs where nothing else is"; fi
+	@if [ "$$(id -u)" = 0 ] && command -v chroot > /dev/null; then chroot --userspec=65532:65532 target/static /kubewright demo > /dev/null && echo "the binary runs without any other file"; fi
 
-# The page of `graph -o html` in a real browser. `test-browser` gets what it needs: Chromium where it may install
-# packages, and the driver. `browser`, which is part of `test`, takes the Chromium that is there.
+# Tests the page of `graph -o html` in a browser. `test-browser` installs Chromium if it may install packages, and the
+# driver. `browser`, which is part of `test`, uses an installed Chromium.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PLAYWRIGHT = 1.65.0
 
 browser:
 	@if [ -n "$(CHROMIUM)" ] && command -v npm > /dev/null; then $(MAKE) --no-print-directory test-browser; \
-	else echo "SKIPPED: no Chromium or no npm, so the HTML page was looked at by no browser (make test-browser)"; fi
+	else echo "SKIPPED: no Chromium or no npm, so the HTML page was not tested in a browser (make test-browser)"; fi
 
 test-browser:
 	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && apt-get install -y -qq chromium; fi
 	@chromium="$(CHROMIUM)"; [ -n "$$chromium" ] || chromium="$$(command -v chromium)"; \
 	if [ -z "$$chromium" ] || ! command -v npm > /dev/null; then \
-		echo "SKIPPED: Chromium and npm are needed, and cannot be installed here: the HTML page was looked at by no browser"; \
+		echo "SKIPPED: Chromium and npm are needed, and cannot be installed here, so the HTML page was not tested in a browser"; \
 	else CHROMIUM="$$chromium" $(MAKE) --no-print-directory look; fi
 
 look:

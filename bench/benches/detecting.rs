@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kubewright_bench::clock::process_now;
 use kubewright_bench::{cluster, patterns};
 use kubewright_graph::{Graph, References};
-use kubewright_patterns::{Pattern, Settings, budget, detect, detect_all};
+use kubewright_patterns::{DetectionSettings, Pattern, detect, detect_all, detection_budget};
 use kubewright_value::{Value, json};
 
 // As in the binary.
@@ -86,7 +86,7 @@ fn measure_detection(objects: &[Value], patterns: &[Pattern], rounds: u32) -> De
 }
 
 fn count_pattern_findings(graph: &Graph, patterns: &[Pattern]) -> usize {
-    let found = detect_all(patterns, graph, &Settings::default(), THREAD_COUNT);
+    let found = detect_all(patterns, graph, &DetectionSettings::default(), THREAD_COUNT);
     found.iter().map(|found| found.as_ref().map_or(0, |found| found.findings.len())).sum()
 }
 
@@ -123,7 +123,8 @@ fn print_slowest_patterns(objects: &[Value], patterns: &[Pattern]) {
     let mut times: Vec<(Duration, &str, usize)> = Vec::new();
     for pattern in patterns {
         let start = Instant::now();
-        let found = detect(pattern, &graph, &Settings::default(), &mut budget(pattern, &graph));
+        let found =
+            detect(pattern, &graph, &DetectionSettings::default(), &mut detection_budget(pattern, &graph));
         let count = found.map_or(0, |found| found.findings.len());
         times.push((start.elapsed(), &pattern.name, count));
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
 use kubewright_bench::instructions::{self, BenchMode};
-use kubewright_cel::{Bindings, Cost, Environment, Program, library};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, library};
 use kubewright_value::json;
 
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},
@@ -26,22 +26,22 @@ const EXPRESSIONS: [&str; 4] = [
 fn main() {
     let environment = library::EXTENSIONS
         .iter()
-        .fold(Environment::standard(), |environment, library| environment.with(library))
+        .fold(CelEnvironment::standard(), |environment, library| environment.with(library))
         .variable("object");
     let pod = json::parse(POD).unwrap_or_default();
-    let programs: Vec<Program> =
-        EXPRESSIONS.iter().filter_map(|text| Program::compile(text, &environment).ok()).collect();
+    let programs: Vec<CelProgram> =
+        EXPRESSIONS.iter().filter_map(|text| CelProgram::compile(text, &environment).ok()).collect();
     let mut subjects: Vec<BenchSubject<'_>> = programs
         .iter()
         .map(|program| {
             BenchSubject::new(program.source(), || {
-                let bindings = Bindings::new().with("object", &pod);
-                program.evaluate(&bindings, &mut Cost::default()).map_or(0, |_| 1)
+                let bindings = CelBindings::new().with("object", &pod);
+                program.evaluate(&bindings, &mut CelCost::default()).map_or(0, |_| 1)
             })
         })
         .collect();
     subjects.push(BenchSubject::new("compiling the first", || {
-        EXPRESSIONS.first().map_or(0, |text| Program::compile(text, &environment).map_or(0, |_| 1))
+        EXPRESSIONS.first().map_or(0, |text| CelProgram::compile(text, &environment).map_or(0, |_| 1))
     }));
     match BenchMode::of_arguments() {
         BenchMode::Time => {

@@ -5,8 +5,8 @@
 
 use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
 use kubewright_bench::instructions::{self, BenchMode};
-use kubewright_cel::{Bindings, Cost, Environment};
-use kubewright_interpolate::{Rendered, Template};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment};
+use kubewright_interpolate::{RenderedValue, ValueTemplate};
 use kubewright_traits::functions;
 use kubewright_value::{Map, Value, json, yaml};
 
@@ -81,19 +81,19 @@ fn main() {
     let inputs = json::parse(INPUTS).unwrap_or_default();
     let empty = Map::new();
     let inputs = inputs.as_object().unwrap_or(&empty);
-    let environment: Environment = inputs
+    let environment: CelEnvironment = inputs
         .keys()
         .fold(functions::trait_environment(), |environment, name| environment.variable(name.clone()));
-    let (template, problems) = Template::compile(&value, &environment);
+    let (template, problems) = ValueTemplate::compile(&value, &environment);
     let render = || {
         let bindings =
-            inputs.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(name, value));
-        template.render(&bindings, &mut Cost::default())
+            inputs.iter().fold(CelBindings::new(), |bindings, (name, value)| bindings.with(name, value));
+        template.render(&bindings, &mut CelCost::default())
     };
     let mut count = 0;
     template.visit(|_, _, _, _| count += 1);
     match render() {
-        Ok(Rendered::Value(made)) if problems.is_empty() => {
+        Ok(RenderedValue::Value(made)) if problems.is_empty() => {
             println!(
                 "{} bytes, {count} expressions, {} bytes rendered",
                 TEMPLATE.len(),
@@ -104,7 +104,7 @@ fn main() {
     }
     let subjects = [
         BenchSubject::new("rendering", || render().map_or(0, |_| 1)),
-        BenchSubject::new("compiling", || Template::compile(&value, &environment).1.len()),
+        BenchSubject::new("compiling", || ValueTemplate::compile(&value, &environment).1.len()),
         BenchSubject::new("copying the manifest deeply", || copy_value(&value).get("spec").map_or(0, |_| 1)),
     ];
     match BenchMode::of_arguments() {

@@ -82,7 +82,7 @@ fn median(times: &mut [Duration]) -> Duration {
 /// Returns the CPU time of this thread where the system tells it, wall time elsewhere.
 #[must_use]
 pub fn cpu_time_now() -> Duration {
-    cpu_time().unwrap_or_else(|| {
+    thread_cpu_time().unwrap_or_else(|| {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     })
@@ -99,7 +99,7 @@ pub fn process_now() -> Duration {
 }
 
 /// The first field of `schedstat` is the nanoseconds this thread has run.
-fn cpu_time() -> Option<Duration> {
+fn thread_cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }

@@ -1,7 +1,7 @@
 //! Patterns for measurements: those that ship, and a few of relations alone, repeated to any number.
 
-use kubewright_patterns::shipped::shipped;
-use kubewright_patterns::{Pattern, compile};
+use kubewright_patterns::shipped::shipped_patterns;
+use kubewright_patterns::{Pattern, compile_pattern_document};
 use kubewright_value::{Source, yaml};
 
 const RELATIONAL: [&str; 6] = [
@@ -26,7 +26,7 @@ pub fn relational() -> Result<Vec<Pattern>, String> {
 /// # Errors
 /// When none can be compiled.
 pub fn repeat_patterns(count: usize) -> Result<Vec<Pattern>, String> {
-    let texts = shipped().iter().map(|shipped| shipped.source).chain(RELATIONAL);
+    let texts = shipped_patterns().iter().map(|shipped| shipped.source).chain(RELATIONAL);
     let known: Vec<Pattern> = texts.filter_map(|text| compile_bench_pattern(text).ok()).collect();
     if known.is_empty() {
         return Err("no pattern can be compiled".to_owned());
@@ -37,6 +37,6 @@ pub fn repeat_patterns(count: usize) -> Result<Vec<Pattern>, String> {
 fn compile_bench_pattern(text: &str) -> Result<Pattern, String> {
     let reading = yaml::read(&Source::new("pattern.yaml", text));
     let document = reading.documents.first().ok_or("no document")?;
-    let (pattern, problems) = compile(document);
+    let (pattern, problems) = compile_pattern_document(document);
     pattern.ok_or_else(|| format!("{problems:?}"))
 }

@@ -5,6 +5,7 @@ mod api_path;
 mod cel_eval;
 mod cel_parse;
 mod cel_policy;
+mod certificates;
 mod goregex;
 mod gotemplate;
 mod graph;
@@ -49,6 +50,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     cel_policy::TARGET,
     gotemplate::TARGET,
     interpolate::TARGET,
+    certificates::TARGET,
     goregex::TARGET,
     patch::TARGET,
     pathpatch::TARGET,

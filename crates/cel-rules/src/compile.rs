@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Bindings, CompileError, CompileErrorKind, Cost, Environment, Kind, Program, Read};
+use kubewright_cel::{
+    CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
+    FieldRead,
+};
 use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
@@ -67,7 +70,7 @@ impl<'k> Compiler<'k> {
     pub fn variables(
         &mut self,
         list: &[NamedExpression],
-        environments: &mut [&mut Environment],
+        environments: &mut [&mut CelEnvironment],
     ) -> Vec<Variable> {
         let mut variables: Vec<Variable> = Vec::with_capacity(list.len());
         let Some(before) = environments.first().map(|environment| (**environment).clone()) else {
@@ -77,7 +80,7 @@ impl<'k> Compiler<'k> {
             let Some(environment) = environments.first() else { break };
             let Some(mut variable) = self.variable(one, environment, &variables) else { continue };
             // As long as nobody else has an environment, adding to it copies nothing.
-            variable.expression.program.share(&before);
+            variable.expression.program.share_environment(&before);
             let kind = variable.expression.program.result_type().clone();
             for environment in environments.iter_mut() {
                 environment.add_variable(variable.name.clone(), kind.clone());
@@ -85,7 +88,9 @@ impl<'k> Compiler<'k> {
             variables.push(variable);
         }
         if let Some(environment) = environments.first() {
-            variables.iter_mut().for_each(|variable| variable.expression.program.share(environment));
+            variables
+                .iter_mut()
+                .for_each(|variable| variable.expression.program.share_environment(environment));
         }
         variables
     }
@@ -94,8 +99,8 @@ impl<'k> Compiler<'k> {
     pub fn assertions(
         &mut self,
         list: &[Validation],
-        environment: &Environment,
-        for_messages: &Environment,
+        environment: &CelEnvironment,
+        for_messages: &CelEnvironment,
         message: Option<&Placed<Text>>,
     ) -> Vec<Assertion> {
         let mut assertions = Vec::with_capacity(list.len());
@@ -103,7 +108,7 @@ impl<'k> Compiler<'k> {
             // That nothing is allowed is a rule too, where conditions say for what.
             let refuses_all = self.has_conditions && one.expression.value.trim() == "false";
             let expression = match refuses_all {
-                true => self.expression(&one.expression, environment, &[Kind::Bool]),
+                true => self.expression(&one.expression, environment, &[CelKind::Bool]),
                 false => self.condition(&one.expression, environment),
             };
             let message_expression =
@@ -131,12 +136,12 @@ impl<'k> Compiler<'k> {
     pub fn responses(
         &mut self,
         list: &[Validation],
-        environment: &Environment,
-        kind: Kind,
+        environment: &CelEnvironment,
+        kind: CelKind,
     ) -> Vec<Assertion> {
         let mut responses = Vec::with_capacity(list.len());
         for one in list {
-            if let Some(expression) = self.expression(&one.expression, environment, &[kind, Kind::Null]) {
+            if let Some(expression) = self.expression(&one.expression, environment, &[kind, CelKind::Null]) {
                 let (message, message_expression, about) = (String::new(), None, Vec::new());
                 responses.push(Assertion { expression, message, message_expression, about });
             }
@@ -145,13 +150,13 @@ impl<'k> Compiler<'k> {
     }
 
     /// Compiles what is said beside a decision.
-    pub fn annotations(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+    pub fn annotations(&mut self, list: &[NamedExpression], environment: &CelEnvironment) -> Vec<Condition> {
         let mut annotations = Vec::with_capacity(list.len());
         for one in list {
             if let Some(expression) =
-                self.expression(&one.expression, environment, &[Kind::String, Kind::Null])
+                self.expression(&one.expression, environment, &[CelKind::String, CelKind::Null])
             {
-                if expression.program.result_type().kind == Kind::Any {
+                if expression.program.result_type().kind == CelKind::Any {
                     let message = "the expression must give text or `null`, and may give anything".to_owned();
                     let help = "write `string(...)` around it";
                     self.problems.push(Problem::about(&code::CEL_TYPE, &one.expression.path, message, help));
@@ -165,18 +170,18 @@ impl<'k> Compiler<'k> {
     fn variable(
         &mut self,
         one: &NamedExpression,
-        environment: &Environment,
+        environment: &CelEnvironment,
         earlier: &[Variable],
     ) -> Option<Variable> {
         let expression = self.expression(&one.expression, environment, &[])?;
-        let read = expression.program.names();
+        let read = expression.program.variable_names();
         let depths = read.filter_map(|name| earlier.iter().find(|known| known.name == name));
         let depth = 1 + depths.map(|known| known.depth).max().unwrap_or(0);
         Some(Variable { name: format!("variables.{}", one.name.value).into(), expression, depth })
     }
 
     /// Compiles what must hold before anything else is asked.
-    pub fn conditions(&mut self, list: &[NamedExpression], environment: &Environment) -> Vec<Condition> {
+    pub fn conditions(&mut self, list: &[NamedExpression], environment: &CelEnvironment) -> Vec<Condition> {
         self.has_conditions |= !list.is_empty();
         let mut conditions = Vec::with_capacity(list.len());
         for one in list {
@@ -188,9 +193,9 @@ impl<'k> Compiler<'k> {
     }
 
     /// Compiles what must be a yes or a no.
-    fn condition(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
-        let expression = self.expression(text, environment, &[Kind::Bool])?;
-        if expression.program.result_type().kind == Kind::Any {
+    fn condition(&mut self, text: &Placed<Text>, environment: &CelEnvironment) -> Option<Expression> {
+        let expression = self.expression(text, environment, &[CelKind::Bool])?;
+        if expression.program.result_type().kind == CelKind::Any {
             let message = "the expression must give `bool`, and may give anything".to_owned();
             let help = "compare it with something, such as `== true`";
             self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, help));
@@ -204,9 +209,9 @@ impl<'k> Compiler<'k> {
     }
 
     /// Compiles a message. One that may be something else than text is never said, as in Kubernetes.
-    fn message(&mut self, text: &Placed<Text>, environment: &Environment) -> Option<Expression> {
-        let expression = self.expression(text, environment, &[Kind::String])?;
-        if expression.program.result_type().kind == Kind::String {
+    fn message(&mut self, text: &Placed<Text>, environment: &CelEnvironment) -> Option<Expression> {
+        let expression = self.expression(text, environment, &[CelKind::String])?;
+        if expression.program.result_type().kind == CelKind::String {
             return Some(expression);
         }
         let message = "the message may be something else than text, and is never used".to_owned();
@@ -219,20 +224,20 @@ impl<'k> Compiler<'k> {
     fn expression(
         &mut self,
         text: &Placed<Text>,
-        environment: &Environment,
-        wanted: &[Kind],
+        environment: &CelEnvironment,
+        wanted: &[CelKind],
     ) -> Option<Expression> {
-        let program = match Program::compile(text.value.trim_end(), environment) {
+        let program = match CelProgram::compile(text.value.trim_end(), environment) {
             Ok(program) => program,
             Err(errors) => {
                 self.problems.extend(errors.into_iter().map(|error| problem(text, environment, error)));
                 return None;
             }
         };
-        self.read.extend(program.names().map(str::to_owned));
+        self.read.extend(program.variable_names().map(str::to_owned));
         self.fields(text, &program);
         let found = program.result_type().kind;
-        if !wanted.is_empty() && found != Kind::Any && !wanted.contains(&found) {
+        if !wanted.is_empty() && found != CelKind::Any && !wanted.contains(&found) {
             let names: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
             let message = format!("the expression must give {}, and gives `{found}`", names.join(" or "));
             self.problems.push(Problem::about(&code::CEL_TYPE, &text.path, message, ""));
@@ -242,7 +247,7 @@ impl<'k> Compiler<'k> {
     }
 
     /// Reports fields that the request, namespaces and objects of the kinds that the rule is about never have.
-    fn fields(&mut self, text: &Placed<Text>, program: &Program) {
+    fn fields(&mut self, text: &Placed<Text>, program: &CelProgram) {
         for read in program.reads() {
             let Some((code, at, help)) = self.unknown(&read) else { continue };
             let (Some(field), Some(position)) = (read.path.get(at), read.positions.get(at)) else { continue };
@@ -263,7 +268,7 @@ impl<'k> Compiler<'k> {
     }
 
     /// Returns the code, the step of the path that does not exist, and what may have been meant.
-    fn unknown(&self, read: &Read) -> Option<(&'static Code, usize, String)> {
+    fn unknown(&self, read: &FieldRead) -> Option<(&'static Code, usize, String)> {
         if let "object" | "oldObject" = read.variable.as_str() {
             let path: Vec<&str> = read.path.iter().map(Text::as_str).collect();
             // What one of the kinds has is not unknown.
@@ -310,12 +315,12 @@ impl<'k> Compiler<'k> {
 }
 
 /// What asks the world, or for the time, has no result without them.
-fn is_constant(program: &Program) -> bool {
-    let mut cost = Cost::new(CONSTANT_LIMIT);
-    program.names().next().is_none() && program.evaluate(&Bindings::new(), &mut cost).is_ok()
+fn is_constant(program: &CelProgram) -> bool {
+    let mut cost = CelCost::new(CONSTANT_LIMIT);
+    program.variable_names().next().is_none() && program.evaluate(&CelBindings::new(), &mut cost).is_ok()
 }
 
-fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) -> Problem {
+fn problem(text: &Placed<Text>, environment: &CelEnvironment, error: CelCompileError) -> Problem {
     let mut problem = Problem {
         code: code_of(error.kind),
         message: error.message,
@@ -324,7 +329,7 @@ fn problem(text: &Placed<Text>, environment: &Environment, error: CompileError) 
         place: Some((error.position, error.length)),
     };
     if let Some(name) = variable_at(&text.value, error.position)
-        && error.kind == CompileErrorKind::UnknownName
+        && error.kind == CelCompileErrorKind::UnknownName
     {
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
@@ -346,11 +351,11 @@ fn variable_at(text: &str, position: Position) -> Option<&str> {
     rest.get(..end.unwrap_or(rest.len()))
 }
 
-fn code_of(kind: CompileErrorKind) -> &'static Code {
+fn code_of(kind: CelCompileErrorKind) -> &'static Code {
     match kind {
-        CompileErrorKind::UnknownName | CompileErrorKind::UnknownFunction => &code::UNKNOWN_CEL_NAME,
-        CompileErrorKind::Arity | CompileErrorKind::Type => &code::CEL_TYPE,
-        CompileErrorKind::Syntax | CompileErrorKind::Value => &code::BAD_CEL,
+        CelCompileErrorKind::UnknownName | CelCompileErrorKind::UnknownFunction => &code::UNKNOWN_CEL_NAME,
+        CelCompileErrorKind::Arity | CelCompileErrorKind::Type => &code::CEL_TYPE,
+        CelCompileErrorKind::Syntax | CelCompileErrorKind::Value => &code::BAD_CEL,
     }
 }
 

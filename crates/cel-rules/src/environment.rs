@@ -1,14 +1,14 @@
 //! What the expressions of a rule may use.
 
 use kubewright_cel::library::kubernetes::{AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE};
-use kubewright_cel::{ANY, Environment, Inputs, Kind, Type};
+use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelType, Inputs};
 use kubewright_value::Text;
 
 /// The environments of the different places where expressions stand.
 #[derive(Clone)]
 pub struct Environments {
     /// What all of them have.
-    base: Environment,
+    base: CelEnvironment,
     /// What no function can know by itself.
     pub inputs: Inputs,
 }
@@ -28,47 +28,48 @@ impl Environments {
     /// Returns what the API server gives expressions.
     #[must_use]
     pub fn admission() -> Self {
-        Self::of(Environment::kubernetes().with_plain_or_value())
+        Self::of(CelEnvironment::kubernetes().with_plain_or_value())
     }
 
     /// Returns what ValidatingPolicies give expressions.
     #[must_use]
     pub fn policies(inputs: Inputs) -> Self {
-        Self { inputs, ..Self::of(Environment::policy()) }.with_exceptions()
+        Self { inputs, ..Self::of(CelEnvironment::policy()) }.with_exceptions()
     }
 
     /// Returns what a policy gives expressions that sees the objects of `namespace` only.
     #[must_use]
     pub fn within(&self, namespace: &Text) -> Self {
-        Self { inputs: self.inputs, ..Self::of(Environment::policy_in(namespace.clone())) }.with_exceptions()
+        Self { inputs: self.inputs, ..Self::of(CelEnvironment::policy_in(namespace.clone())) }
+            .with_exceptions()
     }
 
     /// Returns what a policy gives expressions that answers requests over HTTP.
     #[must_use]
     pub fn http(&self) -> Self {
-        Self { base: Environment::http_check(), inputs: self.inputs }
+        Self { base: CelEnvironment::http_check(), inputs: self.inputs }
     }
 
     /// Returns what a policy gives expressions that answers requests of Envoy.
     #[must_use]
     pub fn envoy(&self) -> Self {
-        Self { base: Environment::envoy_check(), inputs: self.inputs }
+        Self { base: CelEnvironment::envoy_check(), inputs: self.inputs }
     }
 
     /// Returns what `base` gives, and the request.
     #[must_use]
-    pub fn of(base: Environment) -> Self {
+    pub fn of(base: CelEnvironment) -> Self {
         let base = base.variable("object").variable("oldObject").variable_of("request", request());
         Self { base, inputs: Inputs::default() }
     }
 
     fn with_exceptions(self) -> Self {
-        Self { base: self.base.variable_of("exceptions", Type::of(Kind::Map)), ..self }
+        Self { base: self.base.variable_of("exceptions", CelType::of(CelKind::Map)), ..self }
     }
 
     /// Returns the environment of expressions that may read what is `given`.
     #[must_use]
-    pub fn environment(&self, given: Given) -> Environment {
+    pub fn environment(&self, given: Given) -> CelEnvironment {
         let mut environment = self.base.clone();
         if given.namespace {
             environment = environment.variable_of("namespaceObject", namespace());
@@ -78,24 +79,25 @@ impl Environments {
         }
         if given.authorizer {
             environment = environment
-                .variable_of("authorizer", Type::of(AUTHORIZER_TYPE))
-                .variable_of("authorizer.requestResource", Type::of(RESOURCE_CHECK_TYPE));
+                .variable_of("authorizer", CelType::of(AUTHORIZER_TYPE))
+                .variable_of("authorizer.requestResource", CelType::of(RESOURCE_CHECK_TYPE));
         }
         environment
     }
 }
 
-fn request() -> Type {
-    let text = || Type::of(Kind::String);
-    let kind =
-        |last| Type::of(Kind::Map).with_fields([("group", text()), ("version", text()), (last, text())]);
-    let user = Type::of(Kind::Map).with_fields([
+fn request() -> CelType {
+    let text = || CelType::of(CelKind::String);
+    let kind = |last| {
+        CelType::of(CelKind::Map).with_fields([("group", text()), ("version", text()), (last, text())])
+    };
+    let user = CelType::of(CelKind::Map).with_fields([
         ("username", text()),
         ("uid", text()),
-        ("groups", Type::with(Kind::List, text())),
-        ("extra", Type::with(Kind::Map, Type::with(Kind::List, text()))),
+        ("groups", CelType::with(CelKind::List, text())),
+        ("extra", CelType::with(CelKind::Map, CelType::with(CelKind::List, text()))),
     ]);
-    Type::of(Kind::Map).with_fields([
+    CelType::of(CelKind::Map).with_fields([
         ("kind", kind("kind")),
         ("requestKind", kind("kind")),
         ("resource", kind("resource")),
@@ -106,16 +108,16 @@ fn request() -> Type {
         ("namespace", text()),
         ("operation", text()),
         ("userInfo", user),
-        ("dryRun", Type::of(Kind::Bool)),
+        ("dryRun", CelType::of(CelKind::Bool)),
     ])
 }
 
 /// It may be null.
-fn namespace() -> Type {
-    let text = || Type::of(Kind::String);
-    let texts = || Type::with(Kind::Map, text());
-    let names = || Type::with(Kind::List, text());
-    let metadata = Type::ANY.with_fields([
+fn namespace() -> CelType {
+    let text = || CelType::of(CelKind::String);
+    let texts = || CelType::with(CelKind::Map, text());
+    let names = || CelType::with(CelKind::List, text());
+    let metadata = CelType::ANY.with_fields([
         ("name", text()),
         ("generateName", text()),
         ("namespace", text()),
@@ -124,10 +126,10 @@ fn namespace() -> Type {
         ("resourceVersion", text()),
         ("finalizers", names()),
     ]);
-    Type::ANY.with_fields([
+    CelType::ANY.with_fields([
         ("metadata", metadata),
-        ("spec", Type::ANY.with_fields([("finalizers", names())])),
-        ("status", Type::ANY.with_fields([("phase", text())])),
+        ("spec", CelType::ANY.with_fields([("finalizers", names())])),
+        ("status", CelType::ANY.with_fields([("phase", text())])),
     ])
 }
 
@@ -189,6 +191,6 @@ pub fn unknown_field(variable: &str, path: &[Text]) -> Option<(usize, &'static [
         };
         let (_, fields) = FIELDS.iter().find(|(known, _)| is_it(known))?;
         let field = path.get(at)?;
-        (field != ANY && !fields.contains(&field.as_str())).then_some((at, *fields))
+        (field != ANY_STEP && !fields.contains(&field.as_str())).then_some((at, *fields))
     })
 }

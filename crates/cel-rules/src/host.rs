@@ -4,12 +4,12 @@
 
 mod path;
 
-use kubewright_cel::library::kubernetes::CHECK;
+use kubewright_cel::library::kubernetes::AUTHORIZER_CHECK;
 use kubewright_cel::library::policy::{
     GLOBAL_CONTEXT, HTTP_GET, HTTP_POST, IMAGE_DATA, RESOURCE_GET, RESOURCE_LIST, RESOURCE_NAME,
     RESOURCE_POST,
 };
-use kubewright_cel::{EvalErrorKind, Failure, Host};
+use kubewright_cel::{CelErrorKind, CelFailure, Host};
 use kubewright_engine::{Answer, ApiCall, EvalError, ImageLookup, Query, ServiceCall};
 use kubewright_k8s::resource_name;
 use kubewright_value::{Map, Text, Value, bounded};
@@ -23,16 +23,16 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const NO_RESOURCE: &str = "the server could not find the requested resource";
 
 impl Host for Scope<'_> {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         match (question, arguments) {
-            (CHECK, [Value::Object(check)]) => self.is_allowed(check),
+            (AUTHORIZER_CHECK, [Value::Object(check)]) => self.is_allowed(check),
             (RESOURCE_GET, [version, resource, namespace, name]) => {
                 let url = path::of_object([version, resource, namespace, name].map(text))?;
                 Ok(self.call("GET", &url, Text::default())?.unwrap_or_default())
             }
             (RESOURCE_LIST, [version, resource, namespace, labels]) => {
                 let url = path::of_list([version, resource, namespace].map(text), labels)?;
-                self.call("GET", &url, Text::default())?.ok_or_else(|| Failure::value(NO_RESOURCE))
+                self.call("GET", &url, Text::default())?.ok_or_else(|| CelFailure::value(NO_RESOURCE))
             }
             (RESOURCE_POST, [version, resource, namespace, object]) => {
                 let [version, resource, namespace] = [version, resource, namespace].map(text);
@@ -41,7 +41,7 @@ impl Host for Scope<'_> {
                     (true, name) => path::of_object([version, resource, namespace, name.map_or("", text)])?,
                     (false, _) => path::of_list([version, resource, namespace], &Value::Null)?,
                 };
-                self.call("POST", &url, self.body(object)?)?.ok_or_else(|| Failure::value(NO_RESOURCE))
+                self.call("POST", &url, self.body(object)?)?.ok_or_else(|| CelFailure::value(NO_RESOURCE))
             }
             (RESOURCE_NAME, [_, kind]) => Ok(resource_name(text(kind)).into()),
             (GLOBAL_CONTEXT, [name, projection]) => self.shared(text(name), text(projection)),
@@ -50,21 +50,21 @@ impl Host for Scope<'_> {
             (IMAGE_DATA, [image]) => {
                 let found = self.known(Query::Image(ImageLookup::of(text(image))))?;
                 let missing = || format!("image data for {} not found in the context", text(image));
-                found.map(image_data).ok_or_else(|| Failure::value(missing()))
+                found.map(image_data).ok_or_else(|| CelFailure::value(missing()))
             }
-            _ => Err(Failure::value(format!("the function `{question}` is not known"))),
+            _ => Err(CelFailure::value(format!("the function `{question}` is not known"))),
         }
     }
 }
 
 impl Scope<'_> {
     /// Returns what the world says; nothing where it knows that there is nothing.
-    fn known(&self, query: Query) -> Result<Option<Value>, Failure> {
+    fn known(&self, query: Query) -> Result<Option<Value>, CelFailure> {
         match self.world.get(&query) {
             Answer::Found(found) => Ok(Some(found)),
             Answer::Absent => Ok(None),
-            Answer::Failed(why) => Err(Failure::value(EvalError::failed(&query, &why).message)),
-            Answer::Refused(why) => Err(Failure::value(EvalError::refused(&query, &why).message)),
+            Answer::Failed(why) => Err(CelFailure::value(EvalError::failed(&query, &why).message)),
+            Answer::Refused(why) => Err(CelFailure::value(EvalError::refused(&query, &why).message)),
             Answer::Unknown => {
                 let how = match &query {
                     Query::Shared(_) => "in `globalContextEntries` of the test or a `--world` file",
@@ -80,34 +80,36 @@ impl Scope<'_> {
     }
 
     /// Returns what is sent, as JSON, which counts like text that an expression makes.
-    fn body(&self, value: &Value) -> Result<Text, Failure> {
+    fn body(&self, value: &Value) -> Result<Text, CelFailure> {
         self.within(|budget| bounded::to_json(value, budget))
             .map(Text::from)
-            .map_err(|exhausted| Failure::new(EvalErrorKind::Limit, exhausted.to_string()))
+            .map_err(|exhausted| CelFailure::new(CelErrorKind::Limit, exhausted.to_string()))
     }
 
-    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, Failure> {
+    fn call(&self, method: &str, url: &str, data: Text) -> Result<Option<Value>, CelFailure> {
         self.known(Query::Api(ApiCall::resource(method, url, data)))
     }
 
     /// Returns an entry that the cluster shares, or the part of it that a projection makes.
-    fn shared(&self, name: &str, projection: &str) -> Result<Value, Failure> {
+    fn shared(&self, name: &str, projection: &str) -> Result<Value, CelFailure> {
         let found = self.known(Query::Shared(name.into()))?.unwrap_or_default();
         if projection.is_empty() || found.is_null() {
             return Ok(found);
         }
         let missing = || format!("projection \"{projection}\" not found in global context entry \"{name}\"");
         match &found {
-            Value::Object(parts) => parts.get(projection).cloned().ok_or_else(|| Failure::value(missing())),
-            _ => Err(Failure::value(format!("{}: stored value is not an object", missing()))),
+            Value::Object(parts) => {
+                parts.get(projection).cloned().ok_or_else(|| CelFailure::value(missing()))
+            }
+            _ => Err(CelFailure::value(format!("{}: stored value is not an object", missing()))),
         }
     }
 
     /// Returns a response as expressions read it: in a cluster the fields of a body stand beside `statusCode`, in
     /// tests below `body`. Here they are in both places.
-    fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, Failure> {
+    fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, CelFailure> {
         let call = ApiCall::service(method, url, data, ServiceCall::default());
-        let found = self.known(Query::Http(call))?.ok_or_else(|| Failure::value("there is no answer"))?;
+        let found = self.known(Query::Http(call))?.ok_or_else(|| CelFailure::value("there is no answer"))?;
         let body = found.get("body").cloned().unwrap_or_default();
         let mut response = body.as_object().cloned().unwrap_or_default();
         if response.get("body").is_none() {
@@ -117,12 +119,12 @@ impl Scope<'_> {
         Ok(response.into())
     }
 
-    fn is_allowed(&self, check: &Map) -> Result<Value, Failure> {
+    fn is_allowed(&self, check: &Map) -> Result<Value, CelFailure> {
         let data = self.body(&self.review(check))?;
         let query = Query::Api(ApiCall::resource("POST", REVIEWS, data));
         let review = match self.world.get(&query) {
             Answer::Found(review) => review,
-            Answer::Refused(why) => return Err(Failure::value(EvalError::refused(&query, &why).message)),
+            Answer::Refused(why) => return Err(CelFailure::value(EvalError::refused(&query, &why).message)),
             Answer::Absent | Answer::Failed(_) | Answer::Unknown => {
                 return Err(self.not_known(EvalError::unanswered(query)));
             }

@@ -212,7 +212,7 @@ pub fn are_met(
 
 impl Condition {
     fn reads_namespace(&self) -> bool {
-        self.expression.program.names().any(|name| name == "namespaceObject")
+        self.expression.program.variable_names().any(|name| name == "namespaceObject")
     }
 }
 

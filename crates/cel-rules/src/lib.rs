@@ -19,7 +19,7 @@ pub mod source;
 pub use compile::{Compiler, Problem};
 pub use environment::{Environments, Given, unknown_field};
 pub use judge::{Asked, Finding, Subject, Violation, are_met};
-use kubewright_cel::Program;
+use kubewright_cel::CelProgram;
 use kubewright_value::{Step, Text};
 pub use params::{Params, Words as ParamWords};
 pub use respond::Response;
@@ -84,7 +84,7 @@ pub enum Wording {
 /// A compiled expression.
 #[derive(Clone)]
 pub struct Expression {
-    program: Program,
+    program: CelProgram,
     /// As messages show it.
     text: String,
     /// Where it stands in the document.
@@ -141,7 +141,8 @@ impl Checks {
     /// Returns it with what is known once all of it is there.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        let reads_namespace = |program: &Program| program.names().any(|name| name == "namespaceObject");
+        let reads_namespace =
+            |program: &CelProgram| program.variable_names().any(|name| name == "namespaceObject");
         let needs_namespace = self.programs().any(reads_namespace);
         self.needs_namespace = needs_namespace;
         self
@@ -158,7 +159,7 @@ impl Checks {
         conditions.chain(self.assertions.iter().enumerate().map(assertion)).collect()
     }
 
-    fn programs(&self) -> impl Iterator<Item = &Program> {
+    fn programs(&self) -> impl Iterator<Item = &CelProgram> {
         let conditions = self.conditions.iter().chain(&self.annotations).map(|one| &one.expression);
         let variables = self.variables.iter().map(|one| &one.expression);
         let messages = self.assertions.iter().filter_map(|one| one.message_expression.as_ref());
@@ -205,3 +206,8 @@ impl Expression {
         }
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

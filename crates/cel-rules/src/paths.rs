@@ -1,6 +1,6 @@
 //! The paths that expressions read, and where they lead in objects that make Pods.
 
-use kubewright_cel::{ANY, Change, Program};
+use kubewright_cel::{ANY_STEP, CelPathChange, CelProgram};
 use kubewright_value::{Step, Text};
 
 use kubewright_dialect_kit::workload::Workload;
@@ -9,7 +9,7 @@ use kubewright_dialect_kit::workload::Workload;
 const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased(keys: &[&str], to: Workload) -> Change {
+pub(super) fn rebased(keys: &[&str], to: Workload) -> CelPathChange {
     let object = match keys {
         [object @ ("object" | "oldObject"), "spec" | "metadata"] => *object,
         [object @ ("object" | "oldObject"), "spec", ..] => *object,
@@ -38,10 +38,10 @@ pub(super) fn rebased_text(text: &str, to: Workload) -> String {
 }
 
 /// Returns the part of the object that `program` is about: what all its paths into the object have in common.
-pub(super) fn about(program: &Program) -> Vec<Step> {
+pub(super) fn about(program: &CelProgram) -> Vec<Step> {
     let mut common: Option<Vec<Text>> = None;
     for read in program.reads().into_iter().filter(|read| read.variable == "object") {
-        let keys = read.path.into_iter().take_while(|key| key != ANY);
+        let keys = read.path.into_iter().take_while(|key| key != ANY_STEP);
         common = Some(match common {
             None => keys.collect(),
             Some(common) => {

@@ -1,7 +1,7 @@
 //! A request that a proxy asks about, answered by the first expression that has an answer.
 
 use kubewright_cel::Val;
-use kubewright_cel::library::policy::Answer;
+use kubewright_cel::library::policy::CheckResponse;
 use kubewright_engine::{EvalError, Evaluation};
 use kubewright_value::Step;
 
@@ -16,7 +16,7 @@ pub enum Response {
     /// Nothing: the conditions do not hold, or no expression has an answer.
     None,
     /// The answer of an expression, and where the expression stands in the document.
-    Given(Answer, Vec<Step>),
+    Given(CheckResponse, Vec<Step>),
     /// An expression does not fit the request.
     Failed(String),
     /// Nobody can say.
@@ -54,7 +54,7 @@ impl Checks {
                 Err(Stopped::Failed(message)) => return Response::Failed(message),
                 Err(Stopped::Error(error)) => return Response::Error(error),
             };
-            return match Answer::of(&value) {
+            return match CheckResponse::of(&value) {
                 Some(answer) => Response::Given(answer, one.expression.path.clone()),
                 None => Response::Failed(format!("a response is expected, found `{}`", value.type_name())),
             };

@@ -3,9 +3,9 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use kubewright_cel::library::kubernetes::{authorizer, resource_check};
-use kubewright_cel::library::policy::{Answer, envoy_request, http_request};
+use kubewright_cel::library::policy::{CheckResponse, envoy_request, http_request};
 use kubewright_cel::{
-    self as cel, Bindings, Cost, EvalErrorKind, Failure, Inputs, Val, Variables, WORK_PER_STEP,
+    self as cel, CelBindings, CelCost, CelErrorKind, CelFailure, Inputs, LazyVariables, Val, WORK_PER_STEP,
 };
 use kubewright_engine::{EvalError, TraceNode, Verdict as Seen, WorldView};
 use kubewright_k8s::AdmissionRequest;
@@ -111,8 +111,8 @@ const FEW: usize = 3;
 /// What variables are, as far as somebody has read them.
 #[derive(Default)]
 pub(super) struct Values<'a> {
-    few: [OnceCell<Result<Val<'a>, Failure>>; FEW],
-    more: Vec<OnceCell<Result<Val<'a>, Failure>>>,
+    few: [OnceCell<Result<Val<'a>, CelFailure>>; FEW],
+    more: Vec<OnceCell<Result<Val<'a>, CelFailure>>>,
 }
 
 impl<'a> Values<'a> {
@@ -122,7 +122,7 @@ impl<'a> Values<'a> {
         Self { few: Default::default(), more }
     }
 
-    fn get(&self, index: usize) -> Option<&OnceCell<Result<Val<'a>, Failure>>> {
+    fn get(&self, index: usize) -> Option<&OnceCell<Result<Val<'a>, CelFailure>>> {
         self.few.get(index).or_else(|| self.more.get(index.checked_sub(FEW)?))
     }
 }
@@ -170,17 +170,17 @@ impl<'a> Scope<'a> {
         result.map_err(|error| self.stopped(expression, &error))
     }
 
-    fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::EvalError> {
+    fn run(&'a self, expression: &'a Expression) -> Result<Val<'a>, cel::CelError> {
         let spent = self.spent.get();
         let (available, work) = spent.available();
-        let mut cost = Cost::new(EXPRESSION_LIMIT)
+        let mut cost = CelCost::new(EXPRESSION_LIMIT)
             .with_available(available)
             .with_work(work)
             .with_deadline(spent.deadline);
         let (left, limit) = spent.max_bytes.unwrap_or((cost.bytes_left(), cost.bytes_left()));
         cost = cost.with_bytes(left.saturating_sub(spent.bytes), limit);
         let (work, bytes) = (cost.work_left(), cost.bytes_left());
-        let bindings = Bindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
+        let bindings = CelBindings::new().with_variables(self).with_host(self).with_inputs(self.inputs);
         let result = expression.program.evaluate(&bindings, &mut cost);
         // Variables that were read meanwhile have spent something too.
         let spent = self.spent.get();
@@ -212,21 +212,21 @@ impl<'a> Scope<'a> {
         made
     }
 
-    fn stopped(&self, expression: &Expression, error: &cel::EvalError) -> Stopped {
-        if let EvalErrorKind::Host(number) = error.kind
+    fn stopped(&self, expression: &Expression, error: &cel::CelError) -> Stopped {
+        if let CelErrorKind::Host(number) = error.kind
             && let Some(unanswered) = self.unanswered.borrow().get(number as usize)
         {
             return Stopped::Error(unanswered.clone());
         }
         let message = format!("expression '{}' resulted in error: {}", expression.text, error.message);
         match error.kind {
-            EvalErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
+            CelErrorKind::Limit => Stopped::Error(EvalError::limit(message)),
             _ => Stopped::Failed(message),
         }
     }
 
     /// Returns the failure by which `error` is found again if it turns out to be why an expression has no result.
-    pub(super) fn not_known(&self, error: EvalError) -> Failure {
+    pub(super) fn not_known(&self, error: EvalError) -> CelFailure {
         let message = error.message.clone();
         let mut unanswered = self.unanswered.borrow_mut();
         let known = unanswered.iter().position(|known| known.kind == error.kind);
@@ -234,12 +234,12 @@ impl<'a> Scope<'a> {
         if number == unanswered.len() && number < MAX_UNANSWERED {
             unanswered.push(error);
         }
-        let kind = u32::try_from(number).map_or(EvalErrorKind::Unbound, EvalErrorKind::Host);
-        Failure::new(kind, message)
+        let kind = u32::try_from(number).map_or(CelErrorKind::Unbound, CelErrorKind::Host);
+        CelFailure::new(kind, message)
     }
 
     /// Returns the variable at `index`.
-    fn variable(&'a self, index: usize) -> Result<Val<'a>, Failure> {
+    fn variable(&'a self, index: usize) -> Result<Val<'a>, CelFailure> {
         let Some((cell, variable)) = self.values.get(index).zip(self.variables.get(index)) else {
             return Ok(Val::Null);
         };
@@ -249,13 +249,13 @@ impl<'a> Scope<'a> {
         cell.get_or_init(|| self.value(variable)).clone()
     }
 
-    fn value(&'a self, variable: &'a Variable) -> Result<Val<'a>, Failure> {
+    fn value(&'a self, variable: &'a Variable) -> Result<Val<'a>, CelFailure> {
         self.notes.borrow_mut().open();
         let result = self.run(&variable.expression);
         self.notes.borrow_mut().close(|| note(&variable.expression, variable.name.to_string(), &result));
         result.map_err(|error| {
             let message = format!("composited variable {:?} fails to evaluate: {error}", variable.short());
-            Failure::new(error.kind, message)
+            CelFailure::new(error.kind, message)
         })
     }
 
@@ -267,7 +267,7 @@ impl<'a> Scope<'a> {
                 continue;
             }
             let Some(variable) = self.variables.get(at) else { continue };
-            for name in variable.expression.program.names() {
+            for name in variable.expression.program.variable_names() {
                 if let Some(read) = self.position(name)
                     && let Some(is_needed) = is_needed.get_mut(read)
                 {
@@ -294,7 +294,7 @@ impl<'a> Scope<'a> {
         resource_check(&kind.group, resource, subresource, namespace, name)
     }
 
-    fn namespace(&'a self) -> Result<Val<'a>, Failure> {
+    fn namespace(&'a self) -> Result<Val<'a>, CelFailure> {
         match &self.namespace {
             Namespace::Known(namespace) => Ok(Val::borrowed(namespace)),
             Namespace::None if self.request.namespace.is_empty() => Ok(Val::Null),
@@ -311,8 +311,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-impl<'a> Variables<'a> for Scope<'a> {
-    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+impl<'a> LazyVariables<'a> for Scope<'a> {
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         Ok(Some(match name {
             "object" => match self.form {
                 Form::Plain | Form::Payload => Val::borrowed(self.object),
@@ -343,10 +343,10 @@ impl Variable {
     }
 }
 
-fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::EvalError>) -> Note {
+fn note(expression: &Expression, what: String, result: &Result<Val<'_>, cel::CelError>) -> Note {
     let (found, verdict) = match result {
         Ok(Val::Bool(holds)) => (holds.to_string(), if *holds { Seen::Yes } else { Seen::No }),
-        Ok(value) if let Some(answer) = Answer::of(value) => match answer.is_allowed {
+        Ok(value) if let Some(answer) = CheckResponse::of(value) => match answer.is_allowed {
             true => ("allowed".to_owned(), Seen::Yes),
             false => ("denied".to_owned(), Seen::No),
         },

@@ -1,84 +1,84 @@
-//! What an expression is made of, before anything is known about its names.
+//! The syntax tree of an expression, before its names are resolved.
 //!
-//! Long chains of one operator are flat, so their length does not count as nesting.
+//! A chain of one operator is a flat list, so that a long `a && b && c` does not count as deep nesting.
 
 use kubewright_value::Text;
 
 use super::val::Val;
 
-/// How deep expressions may nest.
+/// The deepest nesting of an expression. It bounds the recursion of all walks over the tree.
 pub(super) const MAX_HEIGHT: u32 = 100;
 
-/// A part of an expression, and the word of it that messages point at: start and end in bytes.
+/// A node of the tree, with the span of the token that error messages point at.
 #[derive(Debug, Clone)]
-pub(super) struct Expr {
-    pub(super) node: Node,
-    pub(super) span: Span,
+pub(super) struct CelExpr {
+    pub(super) node: CelNode,
+    pub(super) span: CelSpan,
     pub(super) height: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Span {
+pub(super) struct CelSpan {
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum CelNode {
     Literal(Val<'static>),
-    /// `a`, or `.a`, which no variable of a macro hides.
+    /// `a`, or `.a`, which macro variables do not shadow.
     Identifier {
         name: Text,
         is_absolute: bool,
     },
     /// `a.b`, `a.?b`
     Select {
-        operand: Box<Expr>,
+        operand: Box<CelExpr>,
         field: Text,
         is_optional: bool,
     },
     /// `a[b]`, `a[?b]`
     Index {
-        operand: Box<Expr>,
-        index: Box<Expr>,
+        operand: Box<CelExpr>,
+        index: Box<CelExpr>,
         is_optional: bool,
     },
     /// `f(a)`, `a.f(b)`
     Call {
-        target: Option<Box<Expr>>,
+        target: Option<Box<CelExpr>>,
         name: Text,
-        arguments: Vec<Expr>,
+        arguments: Vec<CelExpr>,
     },
     /// `[a, ?b]`
-    List(Vec<Element>),
+    List(Vec<CelElement>),
     /// `{a: b, ?c: d}`
-    Map(Vec<(Expr, Element)>),
+    Map(Vec<(CelExpr, CelElement)>),
     /// `a.B{c: d}`
     Struct {
         name: Text,
-        fields: Vec<(Text, Element)>,
+        fields: Vec<(Text, CelElement)>,
     },
     /// `a && b && c`
-    And(Vec<Expr>),
+    And(Vec<CelExpr>),
     /// `a || b || c`
-    Or(Vec<Expr>),
-    Not(Box<Expr>),
-    Negate(Box<Expr>),
-    /// `a + b - c`: operators of one binding, from left to right.
-    Chain(Box<Expr>, Vec<(Operator, Expr, Span)>),
+    Or(Vec<CelExpr>),
+    Not(Box<CelExpr>),
+    Negate(Box<CelExpr>),
+    /// `a + b - c`: operators of one precedence, from left to right.
+    Chain(Box<CelExpr>, Vec<(CelOperator, CelExpr, CelSpan)>),
     /// `a ? b : c`
-    Conditional(Box<(Expr, Expr, Expr)>),
+    Conditional(Box<(CelExpr, CelExpr, CelExpr)>),
 }
 
-/// An element of a list or the value of an entry; left out where an optional is empty.
+/// An element of a list literal or a value of a map literal. An optional one (`?a`) is left out when empty.
 #[derive(Debug, Clone)]
-pub(super) struct Element {
-    pub(super) expr: Expr,
+pub(super) struct CelElement {
+    pub(super) expr: CelExpr,
     pub(super) is_optional: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum CelOperator {
     Add,
     Subtract,
     Multiply,
@@ -93,8 +93,8 @@ pub(super) enum Operator {
     In,
 }
 
-impl Operator {
-    /// Returns whether it is one of those that doubles have.
+impl CelOperator {
+    /// Returns whether doubles have this operator too.
     pub(super) fn is_arithmetic(self) -> bool {
         matches!(self, Self::Add | Self::Subtract | Self::Multiply | Self::Divide)
     }
@@ -117,8 +117,8 @@ impl Operator {
     }
 }
 
-impl Expr {
-    pub(super) fn new(node: Node, span: Span) -> Self {
+impl CelExpr {
+    pub(super) fn new(node: CelNode, span: CelSpan) -> Self {
         let height = 1 + node.children().map(|child| child.height).max().unwrap_or(0);
         Self { node, span, height }
     }
@@ -127,18 +127,18 @@ impl Expr {
         self.height > MAX_HEIGHT
     }
 
-    /// Returns the name, if this is a name and nothing else.
+    /// Returns the name, if the expression is a single identifier.
     pub(super) fn as_name(&self) -> Option<&Text> {
         match &self.node {
-            Node::Identifier { name, is_absolute: false } => Some(name),
+            CelNode::Identifier { name, is_absolute: false } => Some(name),
             _ => None,
         }
     }
 }
 
-impl Node {
+impl CelNode {
     /// Returns the expressions directly below this one.
-    pub(super) fn children(&self) -> Box<dyn Iterator<Item = &Expr> + '_> {
+    pub(super) fn children(&self) -> Box<dyn Iterator<Item = &CelExpr> + '_> {
         match self {
             Self::Literal(_) | Self::Identifier { .. } => Box::new(std::iter::empty()),
             Self::Select { operand, .. } => Box::new(std::iter::once(&**operand)),

@@ -1,32 +1,32 @@
-//! What the variables of an expression are.
+//! The values of an expression's variables.
 
 use kubewright_golib::inputs::Inputs;
 use kubewright_value::Value;
 
-use super::error::Failure;
+use super::error::CelFailure;
 use super::function::Host;
 use super::val::Val;
 
-/// The values of variables.
+/// The values of an expression's variables, and what its functions may use from outside.
 #[derive(Default, Clone)]
-pub struct Bindings<'a> {
+pub struct CelBindings<'a> {
     values: Vec<(&'a str, Val<'a>)>,
-    variables: Option<&'a dyn Variables<'a>>,
+    variables: Option<&'a dyn LazyVariables<'a>>,
     host: Option<&'a dyn Host>,
     inputs: Inputs,
 }
 
-/// Variables that are only computed when an expression reads them.
-pub trait Variables<'a> {
+/// Variables whose values are computed only when an expression reads them.
+pub trait LazyVariables<'a> {
     /// Returns the value of `name`; nothing when there is no such variable.
     ///
     /// # Errors
     /// When it has no value.
-    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure>;
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure>;
 }
 
-impl<'a> Bindings<'a> {
-    /// Returns bindings of no variable.
+impl<'a> CelBindings<'a> {
+    /// Returns empty bindings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -53,26 +53,26 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// Adds variables that are asked for when they are read and not bound otherwise.
+    /// Adds lazy variables, used for names that are not bound directly.
     #[must_use]
-    pub fn with_variables(self, variables: &'a dyn Variables<'a>) -> Self {
+    pub fn with_variables(self, variables: &'a dyn LazyVariables<'a>) -> Self {
         Self { variables: Some(variables), ..self }
     }
 
-    /// Sets what functions may ask.
+    /// Sets the host that functions such as `resource.get` query.
     #[must_use]
     pub fn with_host(self, host: &'a dyn Host) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// Sets what no function can know by itself: the present moment, and a seed for what is made up by chance.
+    /// Sets the current time and the random seed, which evaluation never reads from the machine.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
         Self { inputs, ..self }
     }
 
     #[inline]
-    pub(super) fn find(&self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+    pub(super) fn find(&self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         if let Some((_, value)) = self.values.iter().find(|(known, _)| *known == name) {
             return Ok(Some(value.clone()));
         }

@@ -1,38 +1,38 @@
-//! How much an evaluation may cost, counted as the API server counts.
+//! Cost limits of an evaluation, counted as the API server counts.
 //!
-//! Costs are the API server's: what is free there is free here. So that nothing that is free can run
-//! for ever or take all memory, work is counted besides: items made and looked at, whatever they cost.
+//! Costs are the API server's: an operation that is free there is free here. Because free operations could
+//! otherwise run forever or exhaust memory, work is counted separately: every item made or visited.
 
 use kubewright_value::{Deadline, StepMeter};
 use thiserror::Error;
 
 use super::val::Val;
 
-/// How much cost or work may pass between two looks at the clock.
+/// The cost or work between two checks of the deadline.
 const UNITS_PER_CLOCK_CHECK: u64 = 4096;
 
-/// How much work besides costs is allowed.
-const MOST_WORK: u64 = 10_000_000;
+/// The work that an evaluation may do, independent of its cost.
+const MAX_WORK: u64 = 10_000_000;
 
-/// How much work is a step of a [`kubewright_value::Budget`].
+/// The work that counts as one step of a [`kubewright_value::Budget`].
 pub const WORK_PER_STEP: u64 = 6;
 
-/// How many bytes of text and values an evaluation may make.
-const MAX_BYTES: u64 = 32 << 20;
+/// The bytes of strings and values that an evaluation may allocate.
+const MAX_MADE_BYTES: u64 = 32 << 20;
 
-/// What an evaluation has cost so far, and what it may cost.
+/// The cost of an evaluation so far, and its limits.
 #[derive(Debug, Clone)]
-pub struct Cost {
+pub struct CelCost {
     used: u64,
     limit: u64,
-    /// What is left of `limit` where others have used some of it.
+    /// The part of `limit` that is left when several evaluations share it.
     available: u64,
     work: u64,
     is_out_of_work: bool,
     bytes: u64,
     max_bytes: u64,
     deadline: Option<Deadline>,
-    /// Above this much cost, and below this much work left, the clock is looked at or a limit was reached.
+    /// Thresholds of cost used and of work left at which the deadline and the limits are checked.
     next_cost_check: u64,
     next_work_check: u64,
     is_interrupted: bool,
@@ -40,30 +40,30 @@ pub struct Cost {
 
 /// A limit of an expression was reached. Always an error of the rule, never a "no".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Exceeded {
-    /// It costs too much.
+pub enum CostExceeded {
+    /// The cost limit.
     #[error("the expression costs more than {0}")]
     Cost(u64),
-    /// It makes too much text, or too many values.
+    /// The limit of allocated bytes.
     #[error("the budget of {0} bytes is used up")]
     Bytes(u64),
 }
 
-impl Cost {
-    /// What an expression may cost where nobody says otherwise.
+impl CelCost {
+    /// The default cost limit of an expression.
     pub const DEFAULT_LIMIT: u64 = 1_000_000;
 
-    /// Returns a count that ends at `limit`.
+    /// Returns a zero cost with the given limit.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self {
             used: 0,
             limit,
             available: limit,
-            work: MOST_WORK,
+            work: MAX_WORK,
             is_out_of_work: false,
-            bytes: MAX_BYTES,
-            max_bytes: MAX_BYTES,
+            bytes: MAX_MADE_BYTES,
+            max_bytes: MAX_MADE_BYTES,
             deadline: None,
             next_cost_check: limit,
             next_work_check: 0,
@@ -71,7 +71,7 @@ impl Cost {
         }
     }
 
-    /// Returns a count that is interrupted soon after `deadline`, as if a limit were reached.
+    /// Interrupts the evaluation soon after `deadline`, as if a limit were reached.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Deadline>) -> Self {
         self.deadline = deadline;
@@ -81,61 +81,61 @@ impl Cost {
         self
     }
 
-    /// Returns whether the deadline has passed, so that what was evaluated is not to be used.
+    /// Returns whether the deadline has passed; the result must then not be used.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
-    /// Returns what was used.
+    /// Returns the cost so far.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Returns how much work besides costs is left.
+    /// Returns the work that is left.
     #[must_use]
     pub fn work_left(&self) -> u64 {
         self.work
     }
 
-    /// Returns a count that allows at most this much work, and not more than usual.
+    /// Lowers the work limit to `work`; it never raises it.
     #[must_use]
     pub fn with_work(self, work: u64) -> Self {
         Self { work: work.min(self.work), ..self }
     }
 
-    /// Returns a count that ends earlier, because no more than `available` is left of what several share.
+    /// Stops at `available`, the rest of a limit that several evaluations share. Errors name the whole limit.
     #[must_use]
     pub fn with_available(self, available: u64) -> Self {
         let available = available.min(self.limit);
         Self { available, next_cost_check: self.next_cost_check.min(available), ..self }
     }
 
-    /// Returns whether more work was wanted than was left.
+    /// Returns whether the work limit was reached.
     #[must_use]
     pub fn is_out_of_work(&self) -> bool {
         self.is_out_of_work
     }
 
-    /// Returns a count that allows at most `left` bytes to be made, which are what is left of `limit`.
+    /// Allows `left` more bytes, which are left of `limit`.
     #[must_use]
     pub fn with_bytes(self, left: u64, limit: u64) -> Self {
         Self { bytes: left, max_bytes: limit, ..self }
     }
 
-    /// Returns how many bytes may still be made.
+    /// Returns how many bytes may still be allocated.
     #[must_use]
     pub fn bytes_left(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn too_many_bytes(&self) -> Exceeded {
-        Exceeded::Bytes(self.max_bytes)
+    pub(super) fn too_many_bytes(&self) -> CostExceeded {
+        CostExceeded::Bytes(self.max_bytes)
     }
 
-    pub(super) fn too_much_work(&self) -> Exceeded {
-        Exceeded::Cost(self.limit)
+    pub(super) fn too_much_work(&self) -> CostExceeded {
+        CostExceeded::Cost(self.limit)
     }
 
     /// Returns the limit.
@@ -144,64 +144,64 @@ impl Cost {
         self.limit
     }
 
-    /// Adds `count`.
+    /// Adds `count` to the cost.
     ///
     /// # Errors
     /// When that is more than the limit.
     #[inline]
-    pub fn charge(&mut self, count: u64) -> Result<(), Exceeded> {
+    pub fn charge(&mut self, count: u64) -> Result<(), CostExceeded> {
         self.used = self.used.saturating_add(count);
         if self.used > self.next_cost_check { self.check() } else { Ok(()) }
     }
 
-    /// Counts `count` items made, which take memory.
+    /// Counts `count` new items, as work and as bytes.
     ///
     /// # Errors
     /// When it is too much.
     #[inline]
-    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn make(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.work(count.saturating_mul(4))?;
         self.produce(count.saturating_mul(size_of::<Val<'_>>()))
     }
 
-    /// Counts `count` bytes of text or values, before they are made.
+    /// Counts `count` bytes of strings or values before they are allocated.
     ///
     /// # Errors
     /// When fewer are left.
     #[inline]
-    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
-        self.bytes = self.bytes.checked_sub(count as u64).ok_or(Exceeded::Bytes(self.max_bytes))?;
+    pub fn produce(&mut self, count: usize) -> Result<(), CostExceeded> {
+        self.bytes = self.bytes.checked_sub(count as u64).ok_or(CostExceeded::Bytes(self.max_bytes))?;
         Ok(())
     }
 
-    /// Counts `count` items looked at, whatever that costs.
+    /// Counts `count` visited items as work.
     ///
     /// # Errors
     /// When it is too much.
     #[inline]
-    pub fn work(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn work(&mut self, count: usize) -> Result<(), CostExceeded> {
         match self.work.checked_sub(count as u64) {
             Some(left) => self.work = left,
             None => {
                 self.is_out_of_work = true;
-                return Err(Exceeded::Cost(self.limit));
+                return Err(CostExceeded::Cost(self.limit));
             }
         }
         if self.work < self.next_work_check { self.check() } else { Ok(()) }
     }
 
     #[cold]
-    fn check(&mut self) -> Result<(), Exceeded> {
+    fn check(&mut self) -> Result<(), CostExceeded> {
         self.is_interrupted |= self.deadline.is_some_and(|deadline| deadline.has_passed());
         if self.is_interrupted {
-            // Whoever goes on after this error is stopped by the next charge.
+            // A caller that ignores this error is stopped by its next charge.
             (self.next_cost_check, self.next_work_check) = (0, u64::MAX);
-            return Err(Exceeded::Cost(self.limit));
+            return Err(CostExceeded::Cost(self.limit));
         }
         if self.deadline.is_some() {
             self.plan_clock_check();
         }
-        if self.used > self.available { Err(Exceeded::Cost(self.limit)) } else { Ok(()) }
+        if self.used > self.available { Err(CostExceeded::Cost(self.limit)) } else { Ok(()) }
     }
 
     fn plan_clock_check(&mut self) {
@@ -210,23 +210,23 @@ impl Cost {
     }
 }
 
-impl StepMeter for Cost {
-    type Stopped = Exceeded;
+impl StepMeter for CelCost {
+    type Stopped = CostExceeded;
 
-    fn take(&mut self, steps: u64) -> Result<(), Exceeded> {
+    fn take(&mut self, steps: u64) -> Result<(), CostExceeded> {
         self.work(usize::try_from(steps.saturating_mul(WORK_PER_STEP)).unwrap_or(usize::MAX))
     }
 }
 
-impl Default for Cost {
+impl Default for CelCost {
     fn default() -> Self {
         Self::new(Self::DEFAULT_LIMIT)
     }
 }
 
-/// Returns what going through `size` characters or bytes once costs: a tenth, rounded up.
+/// Returns the cost of one pass over `size` characters or bytes: a tenth, rounded up.
 #[must_use]
-pub fn traversal(size: u64) -> u64 {
+pub fn traversal_cost(size: u64) -> u64 {
     size.div_ceil(10)
 }
 
@@ -235,9 +235,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deadline_interrupts_what_costs_and_what_is_free() {
-        let interrupted = |step: fn(&mut Cost) -> Result<(), Exceeded>| {
-            let mut cost = Cost::default().with_deadline(Some(Deadline { at: 0, now: || 0 }));
+    fn deadline_interrupts_cost_and_work() {
+        let interrupted = |step: fn(&mut CelCost) -> Result<(), CostExceeded>| {
+            let mut cost = CelCost::default().with_deadline(Some(Deadline { at: 0, now: || 0 }));
             let stopped = (0..2 * UNITS_PER_CLOCK_CHECK).any(|_| step(&mut cost).is_err());
             stopped && cost.is_interrupted() && step(&mut cost).is_err()
         };
@@ -246,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_far_away_leaves_the_limit_where_it_is() {
+    fn distant_deadline_does_not_change_the_limit() {
         let far = Deadline { at: 1, now: || 0 };
-        let mut cost = Cost::new(10_000).with_deadline(Some(far));
+        let mut cost = CelCost::new(10_000).with_deadline(Some(far));
         assert!((0..10_000).all(|_| cost.charge(1).is_ok()));
-        assert_eq!(cost.charge(1), Err(Exceeded::Cost(10_000)));
+        assert_eq!(cost.charge(1), Err(CostExceeded::Cost(10_000)));
         assert!(!cost.is_interrupted());
     }
 }

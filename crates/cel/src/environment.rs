@@ -1,65 +1,65 @@
-//! What an expression may use: functions, macros, variables and types.
+//! The environment of an expression: the functions, macros, variables and types that it may use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use super::function::Functions;
-use super::library::Library;
+use super::function::CelFunctions;
+use super::library::CelLibrary;
 use super::standard;
-use super::val::{Kind, Val};
+use super::val::{CelKind, Val};
 
-/// What is known about the type of an expression before it is evaluated.
+/// The static type of an expression, as far as it is known before evaluation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Type {
-    /// What it is.
-    pub kind: Kind,
-    /// What its items, values or the value in it are.
-    pub element: Option<Arc<Type>>,
-    /// What its fields are, where they are known one by one.
-    pub fields: Option<Arc<[(Text, Type)]>>,
+pub struct CelType {
+    /// The kind of value.
+    pub kind: CelKind,
+    /// The type of the items of a list, the values of a map or the value of an optional.
+    pub element: Option<Arc<CelType>>,
+    /// The types of single fields, where they are known.
+    pub fields: Option<Arc<[(Text, CelType)]>>,
 }
 
-impl Type {
-    /// Of any type, or of a type that is not known.
-    pub const ANY: Self = Self::of(Kind::Any);
+impl CelType {
+    /// Any type, or an unknown one.
+    pub const ANY: Self = Self::of(CelKind::Any);
 
-    /// Returns a type whose elements are not known.
+    /// Returns a type with unknown elements.
     #[must_use]
-    pub const fn of(kind: Kind) -> Self {
+    pub const fn of(kind: CelKind) -> Self {
         Self { kind, element: None, fields: None }
     }
 
-    /// Returns a list, a map or an optional with elements of a type.
+    /// Returns the type of a list, map or optional with elements of type `element`.
     #[must_use]
-    pub fn with(kind: Kind, element: Type) -> Self {
-        let is_known = element.kind != Kind::Any || element.fields.is_some();
+    pub fn with(kind: CelKind, element: CelType) -> Self {
+        let is_known = element.kind != CelKind::Any || element.fields.is_some();
         Self { kind, element: is_known.then(|| Arc::new(element)), fields: None }
     }
 
-    /// Returns this type, of which some fields are known; it may have others.
+    /// Adds known fields to the type. Other fields remain allowed.
     #[must_use]
-    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, Type)>) -> Self {
+    pub fn with_fields(self, fields: impl IntoIterator<Item = (impl Into<Text>, CelType)>) -> Self {
         let fields = fields.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
         Self { fields: Some(fields), ..self }
     }
 
     /// Returns the type of a field.
     #[must_use]
-    pub fn field(&self, name: &str) -> Type {
+    pub fn field(&self, name: &str) -> CelType {
         let known = self.fields.iter().flat_map(|fields| fields.iter()).find(|(field, _)| *field == name);
         known.map_or_else(|| self.elements(), |(_, kind)| kind.clone())
     }
 
     /// Returns the type of the elements.
     #[must_use]
-    pub fn elements(&self) -> Type {
+    pub fn elements(&self) -> CelType {
         self.element.as_deref().cloned().unwrap_or(Self::ANY)
     }
 }
 
-impl std::fmt::Display for Type {
+impl std::fmt::Display for CelType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.element {
             Some(element) => write!(f, "{}({element})", self.kind),
@@ -68,19 +68,19 @@ impl std::fmt::Display for Type {
     }
 }
 
-/// What an expression may use. Cheap to clone.
+/// The functions, macros, variables and types that an expression may use. Cheap to clone.
 #[derive(Clone)]
-pub struct Environment {
-    parts: Arc<Parts>,
+pub struct CelEnvironment {
+    parts: Arc<EnvironmentParts>,
 }
 
 #[derive(Clone)]
-struct Parts {
-    functions: Functions,
-    macros: Macros,
-    variables: HashMap<Text, Type>,
+struct EnvironmentParts {
+    functions: CelFunctions,
+    macros: MacroSet,
+    variables: HashMap<Text, CelType>,
     constants: HashMap<Text, Val<'static>>,
-    objects: HashMap<&'static str, Fields>,
+    objects: HashMap<&'static str, FieldTypes>,
     types: HashMap<Text, Text>,
     structures: Vec<Text>,
     container: Text,
@@ -92,34 +92,34 @@ struct Parts {
     shorthands: HashMap<&'static str, Shorthand>,
 }
 
-/// A call that stands for a field of a variable, such as `workload.ports()` for `derived.ports`.
+/// A call that is an alias of a field, such as `workload.ports()` for `derived.ports`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shorthand {
-    /// The call as it is written, a name, a dot and a name.
+    /// The call as written: a name, a dot and a name.
     pub call: &'static str,
-    /// The variable and the fields behind it, with dots.
+    /// The variable and its fields, joined by dots.
     pub path: &'static str,
-    /// What may be between the parentheses.
-    pub takes: Takes,
+    /// The arguments of the call.
+    pub takes: ShorthandArguments,
 }
 
-/// What a [`Shorthand`] takes.
+/// The arguments that a [`Shorthand`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum ShorthandArguments {
     /// Nothing.
     Nothing,
-    /// Nothing, or something that is not looked at.
+    /// Any arguments, which are ignored.
     Anything,
-    /// The key of an entry, which the call gives as an optional.
+    /// The key of an entry; the call returns the entry as an optional.
     Key,
 }
 
-/// The fields of a type, and of which type they are.
-pub type Fields = &'static [(&'static str, Kind)];
+/// The fields of an object type, each with its kind.
+pub type FieldTypes = &'static [(&'static str, CelKind)];
 
-/// Which macros exist, besides those of the standard.
+/// The macros that an environment has besides the standard ones.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Macros {
+pub struct MacroSet {
     /// `cel.bind(x, 1, x + x)`
     pub bindings: bool,
     /// `list.all(index, value, ...)` and the like
@@ -130,36 +130,36 @@ pub struct Macros {
     pub sorting: bool,
 }
 
-impl Macros {
-    /// None besides those of the standard.
+impl MacroSet {
+    /// The standard macros only.
     pub const NONE: Self = Self { bindings: false, two_variables: false, optionals: false, sorting: false };
 }
 
-impl Environment {
+impl CelEnvironment {
     /// Returns the environment of the language itself, without libraries and variables.
     #[must_use]
     pub fn standard() -> Self {
-        let mut functions = Functions::default();
-        standard::add(&mut functions);
+        let mut functions = CelFunctions::default();
+        standard::add_standard_functions(&mut functions);
         let kinds = [
-            Kind::Null,
-            Kind::Bool,
-            Kind::Int,
-            Kind::UInt,
-            Kind::Double,
-            Kind::String,
-            Kind::Bytes,
-            Kind::List,
-            Kind::Map,
-            Kind::Timestamp,
-            Kind::Duration,
-            Kind::Type,
-            Kind::Optional,
+            CelKind::Null,
+            CelKind::Bool,
+            CelKind::Int,
+            CelKind::UInt,
+            CelKind::Double,
+            CelKind::String,
+            CelKind::Bytes,
+            CelKind::List,
+            CelKind::Map,
+            CelKind::Timestamp,
+            CelKind::Duration,
+            CelKind::Type,
+            CelKind::Optional,
         ];
         let types = kinds.iter().map(|kind| (Text::new(kind.name()), Text::new(kind.name())));
-        let parts = Parts {
+        let parts = EnvironmentParts {
             functions,
-            macros: Macros::default(),
+            macros: MacroSet::default(),
             variables: HashMap::new(),
             constants: HashMap::new(),
             objects: HashMap::new(),
@@ -176,9 +176,9 @@ impl Environment {
         Self { parts: Arc::new(parts) }
     }
 
-    /// Adds what `library` has.
+    /// Adds the functions, macros and types of `library`.
     #[must_use]
-    pub fn with(mut self, library: &Library) -> Self {
+    pub fn with(mut self, library: &CelLibrary) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
         (library.functions)(&mut parts.functions);
         parts.macros.bindings |= library.macros.bindings;
@@ -194,59 +194,59 @@ impl Environment {
     /// Adds a variable of any type. A name may have dots: `variables.image` is found before `variables`.
     #[must_use]
     pub fn variable(self, name: impl Into<Text>) -> Self {
-        self.variable_of(name, Type::ANY)
+        self.variable_of(name, CelType::ANY)
     }
 
     /// Adds a variable of a type.
     #[must_use]
-    pub fn variable_of(mut self, name: impl Into<Text>, kind: Type) -> Self {
+    pub fn variable_of(mut self, name: impl Into<Text>, kind: CelType) -> Self {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
         self
     }
 
-    /// Adds a variable of a type to this environment, which is not copied unless somebody else has it too.
-    pub fn add_variable(&mut self, name: impl Into<Text>, kind: Type) {
+    /// Adds a variable of a type to this environment, which is copied only if it is shared.
+    pub fn add_variable(&mut self, name: impl Into<Text>, kind: CelType) {
         Arc::make_mut(&mut self.parts).variables.insert(name.into(), kind);
     }
 
-    /// Adds a name for a value that is always the same, such as the object whose methods a library has.
+    /// Adds a named constant, such as `http`, on which a library's methods are called.
     #[must_use]
     pub fn constant(mut self, name: impl Into<Text>, value: Val<'static>) -> Self {
         Arc::make_mut(&mut self.parts).constants.insert(name.into(), value);
         self
     }
 
-    /// Adds a call that stands for a field of a variable. The receiver need not exist.
+    /// Adds a call that is an alias of a field. Its receiver need not exist as a variable.
     #[must_use]
     pub fn shorthand(mut self, shorthand: Shorthand) -> Self {
         Arc::make_mut(&mut self.parts).shorthands.insert(shorthand.call, shorthand);
         self
     }
 
-    /// Says which fields values of a library's type have; other types of libraries have none.
+    /// Declares the fields of a library's type. Types of libraries have no fields otherwise.
     #[must_use]
-    pub fn object(mut self, name: &'static str, fields: Fields) -> Self {
+    pub fn object(mut self, name: &'static str, fields: FieldTypes) -> Self {
         let parts = Arc::make_mut(&mut self.parts);
         parts.objects.insert(name, fields);
         parts.types.insert(Text::new_static(name), Text::new_static(name));
         self
     }
 
-    /// Adds a type of which values are made with `name{field: value}`; they are maps.
+    /// Adds a type whose values are written `name{field: value}` and are maps.
     #[must_use]
     pub fn structure(mut self, name: impl Into<Text>) -> Self {
         Arc::make_mut(&mut self.parts).structures.push(name.into());
         self
     }
 
-    /// Sets where names are looked for first: in `a.b`, `x` may be `a.b.x`, `a.x` or `x`.
+    /// Sets the container in which names are resolved first: in `a.b`, `x` may be `a.b.x`, `a.x` or `x`.
     #[must_use]
     pub fn container(mut self, name: impl Into<Text>) -> Self {
         Arc::make_mut(&mut self.parts).container = name.into();
         self
     }
 
-    /// Leaves names and types to the evaluation: what is wrong there is an error of the evaluation only.
+    /// Turns off checks of names and types: mistakes become errors of the evaluation.
     #[must_use]
     pub fn unchecked(mut self) -> Self {
         Arc::make_mut(&mut self.parts).is_checked = false;
@@ -260,21 +260,22 @@ impl Environment {
         self
     }
 
-    /// Lets `a.orValue(b)` be `a` where that is no optional.
+    /// Lets `a.orValue(b)` be `a` when `a` is not an optional.
     #[must_use]
     pub fn with_plain_or_value(mut self) -> Self {
         Arc::make_mut(&mut self.parts).has_plain_or_value = true;
         self
     }
 
-    /// Lets `a.?b.c` be absent where `a.b` is null or a scalar, as the API server does; otherwise it is an error.
+    /// Lets `a.?b.c` be empty when `a.b` is null or a scalar, as the API server does; it is an error otherwise.
     #[must_use]
     pub fn with_forgiving_optionals(mut self) -> Self {
         Arc::make_mut(&mut self.parts).is_forgiving = true;
         self
     }
 
-    /// Lets `+`, `-`, `*` and `/` take an integer and a double, as a double, and `==` compare them; otherwise that is an error.
+    /// Lets `+`, `-`, `*` and `/` take an integer and a double, with a double as result, and `==` compare them;
+    /// both are errors otherwise.
     #[must_use]
     pub fn with_mixed_arithmetic(mut self) -> Self {
         Arc::make_mut(&mut self.parts).has_mixed_arithmetic = true;
@@ -283,7 +284,7 @@ impl Environment {
 
     /// Returns the functions that may be called.
     #[must_use]
-    pub fn functions(&self) -> &Functions {
+    pub fn functions(&self) -> &CelFunctions {
         &self.parts.functions
     }
 
@@ -295,11 +296,11 @@ impl Environment {
         names
     }
 
-    pub(super) fn macros(&self) -> Macros {
+    pub(super) fn macros(&self) -> MacroSet {
         self.parts.macros
     }
 
-    pub(super) fn variable_type(&self, name: &str) -> Option<&Type> {
+    pub(super) fn variable_type(&self, name: &str) -> Option<&CelType> {
         self.parts.variables.get(name)
     }
 
@@ -311,13 +312,13 @@ impl Environment {
         self.fields(object).any(|(name, _)| *name == field)
     }
 
-    /// Returns of which type a field is.
-    pub(super) fn field_type(&self, object: &str, field: &str) -> Type {
+    /// Returns the type of a field.
+    pub(super) fn field_type(&self, object: &str, field: &str) -> CelType {
         let found = self.fields(object).find(|(name, _)| *name == field);
-        found.map_or(Type::ANY, |(_, kind)| Type::of(*kind))
+        found.map_or(CelType::ANY, |(_, kind)| CelType::of(*kind))
     }
 
-    fn fields(&self, object: &str) -> impl Iterator<Item = &'static (&'static str, Kind)> {
+    fn fields(&self, object: &str) -> impl Iterator<Item = &'static (&'static str, CelKind)> {
         self.parts.objects.get(object).copied().unwrap_or_default().iter()
     }
 
@@ -357,7 +358,7 @@ impl Environment {
         self.parts.has_mixed_literals
     }
 
-    /// Returns the names that `name` may stand for, the ones to be tried first in front.
+    /// Returns the qualified names that `name` may refer to, in the order in which they are tried.
     pub(super) fn candidates(&self, name: &str) -> Vec<Text> {
         if let Some(absolute) = name.strip_prefix('.') {
             return vec![Text::new(absolute)];

@@ -1,28 +1,28 @@
-//! What can go wrong, before and while an expression is evaluated.
+//! Errors of compiling and of evaluating an expression.
 
 use kubewright_value::{Position, Text};
 use thiserror::Error;
 
-use super::ast::Span;
-use super::cost::Exceeded;
+use super::ast::CelSpan;
+use super::cost::CostExceeded;
 
-/// Why a text is no expression of its environment.
+/// An error in the text of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct CompileError {
-    /// What was found and what was expected.
+pub struct CelCompileError {
+    /// The message: what was found and what was expected.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters that the error covers; at least 1.
     pub length: u32,
-    /// What kind of error it is.
-    pub kind: CompileErrorKind,
+    /// The kind of error.
+    pub kind: CelCompileErrorKind,
 }
 
-/// The kinds of [`CompileError`].
+/// The kinds of [`CelCompileError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompileErrorKind {
+pub enum CelCompileErrorKind {
     /// The text does not follow the grammar, nests too deep or is too long.
     Syntax,
     /// A variable or a type that does not exist.
@@ -33,12 +33,12 @@ pub enum CompileErrorKind {
     Arity,
     /// An operator or function cannot be used with values of these types.
     Type,
-    /// A constant that cannot be used, such as a pattern that is none.
+    /// A constant that cannot be used, such as an invalid regular expression.
     Value,
 }
 
-impl CompileError {
-    pub(super) fn new(message: String, span: Span, kind: CompileErrorKind, text: &str) -> Self {
+impl CelCompileError {
+    pub(super) fn new(message: String, span: CelSpan, kind: CelCompileErrorKind, text: &str) -> Self {
         let (start, end) = (span.start as usize, span.end as usize);
         let covered = text.get(start..end).unwrap_or_default().chars().count();
         Self {
@@ -50,60 +50,60 @@ impl CompileError {
     }
 }
 
-/// Why an expression has no result for these values.
+/// An error of evaluating an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct EvalError {
-    /// What went wrong.
+pub struct CelError {
+    /// The message.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// What kind of error it is.
-    pub kind: EvalErrorKind,
-    /// The key that a map does not have, where that is the error.
+    /// The kind of error.
+    pub kind: CelErrorKind,
+    /// The missing key, if the error is that a map does not have it.
     pub missing_key: Option<Text>,
 }
 
-/// The kinds of [`EvalError`].
+/// The kinds of [`CelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalErrorKind {
+pub enum CelErrorKind {
     /// No operator or function takes values of these types.
     Type,
     /// A value of the right type that cannot be used, such as a divisor of 0.
     Value,
     /// A map does not have the key, or a list the index.
     Missing,
-    /// A variable that nobody bound.
+    /// A variable without a value.
     Unbound,
     /// The cost limit is used up. Always an error of the rule, never a "no".
     Limit,
-    /// An error of the host, with the number that the host gave it.
+    /// An error of the host, with the number that the host assigned to it.
     Host(u32),
 }
 
-/// An error of a function, which does not know where it was called.
+/// An error of a function or operator, before its position in the expression is known.
 #[derive(Debug, Clone)]
-pub struct Failure(Box<Parts>);
+pub struct CelFailure(Box<FailureParts>);
 
 #[derive(Debug, Clone)]
-struct Parts {
+struct FailureParts {
     message: String,
-    kind: EvalErrorKind,
+    kind: CelErrorKind,
     missing_key: Option<Text>,
     at: Option<u32>,
 }
 
-impl Failure {
+impl CelFailure {
     /// Returns an error of this kind.
     #[must_use]
-    pub fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Parts { message: message.into(), kind, missing_key: None, at: None }))
+    pub fn new(kind: CelErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(FailureParts { message: message.into(), kind, missing_key: None, at: None }))
     }
 
-    /// Returns the error of a map that does not have `key`.
+    /// Returns the error of a missing key in a map.
     #[must_use]
     pub fn missing_key(key: &str) -> Self {
-        let mut failure = Self::new(EvalErrorKind::Missing, format!("no such key: {key}"));
+        let mut failure = Self::new(CelErrorKind::Missing, format!("no such key: {key}"));
         failure.0.missing_key = Some(key.into());
         failure
     }
@@ -111,65 +111,65 @@ impl Failure {
     /// Returns an error about a value that cannot be used.
     #[must_use]
     pub fn value(message: impl Into<String>) -> Self {
-        Self::new(EvalErrorKind::Value, message)
+        Self::new(CelErrorKind::Value, message)
     }
 
     /// Returns an error about a type that cannot be used.
     #[must_use]
     pub fn type_error(message: impl Into<String>) -> Self {
-        Self::new(EvalErrorKind::Type, message)
+        Self::new(CelErrorKind::Type, message)
     }
 
-    /// Returns the error of a function that got other arguments than its overload has.
+    /// Returns the error of a function whose arguments do not fit its overload.
     #[must_use]
     pub fn mismatch() -> Self {
         Self::type_error("no such overload")
     }
 
-    /// Returns what kind of error it is.
+    /// Returns the kind of error.
     #[must_use]
-    pub fn kind(&self) -> EvalErrorKind {
+    pub fn kind(&self) -> CelErrorKind {
         self.0.kind
     }
 
-    /// Returns what went wrong.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Returns the same with `prefix` and a colon before its message.
+    /// Returns the error with `prefix` and a colon before its message.
     #[must_use]
     pub fn within(mut self, prefix: &str) -> Self {
         self.0.message = format!("{prefix}: {}", self.0.message);
         self
     }
 
-    /// Says where it went wrong, unless that is known already.
+    /// Sets the position, unless it is known already.
     pub(super) fn at(mut self, at: u32) -> Self {
         self.0.at.get_or_insert(at);
         self
     }
 
-    pub(super) fn located(self, text: &str) -> EvalError {
+    pub(super) fn located(self, text: &str) -> CelError {
         let position = Position::of(text, self.0.at.unwrap_or(0) as usize);
-        EvalError { message: self.0.message, position, kind: self.0.kind, missing_key: self.0.missing_key }
+        CelError { message: self.0.message, position, kind: self.0.kind, missing_key: self.0.missing_key }
     }
 
     pub(super) fn is_limit(&self) -> bool {
-        self.0.kind == EvalErrorKind::Limit
+        self.0.kind == CelErrorKind::Limit
     }
 }
 
 /// An error about a value.
-impl From<String> for Failure {
+impl From<String> for CelFailure {
     fn from(message: String) -> Self {
         Self::value(message)
     }
 }
 
-impl From<Exceeded> for Failure {
-    fn from(exceeded: Exceeded) -> Self {
-        Self::new(EvalErrorKind::Limit, exceeded.to_string())
+impl From<CostExceeded> for CelFailure {
+    fn from(exceeded: CostExceeded) -> Self {
+        Self::new(CelErrorKind::Limit, exceeded.to_string())
     }
 }

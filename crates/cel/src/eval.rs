@@ -1,6 +1,6 @@
-//! Evaluates a plan.
+//! Evaluation of a plan.
 //!
-//! The nesting of plans is bounded when they are made, so the recursion here is too. Every node charges
+//! The nesting of a plan is bounded when it is made, so the recursion here is too. Every node charges
 //! what the API server charges for it.
 
 mod fold;
@@ -11,59 +11,59 @@ use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Map, Text, Value};
 
-use super::bindings::Bindings;
-use super::cost::Cost;
-use super::error::{EvalErrorKind, Failure};
-use super::function::{Call, Patterns};
-use super::plan::{Bind, Calling, Part, Plan};
-use super::val::{Entries, List, MapVal, Val};
+use super::bindings::CelBindings;
+use super::cost::CelCost;
+use super::error::{CelErrorKind, CelFailure};
+use super::function::{CelCallContext, PatternCache};
+use super::plan::{CelPlan, PlannedBinding, PlannedCall, PlannedElement};
+use super::val::{ListVal, MapEntries, MapVal, Val};
 
-/// What making a list costs.
+/// The cost of making a list.
 const LIST_COST: u64 = 10;
 
-/// What making a map costs.
+/// The cost of making a map.
 const MAP_COST: u64 = 30;
 
-/// The list of nothing, which is the same wherever it is made.
+/// The empty list, shared so that `[]` does not allocate.
 static NO_ITEMS: LazyLock<Arc<Vec<Value>>> = LazyLock::new(Arc::default);
 
-/// How many variables of macros need no heap.
-const FEW: usize = 4;
+/// The macro variables and root objects that are stored inline, without the heap.
+const INLINE_SLOTS: usize = 4;
 
-/// The result of a part, or why there is none.
-type Outcome<'a> = Result<Val<'a>, Failure>;
+/// The value of a node, or an error.
+type CelResult<'a> = Result<Val<'a>, CelFailure>;
 
 /// One evaluation.
-pub(super) struct Run<'r, 'a> {
-    bindings: &'r Bindings<'a>,
+pub(super) struct CelEvaluator<'r, 'a> {
+    bindings: &'r CelBindings<'a>,
     variables: &'r [Text],
-    locals: [Val<'a>; FEW],
+    locals: [Val<'a>; INLINE_SLOTS],
     more_locals: Vec<Val<'a>>,
-    /// The objects that the first variables are, once they were read.
-    roots: [Option<&'a Arc<Map>>; FEW],
-    cost: &'r mut Cost,
-    patterns: Patterns,
-    /// Whether a field of a scalar may be asked for where it is optional.
+    /// The objects of the first variables, cached when they are first read.
+    roots: [Option<&'a Arc<Map>>; INLINE_SLOTS],
+    cost: &'r mut CelCost,
+    patterns: PatternCache,
+    /// Whether an optional field of a scalar is empty instead of an error.
     is_forgiving: bool,
 }
 
-impl<'r, 'a> Run<'r, 'a> {
+impl<'r, 'a> CelEvaluator<'r, 'a> {
     pub(super) fn new(
-        bindings: &'r Bindings<'a>,
+        bindings: &'r CelBindings<'a>,
         variables: &'r [Text],
         slots: u32,
-        cost: &'r mut Cost,
+        cost: &'r mut CelCost,
     ) -> Self {
-        let more_locals = vec![Val::Null; (slots as usize).saturating_sub(FEW)];
-        let locals = [const { Val::Null }; FEW];
+        let more_locals = vec![Val::Null; (slots as usize).saturating_sub(INLINE_SLOTS)];
+        let locals = [const { Val::Null }; INLINE_SLOTS];
         Self {
             bindings,
             variables,
             locals,
             more_locals,
-            roots: [None; FEW],
+            roots: [None; INLINE_SLOTS],
             cost,
-            patterns: Patterns::default(),
+            patterns: PatternCache::default(),
             is_forgiving: false,
         }
     }
@@ -72,31 +72,31 @@ impl<'r, 'a> Run<'r, 'a> {
         Self { is_forgiving, ..self }
     }
 
-    pub(super) fn eval(&mut self, plan: &'a Plan) -> Outcome<'a> {
+    pub(super) fn eval(&mut self, plan: &'a CelPlan) -> CelResult<'a> {
         match plan {
-            Plan::Constant(value, cost) => {
+            CelPlan::Constant(value, cost) => {
                 self.cost.charge(*cost)?;
-                Ok(constant(value))
+                Ok(borrow_constant(value))
             }
-            // Fields behind a conditional are fields of what it chooses.
-            Plan::Path(path) if matches!(path.root, Plan::Conditional(..)) => self.path(path),
-            Plan::Variable(..) | Plan::Local(_) | Plan::Path(_) => {
+            // Reading fields of the result of a conditional is free.
+            CelPlan::Path(path) if matches!(path.root, CelPlan::Conditional(..)) => self.path(path),
+            CelPlan::Variable(..) | CelPlan::Local(_) | CelPlan::Path(_) => {
                 self.cost.charge(1)?;
                 self.attribute(plan)
             }
-            Plan::Has(path) => self.has(path).map(Val::Bool),
-            Plan::And(..) | Plan::Or(..) | Plan::Not(..) => self.condition(plan).map(Val::Bool),
-            Plan::Negate(operand, at) => {
+            CelPlan::Has(path) => self.has(path).map(Val::Bool),
+            CelPlan::And(..) | CelPlan::Or(..) | CelPlan::Not(..) => self.condition(plan).map(Val::Bool),
+            CelPlan::Negate(operand, at) => {
                 let value = self.eval(operand)?;
                 self.cost.charge(1)?;
-                operators::negate(&value).map_err(|failure| failure.at(*at))
+                operators::negate_val(&value).map_err(|failure| failure.at(*at))
             }
-            Plan::Binary(binary) => {
+            CelPlan::Binary(binary) => {
                 let left = self.eval(&binary.left)?;
                 let right = self.eval(&binary.right)?;
                 self.binary(binary.sign, left, right).map_err(|failure| failure.at(binary.sign.at))
             }
-            Plan::Chain(first, rest) => {
+            CelPlan::Chain(first, rest) => {
                 let mut value = self.eval(first)?;
                 for (sign, operand) in rest {
                     let right = self.eval(operand)?;
@@ -104,62 +104,62 @@ impl<'r, 'a> Run<'r, 'a> {
                 }
                 Ok(value)
             }
-            Plan::Conditional(parts, at) => {
+            CelPlan::Conditional(parts, at) => {
                 let [condition, then, otherwise] = &**parts;
                 match self.eval(condition)? {
                     Val::Bool(true) => self.attribute(then),
                     Val::Bool(false) => self.attribute(otherwise),
-                    other => Err(no_condition(&other).at(*at)),
+                    other => Err(condition_error(&other).at(*at)),
                 }
             }
-            Plan::List(parts) => self.list(parts),
-            Plan::Map(entries, at) => self.map(entries, *at),
-            Plan::Call(calling) => self.call(calling),
-            Plan::Fold(fold) => self.fold(fold),
-            Plan::Bind(bind) => self.bind(bind),
-            Plan::OptionalMap(bind, is_flat) => self.optional_map(bind, *is_flat),
-            Plan::OptionalOr(parts, at) => match self.optional(&parts.0, *at)? {
+            CelPlan::List(parts) => self.list(parts),
+            CelPlan::Map(entries, at) => self.map(entries, *at),
+            CelPlan::Call(calling) => self.call(calling),
+            CelPlan::Fold(fold) => self.fold(fold),
+            CelPlan::Bind(bind) => self.bind(bind),
+            CelPlan::OptionalMap(bind, is_flat) => self.optional_map(bind, *is_flat),
+            CelPlan::OptionalOr(parts, at) => match self.optional(&parts.0, *at)? {
                 Val::Optional(None) => self.optional(&parts.1, *at),
                 some => Ok(some),
             },
-            Plan::OptionalOrValue(parts, at) => self.or_value(parts, Some(*at)),
-            Plan::PlainOrValue(parts) => self.or_value(parts, None),
-            Plan::Fail(failure) => Err(failure.clone()),
+            CelPlan::OptionalOrValue(parts, at) => self.or_value(parts, Some(*at)),
+            CelPlan::PlainOrValue(parts) => self.or_value(parts, None),
+            CelPlan::Fail(failure) => Err(failure.clone()),
         }
     }
 
-    /// Evaluates a part of a larger attribute: the one that it is by itself is not charged again.
+    /// Evaluates a node, but does not charge for it if it is a variable or a path: it is part of a larger one.
     #[inline]
-    fn attribute(&mut self, plan: &'a Plan) -> Outcome<'a> {
+    fn attribute(&mut self, plan: &'a CelPlan) -> CelResult<'a> {
         match plan {
-            Plan::Variable(index, at) => self.variable(*index).map_err(|failure| failure.at(*at)),
-            Plan::Local(slot) => Ok(self.local(*slot)),
-            Plan::Path(path) => self.path(path),
+            CelPlan::Variable(index, at) => self.variable(*index).map_err(|failure| failure.at(*at)),
+            CelPlan::Local(slot) => Ok(self.local(*slot)),
+            CelPlan::Path(path) => self.path(path),
             other => self.eval(other),
         }
     }
 
-    /// Evaluates what must be a boolean.
+    /// Evaluates a node that must be a boolean.
     #[inline]
-    fn condition(&mut self, plan: &'a Plan) -> Result<bool, Failure> {
+    fn condition(&mut self, plan: &'a CelPlan) -> Result<bool, CelFailure> {
         match plan {
-            Plan::And(parts, at) => self.decide(parts, false, *at),
-            Plan::Or(parts, at) => self.decide(parts, true, *at),
-            Plan::Not(operand, at) => {
+            CelPlan::And(parts, at) => self.decide(parts, false, *at),
+            CelPlan::Or(parts, at) => self.decide(parts, true, *at),
+            CelPlan::Not(operand, at) => {
                 let holds = self.condition(operand).map_err(|failure| failure.at(*at))?;
                 self.cost.charge(1)?;
                 Ok(!holds)
             }
-            Plan::Has(path) => self.has(path),
+            CelPlan::Has(path) => self.has(path),
             plan => match self.eval(plan)? {
                 Val::Bool(value) => Ok(value),
-                other => Err(no_condition(&other)),
+                other => Err(condition_error(&other)),
             },
         }
     }
 
-    /// Returns `decisive` when one of the parts is that, whether others fail or not.
-    fn decide(&mut self, parts: &'a [Plan], decisive: bool, at: u32) -> Result<bool, Failure> {
+    /// Returns `decisive` if one of the parts has that value, even when others fail.
+    fn decide(&mut self, parts: &'a [CelPlan], decisive: bool, at: u32) -> Result<bool, CelFailure> {
         let mut failed = None;
         for part in parts {
             match self.condition(part) {
@@ -174,18 +174,18 @@ impl<'r, 'a> Run<'r, 'a> {
         failed.map_or(Ok(!decisive), |failure| Err(failure.at(at)))
     }
 
-    fn variable(&mut self, index: u32) -> Outcome<'a> {
+    fn variable(&mut self, index: u32) -> CelResult<'a> {
         if let Some(Some(known)) = self.roots.get(index as usize) {
             return Ok(Val::Map(MapVal::Borrowed(known)));
         }
         self.find(index)
     }
 
-    fn find(&mut self, index: u32) -> Outcome<'a> {
+    fn find(&mut self, index: u32) -> CelResult<'a> {
         let name = self.variables.get(index as usize).map_or("", Text::as_str);
         let value = self.bindings.find(name)?.ok_or_else(|| {
-            Failure::new(
-                EvalErrorKind::Unbound,
+            CelFailure::new(
+                CelErrorKind::Unbound,
                 format!("no such attribute: the variable `{name}` is not bound"),
             )
         })?;
@@ -197,21 +197,25 @@ impl<'r, 'a> Run<'r, 'a> {
 
     fn local(&self, slot: u32) -> Val<'a> {
         let slot = slot as usize;
-        self.locals.get(slot).or_else(|| self.more_locals.get(slot - FEW)).cloned().unwrap_or_default()
+        self.locals
+            .get(slot)
+            .or_else(|| self.more_locals.get(slot - INLINE_SLOTS))
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn set(&mut self, slot: u32, value: Val<'a>) {
         let slot = slot as usize;
-        let local = self.locals.get_mut(slot).or_else(|| self.more_locals.get_mut(slot - FEW));
+        let local = self.locals.get_mut(slot).or_else(|| self.more_locals.get_mut(slot - INLINE_SLOTS));
         if let Some(local) = local {
             *local = value;
         }
     }
 
-    fn list(&mut self, parts: &'a [Part]) -> Outcome<'a> {
+    fn list(&mut self, parts: &'a [PlannedElement]) -> CelResult<'a> {
         if parts.is_empty() {
             self.cost.charge(LIST_COST)?;
-            return Ok(Val::List(List::Borrowed(&NO_ITEMS)));
+            return Ok(Val::List(ListVal::Borrowed(&NO_ITEMS)));
         }
         let mut items = Vec::with_capacity(parts.len());
         for part in parts {
@@ -223,18 +227,18 @@ impl<'r, 'a> Run<'r, 'a> {
         Ok(Val::list(items))
     }
 
-    fn map(&mut self, parts: &'a [(Plan, Part)], at: u32) -> Outcome<'a> {
-        let mut entries = Entries::new();
+    fn map(&mut self, parts: &'a [(CelPlan, PlannedElement)], at: u32) -> CelResult<'a> {
+        let mut entries = MapEntries::new();
         for (key, part) in parts {
             let key = self.eval(key)?;
             let Some(value) = self.part(part)? else { continue };
-            insert(&mut entries, key, value).map_err(|failure| failure.at(part.at))?;
+            insert_entry(&mut entries, key, value).map_err(|failure| failure.at(part.at))?;
         }
-        self.cost.charge(MAP_COST).map_err(|exceeded| Failure::from(exceeded).at(at))?;
+        self.cost.charge(MAP_COST).map_err(|exceeded| CelFailure::from(exceeded).at(at))?;
         Ok(Val::Map(MapVal::Made(entries.into())))
     }
 
-    fn part(&mut self, part: &'a Part) -> Result<Option<Val<'a>>, Failure> {
+    fn part(&mut self, part: &'a PlannedElement) -> Result<Option<Val<'a>>, CelFailure> {
         if !part.is_optional {
             return self.eval(&part.plan).map(Some);
         }
@@ -244,19 +248,19 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// Evaluates what must be an optional.
-    fn optional(&mut self, plan: &'a Plan, at: u32) -> Outcome<'a> {
+    /// Evaluates a node that must be an optional.
+    fn optional(&mut self, plan: &'a CelPlan, at: u32) -> CelResult<'a> {
         match self.eval(plan)? {
             value @ Val::Optional(_) => Ok(value),
-            other => Err(no_optional(&other).at(at)),
+            other => Err(optional_error(&other).at(at)),
         }
     }
 
-    /// Evaluates `a.?b.orValue(c)`, where `a.?b` must be an optional if there is a place for the error. Most of them are
-    /// about a path, of which no optional need be made.
-    fn or_value(&mut self, parts: &'a (Plan, Plan), at: Option<u32>) -> Outcome<'a> {
+    /// Evaluates `a.?b.orValue(c)`. With `at`, `a.?b` must be an optional, and an error has this position. Most calls
+    /// are on a path, which is read without making an optional.
+    fn or_value(&mut self, parts: &'a (CelPlan, CelPlan), at: Option<u32>) -> CelResult<'a> {
         let found = match &parts.0 {
-            Plan::Path(path) if !matches!(path.root, Plan::Conditional(..)) => {
+            CelPlan::Path(path) if !matches!(path.root, CelPlan::Conditional(..)) => {
                 self.cost.charge(1)?;
                 match self.found(path)? {
                     (Some(value), true) => {
@@ -269,17 +273,17 @@ impl<'r, 'a> Run<'r, 'a> {
             }
             other => self.eval(other)?,
         };
-        // Where a plain value may be asked too it is a function, and costs as one.
+        // Where the receiver may be a plain value, `orValue` is a function and costs as one.
         self.cost.charge(u64::from(at.is_none()))?;
         match (found, at) {
             (Val::Optional(Some(value)), _) => Ok((*value).clone()),
             (Val::Optional(None), _) => self.eval(&parts.1),
             (plain, None) => Ok(plain),
-            (other, Some(at)) => Err(no_optional(&other).at(at)),
+            (other, Some(at)) => Err(optional_error(&other).at(at)),
         }
     }
 
-    fn bind(&mut self, bind: &'a Bind) -> Outcome<'a> {
+    fn bind(&mut self, bind: &'a PlannedBinding) -> CelResult<'a> {
         let value = self.eval(&bind.value)?;
         self.set(bind.slot, value);
         self.eval(&bind.body)
@@ -287,7 +291,7 @@ impl<'r, 'a> Run<'r, 'a> {
 
     /// The API server sees `a.optMap(x, b)` as `a.hasValue() ? optional.of(b) : optional.none()`, where `x` is
     /// `a.value()`, and charges for all of it.
-    fn optional_map(&mut self, bind: &'a Bind, is_flat: bool) -> Outcome<'a> {
+    fn optional_map(&mut self, bind: &'a PlannedBinding, is_flat: bool) -> CelResult<'a> {
         let before = self.cost.used();
         let value = self.optional(&bind.value, bind.at)?;
         let again = self.cost.used() - before;
@@ -300,7 +304,7 @@ impl<'r, 'a> Run<'r, 'a> {
         if is_flat { self.optional(&bind.body, bind.at) } else { self.eval(&bind.body).map(Val::some) }
     }
 
-    fn call(&mut self, calling: &'a Calling) -> Outcome<'a> {
+    fn call(&mut self, calling: &'a PlannedCall) -> CelResult<'a> {
         match &*calling.arguments {
             [] => self.apply(calling, &[]),
             [a] => {
@@ -321,19 +325,19 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    fn apply(&mut self, calling: &'a Calling, arguments: &[Val<'a>]) -> Outcome<'a> {
-        let accepts = |overload: &&Arc<super::Overload>| overload.accepts(arguments.iter().map(Val::kind));
+    fn apply(&mut self, calling: &'a PlannedCall, arguments: &[Val<'a>]) -> CelResult<'a> {
+        let accepts = |overload: &&Arc<super::CelOverload>| overload.accepts(arguments.iter().map(Val::kind));
         let Some(overload) = calling.overloads.iter().find(accepts) else {
             let found: Vec<&str> = arguments.iter().map(Val::type_name).collect();
             let message = format!("`{}` does not take `{}`", calling.name, found.join(", "));
-            return Err(no_overload(&message).at(calling.at));
+            return Err(overload_error(&message).at(calling.at));
         };
-        // What the API server charges once for may still go through all of a text.
+        // A function that the API server charges 1 for may still read all of a long string.
         let long: usize = arguments.iter().map(Val::long_text).sum();
         if long > 0 {
             self.cost.work(long)?;
         }
-        let mut call = Call {
+        let mut call = CelCallContext {
             cost: self.cost,
             regex: calling.regex.as_deref(),
             patterns: &self.patterns,
@@ -346,29 +350,29 @@ impl<'r, 'a> Run<'r, 'a> {
 }
 
 /// Adds an entry to a map that is being made.
-fn insert<'a>(entries: &mut Entries<'a>, key: Val<'a>, value: Val<'a>) -> Result<(), Failure> {
+fn insert_entry<'a>(entries: &mut MapEntries<'a>, key: Val<'a>, value: Val<'a>) -> Result<(), CelFailure> {
     if !matches!(key, Val::Bool(_) | Val::Int(_) | Val::UInt(_) | Val::String(_)) {
-        return Err(Failure::type_error(format!("unsupported key type: `{}`", key.type_name())));
+        return Err(CelFailure::type_error(format!("unsupported key type: `{}`", key.type_name())));
     }
     let name = format!("{key:?}");
-    if entries.insert(key, value) { Ok(()) } else { Err(Failure::value(format!("repeated key: {name}"))) }
+    if entries.insert(key, value) { Ok(()) } else { Err(CelFailure::value(format!("repeated key: {name}"))) }
 }
 
-fn constant<'a>(value: &'a Val<'static>) -> Val<'a> {
+fn borrow_constant<'a>(value: &'a Val<'static>) -> Val<'a> {
     match value {
         Val::String(text) => Val::String(std::borrow::Cow::Borrowed(text.as_ref())),
         other => other.clone(),
     }
 }
 
-fn no_overload(why: &str) -> Failure {
-    Failure::type_error(format!("no such overload: {why}"))
+fn overload_error(why: &str) -> CelFailure {
+    CelFailure::type_error(format!("no such overload: {why}"))
 }
 
-fn no_optional(found: &Val<'_>) -> Failure {
-    no_overload(&format!("an optional is needed, found `{}`", found.type_name()))
+fn optional_error(found: &Val<'_>) -> CelFailure {
+    overload_error(&format!("an optional is needed, found `{}`", found.type_name()))
 }
 
-fn no_condition(found: &Val<'_>) -> Failure {
-    no_overload(&format!("a condition must be a `bool`, found `{}`", found.type_name()))
+fn condition_error(found: &Val<'_>) -> CelFailure {
+    overload_error(&format!("a condition must be a `bool`, found `{}`", found.type_name()))
 }

@@ -1,7 +1,7 @@
-//! Which functions may be called, and how one is chosen.
+//! Functions, their overloads, and what a call may use.
 //!
-//! A function is a name with overloads. Which one is called depends on whether there is a receiver,
-//! on the number of arguments and on their types, which may only be known when it is called.
+//! A function is a name with overloads. Which overload is called depends on whether there is a receiver,
+//! on the number of arguments and on their types, which may be known only at evaluation.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -12,46 +12,51 @@ use kubewright_golib::inputs::Inputs;
 use kubewright_golib::regex::{self, Regex};
 use kubewright_value::{Budget, Exhausted, Limits};
 
-use super::cost::{Cost, Exceeded};
-use super::error::{EvalErrorKind, Failure};
-use super::val::{Kind, Val};
+use super::cost::{CelCost, CostExceeded};
+use super::error::{CelErrorKind, CelFailure};
+use super::val::{CelKind, Val};
 
-/// How large a pattern that is made while a rule runs may become.
-const PATTERN_SIZE: usize = 256 << 10;
+/// The largest compiled size of a regular expression that is not a constant.
+const MAX_PATTERN_BYTES: usize = 256 << 10;
 
-/// The work of compiling a pattern that turns out to be none.
-const FAILED_PATTERN: usize = 300_000;
+/// The work that is charged for a regular expression that does not compile.
+const FAILED_PATTERN_WORK: usize = 300_000;
 
-/// How many patterns that are made while a rule runs are kept.
-const KEPT_PATTERNS: usize = 16;
+/// The regular expressions that one evaluation keeps compiled.
+const MAX_CACHED_PATTERNS: usize = 16;
 
-/// What a function does: the arguments, a receiver first, have the types of the overload.
-pub type Body = for<'a> fn(&[Val<'a>], &mut Call<'_, 'a>) -> Result<Val<'a>, Failure>;
+/// The body of a function. The arguments, the receiver first, have the types of the overload.
+pub type CelFunctionBody = for<'a> fn(&[Val<'a>], &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure>;
 
-/// What a call costs, by its arguments and its result.
+/// The cost of a call, from its arguments and its result.
 pub type CallCost = fn(&[Val<'_>], &Val<'_>) -> u64;
 
-/// One way to call a function.
+/// An overload of a function.
 #[derive(Clone)]
-pub struct Overload {
+pub struct CelOverload {
     name: &'static str,
     is_method: bool,
     is_variadic: bool,
-    parameters: &'static [Kind],
-    result: Kind,
-    body: Body,
+    parameters: &'static [CelKind],
+    result: CelKind,
+    body: CelFunctionBody,
     cost: Option<CallCost>,
     is_cost_certain: bool,
     pattern: Option<usize>,
-    items: Option<&'static [Kind]>,
-    values: Option<Kind>,
+    items: Option<&'static [CelKind]>,
+    values: Option<CelKind>,
     help: &'static str,
 }
 
-impl Overload {
-    /// Returns a function that is called as `name(a, b)`; a name with dots is called as it is written.
+impl CelOverload {
+    /// Returns an overload that is called as `name(a, b)`; the name may have dots.
     #[must_use]
-    pub fn function(name: &'static str, parameters: &'static [Kind], result: Kind, body: Body) -> Self {
+    pub fn function(
+        name: &'static str,
+        parameters: &'static [CelKind],
+        result: CelKind,
+        body: CelFunctionBody,
+    ) -> Self {
         Self {
             name,
             is_method: false,
@@ -68,49 +73,54 @@ impl Overload {
         }
     }
 
-    /// Returns a function that is called as `a.name(b)`; the receiver is the first parameter.
+    /// Returns an overload that is called as `a.name(b)`; the receiver is the first parameter.
     #[must_use]
-    pub fn method(name: &'static str, parameters: &'static [Kind], result: Kind, body: Body) -> Self {
+    pub fn method(
+        name: &'static str,
+        parameters: &'static [CelKind],
+        result: CelKind,
+        body: CelFunctionBody,
+    ) -> Self {
         Self { is_method: true, ..Self::function(name, parameters, result, body) }
     }
 
-    /// Sets what a call costs; without, it is 1.
+    /// Sets the cost of a call; the default is 1.
     #[must_use]
     pub fn cost(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), ..self }
     }
 
-    /// Sets what a call costs where it is known beforehand that this overload is called; otherwise it is 1.
+    /// Sets the cost of a call whose overload is known at compile time; other calls cost 1.
     #[must_use]
     pub fn cost_if_known(self, cost: CallCost) -> Self {
         Self { cost: Some(cost), is_cost_certain: false, ..self }
     }
 
-    /// Says that the argument at `index` is a regular expression: a constant one is compiled once.
+    /// Declares the argument at `index` a regular expression: a constant one is compiled once.
     #[must_use]
     pub fn pattern(self, index: usize) -> Self {
         Self { pattern: Some(index), ..self }
     }
 
-    /// Says of which types the items of the list may be that comes first. A result of any type is one of them.
+    /// Restricts the items of the first argument, a list. If the result is of any type, it is one of the items.
     #[must_use]
-    pub fn items(self, items: &'static [Kind]) -> Self {
+    pub fn items(self, items: &'static [CelKind]) -> Self {
         Self { items: Some(items), ..self }
     }
 
-    /// Says of which type the values of the map are that comes last.
+    /// Restricts the values of the last argument, a map.
     #[must_use]
-    pub fn values(self, values: Kind) -> Self {
+    pub fn values(self, values: CelKind) -> Self {
         Self { values: Some(values), ..self }
     }
 
-    /// Says that the last parameter may be given any number of times, at least once.
+    /// Allows the last parameter one or more times.
     #[must_use]
     pub fn variadic(self) -> Self {
         Self { is_variadic: true, ..self }
     }
 
-    /// Sets the line that explains it.
+    /// Sets the one-line description.
     #[must_use]
     pub fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
@@ -122,7 +132,7 @@ impl Overload {
         self.name
     }
 
-    /// Returns the line that explains it.
+    /// Returns the one-line description.
     #[must_use]
     pub fn help_line(&self) -> &'static str {
         self.help
@@ -132,7 +142,7 @@ impl Overload {
         self.is_method
     }
 
-    pub(super) fn result(&self) -> Kind {
+    pub(super) fn result(&self) -> CelKind {
         self.result
     }
 
@@ -147,39 +157,39 @@ impl Overload {
         }
     }
 
-    /// Returns whether arguments of these types can be given.
-    pub(super) fn accepts(&self, mut kinds: impl Iterator<Item = Kind>) -> bool {
-        let last = self.parameters.last().copied().unwrap_or(Kind::Any);
+    /// Returns whether it takes arguments of these types.
+    pub(super) fn accepts(&self, mut kinds: impl Iterator<Item = CelKind>) -> bool {
+        let last = self.parameters.last().copied().unwrap_or(CelKind::Any);
         let mut parameters = self.parameters.iter().copied().chain(std::iter::repeat(last));
         kinds.all(|kind| {
-            let wanted = parameters.next().unwrap_or(Kind::Any);
-            wanted == Kind::Any || kind == Kind::Any || wanted == kind
+            let wanted = parameters.next().unwrap_or(CelKind::Any);
+            wanted == CelKind::Any || kind == CelKind::Any || wanted == kind
         })
     }
 
-    /// Returns whether a list of such items can be given first.
-    pub(super) fn accepts_items(&self, item: Kind) -> bool {
-        item == Kind::Any || self.items.is_none_or(|items| items.contains(&item))
+    /// Returns whether its first argument may be a list of such items.
+    pub(super) fn accepts_items(&self, item: CelKind) -> bool {
+        item == CelKind::Any || self.items.is_none_or(|items| items.contains(&item))
     }
 
-    /// Returns whether a map of such values can be given last.
-    pub(super) fn accepts_values(&self, value: Kind) -> bool {
-        value == Kind::Any || self.values.is_none_or(|values| values == value)
+    /// Returns whether its last argument may be a map of such values.
+    pub(super) fn accepts_values(&self, value: CelKind) -> bool {
+        value == CelKind::Any || self.values.is_none_or(|values| values == value)
     }
 
-    /// Returns whether the result is of the type of the items of the list that comes first.
+    /// Returns whether the result has the type of the items of the first argument.
     pub(super) fn gives_item(&self) -> bool {
-        self.items.is_some() && self.result == Kind::Any
+        self.items.is_some() && self.result == CelKind::Any
     }
 
-    /// Calls it and charges for that.
+    /// Calls the function and charges for it.
     #[inline]
     pub(super) fn call<'a>(
         &self,
         arguments: &[Val<'a>],
-        call: &mut Call<'_, 'a>,
+        call: &mut CelCallContext<'_, 'a>,
         is_known: bool,
-    ) -> Result<Val<'a>, Failure> {
+    ) -> Result<Val<'a>, CelFailure> {
         // The API server charges many functions by their receiver alone, or after the call.
         let looked_at = arguments.iter().map(Val::long_text).fold(0, usize::saturating_add);
         call.work(looked_at.saturating_mul(2))?;
@@ -190,10 +200,10 @@ impl Overload {
         Ok(result)
     }
 
-    /// Returns `string.charAt(int) -> string`.
+    /// Returns the signature, such as `string.charAt(int) -> string`.
     #[must_use]
     pub fn signature(&self) -> String {
-        let names: Vec<String> = self.parameters.iter().map(Kind::to_string).collect();
+        let names: Vec<String> = self.parameters.iter().map(CelKind::to_string).collect();
         let more = if self.is_variadic { ", ..." } else { "" };
         match (self.is_method, names.split_first()) {
             (true, Some((receiver, rest))) => {
@@ -204,72 +214,72 @@ impl Overload {
     }
 }
 
-/// What a function may use besides its arguments.
-pub struct Call<'r, 'a> {
-    /// What the evaluation costs; a function that does more than its cost says charges work here.
-    pub cost: &'r mut Cost,
+/// The context of a call: what a function may use besides its arguments.
+pub struct CelCallContext<'r, 'a> {
+    /// The cost of the evaluation. A function that does more than its cost covers charges work here.
+    pub cost: &'r mut CelCost,
     pub(super) regex: Option<&'r Regex>,
-    pub(super) patterns: &'r Patterns,
+    pub(super) patterns: &'r PatternCache,
     pub(super) host: Option<&'a dyn Host>,
     pub(super) inputs: Inputs,
 }
 
-impl<'r, 'a> Call<'r, 'a> {
-    /// Returns the regular expression of the parameter that [`Overload::pattern`] names.
+impl<'r, 'a> CelCallContext<'r, 'a> {
+    /// Returns the regular expression of the parameter that [`CelOverload::pattern`] names.
     ///
     /// # Errors
-    /// When `pattern` is none.
-    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, Failure> {
+    /// When `pattern` is not a valid regular expression.
+    pub fn regex(&mut self, pattern: &str) -> Result<Cow<'r, Regex>, CelFailure> {
         match self.regex {
             Some(regex) => Ok(Cow::Borrowed(regex)),
             None => self.patterns.compiled(pattern, self.cost).map(Cow::Owned),
         }
     }
 
-    /// Returns the world outside, if there is one.
+    /// Returns the host, if the bindings have one.
     #[must_use]
     pub fn host(&self) -> Option<&'a dyn Host> {
         self.host
     }
 
-    /// Returns the present moment and the seed, as far as the caller gave them.
+    /// Returns the current time and the random seed, as far as the caller set them.
     #[must_use]
     pub fn inputs(&self) -> Inputs {
         self.inputs
     }
 
-    /// Counts `count` items made.
+    /// Counts `count` new items.
     ///
     /// # Errors
     /// When it is too much.
-    pub fn make(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn make(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.make(count)
     }
 
-    /// Counts `count` items looked at.
+    /// Counts `count` visited items.
     ///
     /// # Errors
     /// When it is too much.
-    pub fn work(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn work(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.work(count)
     }
 
-    /// Counts `count` bytes of text or values, before they are made.
+    /// Counts `count` bytes of strings or values before they are allocated.
     ///
     /// # Errors
     /// When fewer are left.
-    pub fn produce(&mut self, count: usize) -> Result<(), Exceeded> {
+    pub fn produce(&mut self, count: usize) -> Result<(), CostExceeded> {
         self.cost.produce(count)
     }
 
-    /// Runs `make` with a budget that has what is left of bytes and work, and counts what it took.
+    /// Runs `make` with a budget of the bytes and work that are left, and charges what it used.
     ///
     /// # Errors
-    /// When it took more than there is.
+    /// When it used more than is left.
     pub fn within<T>(
         &mut self,
         make: impl FnOnce(&mut Budget) -> Result<T, Exhausted>,
-    ) -> Result<T, Exceeded> {
+    ) -> Result<T, CostExceeded> {
         let (bytes, steps) = (self.cost.bytes_left(), self.cost.work_left());
         let mut budget = Budget::new(Limits { bytes, steps, ..Limits::default() });
         let made = make(&mut budget);
@@ -283,42 +293,42 @@ impl<'r, 'a> Call<'r, 'a> {
     }
 }
 
-/// The world outside of an expression, for functions that ask it something.
+/// The host of an evaluation: answers the queries of functions such as `resource.get` and `http.get`.
 pub trait Host {
-    /// Answers `question`.
+    /// Answers the query `question`.
     ///
     /// # Errors
-    /// When there is no answer; of [`EvalErrorKind::Host`](super::EvalErrorKind::Host) where the host wants to know its
-    /// error again.
+    /// When there is no answer. An error of [`CelErrorKind::Host`](super::CelErrorKind::Host) has a number by which the
+    /// host finds its own error again.
     fn ask(
         &self,
         question: &str,
         arguments: &[kubewright_value::Value],
-    ) -> Result<kubewright_value::Value, Failure>;
+    ) -> Result<kubewright_value::Value, CelFailure>;
 }
 
-/// Patterns that were compiled during this evaluation.
+/// The regular expressions that were compiled during this evaluation.
 #[derive(Default)]
-pub(super) struct Patterns(RefCell<Vec<(Box<str>, Regex)>>);
+pub(super) struct PatternCache(RefCell<Vec<(Box<str>, Regex)>>);
 
-impl Patterns {
-    fn compiled(&self, pattern: &str, cost: &mut Cost) -> Result<Regex, Failure> {
+impl PatternCache {
+    fn compiled(&self, pattern: &str, cost: &mut CelCost) -> Result<Regex, CelFailure> {
         let mut kept = self.0.borrow_mut();
         if let Some((_, regex)) = kept.iter().find(|(known, _)| **known == *pattern) {
             return Ok(regex.clone());
         }
         // Compiling is slow, whatever the API server charges for it.
         cost.work(5_000 + pattern.len().saturating_mul(64))?;
-        let regex = match regex::compile_within(pattern, PATTERN_SIZE) {
+        let regex = match regex::compile_within(pattern, MAX_PATTERN_BYTES) {
             Ok(regex) => regex,
             Err(error) => {
-                // One that is too large was compiled up to the limit, and nothing remembers it.
-                cost.work(FAILED_PATTERN)?;
-                return Err(Failure::new(EvalErrorKind::Value, format!("invalid regex: {error}")));
+                // A pattern that is too large was compiled up to the limit, and failures are not cached.
+                cost.work(FAILED_PATTERN_WORK)?;
+                return Err(CelFailure::new(CelErrorKind::Value, format!("invalid regex: {error}")));
             }
         };
         cost.work(usize::try_from(regex.compiling_cost()).unwrap_or(usize::MAX))?;
-        if kept.len() == KEPT_PATTERNS {
+        if kept.len() == MAX_CACHED_PATTERNS {
             kept.remove(0);
         }
         kept.push((pattern.into(), regex.clone()));
@@ -328,24 +338,24 @@ impl Patterns {
 
 /// The functions by name.
 #[derive(Clone, Default)]
-pub struct Functions {
-    by_name: HashMap<&'static str, Vec<Arc<Overload>>>,
+pub struct CelFunctions {
+    by_name: HashMap<&'static str, Vec<Arc<CelOverload>>>,
 }
 
-impl Functions {
-    /// Adds an overload; calls that several take go to the one added first.
-    pub fn add(&mut self, overload: Overload) {
+impl CelFunctions {
+    /// Adds an overload. A call that several overloads accept goes to the one added first.
+    pub fn add(&mut self, overload: CelOverload) {
         self.by_name.entry(overload.name).or_default().push(Arc::new(overload));
     }
 
-    /// Takes the overloads of `name` with these parameters away.
-    pub fn remove(&mut self, name: &str, parameters: &[Kind]) {
+    /// Removes the overloads of `name` with these parameters.
+    pub fn remove(&mut self, name: &str, parameters: &[CelKind]) {
         if let Some(overloads) = self.by_name.get_mut(name) {
             overloads.retain(|overload| overload.parameters != parameters);
         }
     }
 
-    /// Changes what calls of `name` cost, whatever their arguments are.
+    /// Sets the cost of all overloads of `name`.
     pub fn set_cost(&mut self, name: &str, cost: CallCost) {
         for overload in self.by_name.get_mut(name).into_iter().flatten() {
             Arc::make_mut(overload).cost = Some(cost);
@@ -353,13 +363,13 @@ impl Functions {
     }
 
     /// Returns all overloads, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Overload> {
+    pub fn iter(&self) -> impl Iterator<Item = &CelOverload> {
         let mut names: Vec<_> = self.by_name.keys().collect();
         names.sort_unstable();
         names.into_iter().filter_map(|name| self.by_name.get(name)).flatten().map(AsRef::as_ref)
     }
 
-    pub(super) fn named(&self, name: &str) -> &[Arc<Overload>] {
+    pub(super) fn named(&self, name: &str) -> &[Arc<CelOverload>] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 

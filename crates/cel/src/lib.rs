@@ -5,8 +5,8 @@
 //! arguments and types that cannot fit; evaluating borrows the objects it is given and counts what it
 //! costs as the API server does.
 //!
-//! Which functions exist is the choice of who makes the [`Environment`]: the standard ones are always
-//! there, libraries are added.
+//! The available functions are defined by the [`CelEnvironment`]: the standard ones are always
+//! there, libraries are added to it.
 
 mod ast;
 mod bindings;
@@ -28,82 +28,91 @@ mod val;
 use std::fmt;
 use std::sync::Arc;
 
-pub use bindings::{Bindings, Variables};
-pub use cost::{Cost, Exceeded, WORK_PER_STEP, traversal};
-pub use environment::{Environment, Fields, Macros, Shorthand, Takes, Type};
-pub use error::{CompileError, CompileErrorKind, EvalError, EvalErrorKind, Failure};
-pub use function::{Body, Call, CallCost, Functions, Host, Overload};
+pub use bindings::{CelBindings, LazyVariables};
+pub use cost::{CelCost, CostExceeded, WORK_PER_STEP, traversal_cost};
+pub use environment::{CelEnvironment, CelType, FieldTypes, MacroSet, Shorthand, ShorthandArguments};
+pub use error::{CelCompileError, CelCompileErrorKind, CelError, CelErrorKind, CelFailure};
+pub use function::{CallCost, CelCallContext, CelFunctionBody, CelFunctions, CelOverload, Host};
 pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::Text;
-pub use lex::{Unclosed, closing_brace};
-pub use library::Library;
-pub use parse::RESERVED;
-pub use reads::{ANY, Compared, Read};
-pub use rewrite::Change;
+pub use lex::{UnclosedExpression, closing_brace};
+pub use library::CelLibrary;
+pub use parse::RESERVED_WORDS;
+pub use reads::{ANY_STEP, FieldComparison, FieldRead};
+pub use rewrite::CelPathChange;
 pub use time::Timestamp;
-pub use val::{Entries, Kind, List, MapVal, Opaque, Val};
+pub use val::{CelKind, ListVal, MapEntries, MapVal, Opaque, Val};
 
 /// A compiled expression.
 #[derive(Clone)]
-pub struct Program {
+pub struct CelProgram {
     source: Arc<str>,
-    root: Arc<ast::Expr>,
-    environment: Environment,
-    planned: plan::Planned,
+    root: Arc<ast::CelExpr>,
+    environment: CelEnvironment,
+    planned: plan::PlannedProgram,
 }
 
-impl Program {
-    /// Compiles `text`, which may use what `environment` has.
+impl CelProgram {
+    /// Compiles `text` in `environment`.
     ///
     /// # Errors
-    /// With everything that is wrong, at least one error.
-    pub fn compile(text: &str, environment: &Environment) -> Result<Self, Vec<CompileError>> {
-        let root = parse::parse(text).map_err(|bad| vec![bad.located(text)])?;
-        let planned = plan::plan(&root, text, environment)?;
+    /// With all errors found, at least one.
+    pub fn compile(text: &str, environment: &CelEnvironment) -> Result<Self, Vec<CelCompileError>> {
+        let root = parse::parse_cel(text).map_err(|bad| vec![bad.located(text)])?;
+        let planned = plan::plan_program(&root, text, environment)?;
         Ok(Self { source: text.into(), root: Arc::new(root), environment: environment.clone(), planned })
     }
 
-    /// Returns the text it was compiled from.
+    /// Returns the text of the expression.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Returns what is known about the type of the result.
+    /// Returns the static type of the result.
     #[must_use]
-    pub fn result_type(&self) -> &Type {
+    pub fn result_type(&self) -> &CelType {
         &self.planned.result
     }
 
-    /// Keeps `environment`, which has all that this uses, for when it is rewritten. Programs that were compiled one
-    /// after the other, each with one more variable, share the last one then.
-    pub fn share(&mut self, environment: &Environment) {
+    /// Replaces the environment, which is used again when the program is rewritten, by `environment`, which must have
+    /// everything the program uses. So programs compiled one after the other, each with one more variable, share one.
+    pub fn share_environment(&mut self, environment: &CelEnvironment) {
         self.environment = environment.clone();
     }
 
-    /// Returns the variables that it reads.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of the variables that the expression reads.
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
         self.planned.variables.iter().map(Text::as_str)
     }
 
     /// Evaluates the expression.
     ///
     /// # Errors
-    /// When a variable is not bound, a value is of a wrong type or cannot be used, or it costs too much.
-    pub fn evaluate<'a>(&'a self, bindings: &Bindings<'a>, cost: &mut Cost) -> Result<Val<'a>, EvalError> {
+    /// When a variable is not bound, a value has a wrong type or cannot be used, or a limit is reached.
+    pub fn evaluate<'a>(
+        &'a self,
+        bindings: &CelBindings<'a>,
+        cost: &mut CelCost,
+    ) -> Result<Val<'a>, CelError> {
         let planned = &self.planned;
-        eval::Run::new(bindings, &planned.variables, planned.slots, cost)
+        eval::CelEvaluator::new(bindings, &planned.variables, planned.slots, cost)
             .forgiving(self.environment.is_forgiving())
             .eval(&planned.plan)
             .map_err(|failure| failure.located(&self.source))
     }
 }
 
-impl fmt::Debug for Program {
+impl fmt::Debug for CelProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Program({:?})", self.source)
+        write!(f, "CelProgram({:?})", self.source)
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

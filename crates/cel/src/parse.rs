@@ -1,13 +1,13 @@
-//! Words to expressions.
+//! The parser: tokens to expressions.
 
 use kubewright_value::Text;
 
-use super::ast::{Element, Expr, MAX_HEIGHT, Node, Operator, Span};
-use super::lex::{self, Bad, Token, Word};
+use super::ast::{CelElement, CelExpr, CelNode, CelOperator, CelSpan, MAX_HEIGHT};
+use super::lex::{self, CelSyntaxError, CelToken, CelTokenKind};
 use super::val::Val;
 
-/// Names that only mean something in other languages, and that nothing can have.
-pub const RESERVED: [&str; 17] = [
+/// Reserved words, which cannot be identifiers.
+pub const RESERVED_WORDS: [&str; 17] = [
     "as",
     "break",
     "const",
@@ -28,34 +28,34 @@ pub const RESERVED: [&str; 17] = [
 ];
 
 /// Parses `text`.
-pub(super) fn parse(text: &str) -> Result<Expr, Bad> {
-    let tokens = lex::tokens(text)?;
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+pub(super) fn parse_cel(text: &str) -> Result<CelExpr, CelSyntaxError> {
+    let tokens = lex::tokenize_cel(text)?;
+    let mut parser = CelParser { tokens, at: 0, depth: 0 };
     let expr = parser.expression()?;
     match parser.peek() {
-        Word::End => Ok(expr),
+        CelTokenKind::End => Ok(expr),
         _ => Err(parser.unexpected("an operator or the end")),
     }
 }
 
-struct Parser {
-    // INVARIANT: ends with `Word::End`.
-    tokens: Vec<Token>,
+struct CelParser {
+    // INVARIANT: ends with `CelTokenKind::End`.
+    tokens: Vec<CelToken>,
     at: usize,
     depth: u32,
 }
 
-/// How tight operators bind, loosest first.
+/// The precedence of binary operators, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binding {
+enum CelPrecedence {
     Relation,
     Sum,
     Product,
 }
 
-impl Parser {
+impl CelParser {
     /// `a ? b : c`
-    fn expression(&mut self) -> Result<Expr, Bad> {
+    fn expression(&mut self) -> Result<CelExpr, CelSyntaxError> {
         self.depth += 1;
         if self.depth > MAX_HEIGHT {
             return Err(self.too_deep());
@@ -66,7 +66,7 @@ impl Parser {
             let then = self.or()?;
             self.expect(":")?;
             let otherwise = self.expression()?;
-            self.made(Node::Conditional(Box::new((condition, then, otherwise))), span)?
+            self.made(CelNode::Conditional(Box::new((condition, then, otherwise))), span)?
         } else {
             condition
         };
@@ -74,7 +74,7 @@ impl Parser {
         Ok(expr)
     }
 
-    fn or(&mut self) -> Result<Expr, Bad> {
+    fn or(&mut self) -> Result<CelExpr, CelSyntaxError> {
         let first = self.and()?;
         let mut parts = vec![first];
         let mut span = None;
@@ -83,30 +83,30 @@ impl Parser {
             parts.push(self.and()?);
         }
         match span {
-            Some(span) => self.made(Node::Or(parts), span),
+            Some(span) => self.made(CelNode::Or(parts), span),
             None => parts.pop().ok_or_else(|| self.too_deep()),
         }
     }
 
-    fn and(&mut self) -> Result<Expr, Bad> {
-        let first = self.chain(Binding::Relation)?;
+    fn and(&mut self) -> Result<CelExpr, CelSyntaxError> {
+        let first = self.chain(CelPrecedence::Relation)?;
         let mut parts = vec![first];
         let mut span = None;
         while self.take("&&") {
             span.get_or_insert(self.last_span());
-            parts.push(self.chain(Binding::Relation)?);
+            parts.push(self.chain(CelPrecedence::Relation)?);
         }
         match span {
-            Some(span) => self.made(Node::And(parts), span),
+            Some(span) => self.made(CelNode::And(parts), span),
             None => parts.pop().ok_or_else(|| self.too_deep()),
         }
     }
 
-    fn chain(&mut self, binding: Binding) -> Result<Expr, Bad> {
+    fn chain(&mut self, binding: CelPrecedence) -> Result<CelExpr, CelSyntaxError> {
         let operand = |parser: &mut Self| match binding {
-            Binding::Relation => parser.chain(Binding::Sum),
-            Binding::Sum => parser.chain(Binding::Product),
-            Binding::Product => parser.unary(),
+            CelPrecedence::Relation => parser.chain(CelPrecedence::Sum),
+            CelPrecedence::Sum => parser.chain(CelPrecedence::Product),
+            CelPrecedence::Product => parser.unary(),
         };
         let first = operand(self)?;
         let mut rest = Vec::new();
@@ -118,38 +118,38 @@ impl Parser {
         match rest.first() {
             Some((_, _, span)) => {
                 let span = *span;
-                self.made(Node::Chain(Box::new(first), rest), span)
+                self.made(CelNode::Chain(Box::new(first), rest), span)
             }
             None => Ok(first),
         }
     }
 
-    fn operator(&self, binding: Binding) -> Option<Operator> {
+    fn operator(&self, binding: CelPrecedence) -> Option<CelOperator> {
         let sign = match self.peek() {
-            Word::Sign(sign) => *sign,
-            Word::Identifier(name) if name == "in" => "in",
+            CelTokenKind::Sign(sign) => *sign,
+            CelTokenKind::Identifier(name) if name == "in" => "in",
             _ => return None,
         };
         let (found, of) = match sign {
-            "==" => (Operator::Equal, Binding::Relation),
-            "!=" => (Operator::NotEqual, Binding::Relation),
-            "<" => (Operator::Less, Binding::Relation),
-            "<=" => (Operator::LessOrEqual, Binding::Relation),
-            ">" => (Operator::Greater, Binding::Relation),
-            ">=" => (Operator::GreaterOrEqual, Binding::Relation),
-            "in" => (Operator::In, Binding::Relation),
-            "+" => (Operator::Add, Binding::Sum),
-            "-" => (Operator::Subtract, Binding::Sum),
-            "*" => (Operator::Multiply, Binding::Product),
-            "/" => (Operator::Divide, Binding::Product),
-            "%" => (Operator::Remainder, Binding::Product),
+            "==" => (CelOperator::Equal, CelPrecedence::Relation),
+            "!=" => (CelOperator::NotEqual, CelPrecedence::Relation),
+            "<" => (CelOperator::Less, CelPrecedence::Relation),
+            "<=" => (CelOperator::LessOrEqual, CelPrecedence::Relation),
+            ">" => (CelOperator::Greater, CelPrecedence::Relation),
+            ">=" => (CelOperator::GreaterOrEqual, CelPrecedence::Relation),
+            "in" => (CelOperator::In, CelPrecedence::Relation),
+            "+" => (CelOperator::Add, CelPrecedence::Sum),
+            "-" => (CelOperator::Subtract, CelPrecedence::Sum),
+            "*" => (CelOperator::Multiply, CelPrecedence::Product),
+            "/" => (CelOperator::Divide, CelPrecedence::Product),
+            "%" => (CelOperator::Remainder, CelPrecedence::Product),
             _ => return None,
         };
         (of == binding).then_some(found)
     }
 
-    /// `!a`, `-a`; two of a kind undo each other.
-    fn unary(&mut self) -> Result<Expr, Bad> {
+    /// `!a`, `-a`; a double negation is dropped.
+    fn unary(&mut self) -> Result<CelExpr, CelSyntaxError> {
         let span = self.span();
         let mut count = 0_usize;
         while self.take("!") {
@@ -160,13 +160,16 @@ impl Parser {
             return if count.is_multiple_of(2) {
                 Ok(operand)
             } else {
-                self.made(Node::Not(Box::new(operand)), span)
+                self.made(CelNode::Not(Box::new(operand)), span)
             };
         }
-        let is_number = |word: Option<&Token>| {
-            matches!(word.map(|t| &t.word), Some(Word::Integer(_) | Word::Literal(Val::Double(_))))
+        let is_number = |word: Option<&CelToken>| {
+            matches!(
+                word.map(|t| &t.word),
+                Some(CelTokenKind::Integer(_) | CelTokenKind::Literal(Val::Double(_)))
+            )
         };
-        while matches!(self.peek(), Word::Sign("-")) && !is_number(self.tokens.get(self.at + 1)) {
+        while matches!(self.peek(), CelTokenKind::Sign("-")) && !is_number(self.tokens.get(self.at + 1)) {
             self.at += 1;
             count += 1;
         }
@@ -174,11 +177,15 @@ impl Parser {
             return self.member();
         }
         let operand = self.member()?;
-        if count.is_multiple_of(2) { Ok(operand) } else { self.made(Node::Negate(Box::new(operand)), span) }
+        if count.is_multiple_of(2) {
+            Ok(operand)
+        } else {
+            self.made(CelNode::Negate(Box::new(operand)), span)
+        }
     }
 
     /// `a.b`, `a.?b`, `a.f(b)`, `a[b]`, `a[?b]`
-    fn member(&mut self) -> Result<Expr, Bad> {
+    fn member(&mut self) -> Result<CelExpr, CelSyntaxError> {
         let mut expr = self.primary()?;
         loop {
             if self.take(".") {
@@ -186,111 +193,112 @@ impl Parser {
                 let (field, span, is_escaped) = self.field()?;
                 expr = if !is_optional && !is_escaped && self.take("(") {
                     let arguments = self.arguments()?;
-                    self.made(Node::Call { target: Some(Box::new(expr)), name: field, arguments }, span)?
+                    self.made(CelNode::Call { target: Some(Box::new(expr)), name: field, arguments }, span)?
                 } else {
-                    self.made(Node::Select { operand: Box::new(expr), field, is_optional }, span)?
+                    self.made(CelNode::Select { operand: Box::new(expr), field, is_optional }, span)?
                 };
             } else if self.take("[") {
                 let span = self.last_span();
                 let is_optional = self.take("?");
                 let index = Box::new(self.expression()?);
                 self.expect("]")?;
-                expr = self.made(Node::Index { operand: Box::new(expr), index, is_optional }, span)?;
-            } else if matches!(self.peek(), Word::Sign("{")) && type_name(&expr).is_some() {
+                expr = self.made(CelNode::Index { operand: Box::new(expr), index, is_optional }, span)?;
+            } else if matches!(self.peek(), CelTokenKind::Sign("{")) && qualified_type_name(&expr).is_some() {
                 let span = expr.span;
-                let name = type_name(&expr).unwrap_or_default();
+                let name = qualified_type_name(&expr).unwrap_or_default();
                 self.at += 1;
                 let fields = self.fields()?;
-                expr = self.made(Node::Struct { name, fields }, span)?;
+                expr = self.made(CelNode::Struct { name, fields }, span)?;
             } else {
                 return Ok(expr);
             }
         }
     }
 
-    fn primary(&mut self) -> Result<Expr, Bad> {
+    fn primary(&mut self) -> Result<CelExpr, CelSyntaxError> {
         let span = self.span();
         let word = self.peek().clone();
-        self.at += usize::from(!matches!(word, Word::End));
+        self.at += usize::from(!matches!(word, CelTokenKind::End));
         let node = match word {
-            Word::Literal(value) => Node::Literal(value),
-            Word::Integer(value) => Node::Literal(Val::Int(
-                i64::try_from(value).map_err(|_| Bad::syntax("an int has at most 64 bits", span))?,
+            CelTokenKind::Literal(value) => CelNode::Literal(value),
+            CelTokenKind::Integer(value) => CelNode::Literal(Val::Int(
+                i64::try_from(value)
+                    .map_err(|_| CelSyntaxError::syntax("an int has at most 64 bits", span))?,
             )),
-            Word::Sign("-") => return self.negative(span),
-            Word::Identifier(name) => return self.named(name, span, false),
-            Word::Sign(".") => {
+            CelTokenKind::Sign("-") => return self.negative(span),
+            CelTokenKind::Identifier(name) => return self.named(name, span, false),
+            CelTokenKind::Sign(".") => {
                 let span = self.span();
-                let Word::Identifier(name) = self.peek().clone() else {
+                let CelTokenKind::Identifier(name) = self.peek().clone() else {
                     return Err(self.unexpected("a name"));
                 };
                 self.at += 1;
                 return self.named(name, span, true);
             }
-            Word::Sign("(") => {
+            CelTokenKind::Sign("(") => {
                 let expr = self.expression()?;
                 self.expect(")")?;
                 return Ok(expr);
             }
-            Word::Sign("[") => Node::List(self.elements()?),
-            Word::Sign("{") => Node::Map(self.entries()?),
+            CelTokenKind::Sign("[") => CelNode::List(self.elements()?),
+            CelTokenKind::Sign("{") => CelNode::Map(self.entries()?),
             _ => {
-                self.at = self.at.saturating_sub(usize::from(!matches!(word, Word::End)));
+                self.at = self.at.saturating_sub(usize::from(!matches!(word, CelTokenKind::End)));
                 return Err(self.unexpected("an expression"));
             }
         };
         self.made(node, span)
     }
 
-    /// A number with a sign is one word.
-    fn negative(&mut self, span: Span) -> Result<Expr, Bad> {
+    /// A negative number. Its sign is part of the literal, so that the smallest `int` can be written.
+    fn negative(&mut self, span: CelSpan) -> Result<CelExpr, CelSyntaxError> {
         let value = match self.peek() {
-            Word::Integer(value) => 0_i64.checked_sub_unsigned(*value).map(Val::Int),
-            Word::Literal(Val::Double(value)) => Some(Val::Double(-value)),
+            CelTokenKind::Integer(value) => 0_i64.checked_sub_unsigned(*value).map(Val::Int),
+            CelTokenKind::Literal(Val::Double(value)) => Some(Val::Double(-value)),
             _ => return Err(self.unexpected("a number")),
         };
-        let value = value.ok_or_else(|| Bad::syntax("an int has at most 64 bits", span))?;
-        let span = Span { start: span.start, end: self.span().end };
+        let value = value.ok_or_else(|| CelSyntaxError::syntax("an int has at most 64 bits", span))?;
+        let span = CelSpan { start: span.start, end: self.span().end };
         self.at += 1;
-        self.made(Node::Literal(value), span)
+        self.made(CelNode::Literal(value), span)
     }
 
-    fn named(&mut self, name: Text, span: Span, is_absolute: bool) -> Result<Expr, Bad> {
+    fn named(&mut self, name: Text, span: CelSpan, is_absolute: bool) -> Result<CelExpr, CelSyntaxError> {
         let node = match name.as_str() {
-            "true" => Node::Literal(Val::Bool(true)),
-            "false" => Node::Literal(Val::Bool(false)),
-            "null" => Node::Literal(Val::Null),
+            "true" => CelNode::Literal(Val::Bool(true)),
+            "false" => CelNode::Literal(Val::Bool(false)),
+            "null" => CelNode::Literal(Val::Null),
             "in" => {
                 self.at = self.at.saturating_sub(1);
                 return Err(self.unexpected("an expression"));
             }
-            word if RESERVED.contains(&word) => {
-                return Err(Bad::syntax(format!("`{word}` is a reserved word"), span));
+            word if RESERVED_WORDS.contains(&word) => {
+                return Err(CelSyntaxError::syntax(format!("`{word}` is a reserved word"), span));
             }
             _ if self.take("(") => {
                 let arguments = self.arguments()?;
                 let name = if is_absolute { format!(".{name}").into() } else { name };
-                Node::Call { target: None, name, arguments }
+                CelNode::Call { target: None, name, arguments }
             }
-            _ => Node::Identifier { name, is_absolute },
+            _ => CelNode::Identifier { name, is_absolute },
         };
         self.made(node, span)
     }
 
-    fn field(&mut self) -> Result<(Text, Span, bool), Bad> {
+    fn field(&mut self) -> Result<(Text, CelSpan, bool), CelSyntaxError> {
         let span = self.span();
         let (name, is_escaped) = match self.peek() {
-            Word::Identifier(name) if !["in", "true", "false", "null"].contains(&name.as_str()) => {
+            CelTokenKind::Identifier(name) if !["in", "true", "false", "null"].contains(&name.as_str()) => {
                 (name.clone(), false)
             }
-            Word::Escaped(name) => (name.clone(), true),
+            CelTokenKind::Escaped(name) => (name.clone(), true),
             _ => return Err(self.unexpected("the name of a field")),
         };
         self.at += 1;
         Ok((name, span, is_escaped))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>, Bad> {
+    fn arguments(&mut self) -> Result<Vec<CelExpr>, CelSyntaxError> {
         let mut arguments = Vec::new();
         if self.take(")") {
             return Ok(arguments);
@@ -304,104 +312,104 @@ impl Parser {
         }
     }
 
-    fn elements(&mut self) -> Result<Vec<Element>, Bad> {
+    fn elements(&mut self) -> Result<Vec<CelElement>, CelSyntaxError> {
         let mut elements = Vec::new();
         while !self.take("]") {
             let is_optional = self.take("?");
-            elements.push(Element { expr: self.expression()?, is_optional });
-            if !self.take(",") && !matches!(self.peek(), Word::Sign("]")) {
+            elements.push(CelElement { expr: self.expression()?, is_optional });
+            if !self.take(",") && !matches!(self.peek(), CelTokenKind::Sign("]")) {
                 return Err(self.unexpected("`,` or `]`"));
             }
         }
         Ok(elements)
     }
 
-    fn entries(&mut self) -> Result<Vec<(Expr, Element)>, Bad> {
+    fn entries(&mut self) -> Result<Vec<(CelExpr, CelElement)>, CelSyntaxError> {
         let mut entries = Vec::new();
         while !self.take("}") {
             let is_optional = self.take("?");
             let key = self.expression()?;
             self.expect(":")?;
-            entries.push((key, Element { expr: self.expression()?, is_optional }));
+            entries.push((key, CelElement { expr: self.expression()?, is_optional }));
             self.separator()?;
         }
         Ok(entries)
     }
 
-    fn fields(&mut self) -> Result<Vec<(Text, Element)>, Bad> {
+    fn fields(&mut self) -> Result<Vec<(Text, CelElement)>, CelSyntaxError> {
         let mut fields = Vec::new();
         while !self.take("}") {
             let is_optional = self.take("?");
             let (name, _, _) = self.field()?;
             self.expect(":")?;
-            fields.push((name, Element { expr: self.expression()?, is_optional }));
+            fields.push((name, CelElement { expr: self.expression()?, is_optional }));
             self.separator()?;
         }
         Ok(fields)
     }
 
-    fn separator(&mut self) -> Result<(), Bad> {
-        if !self.take(",") && !matches!(self.peek(), Word::Sign("}")) {
+    fn separator(&mut self) -> Result<(), CelSyntaxError> {
+        if !self.take(",") && !matches!(self.peek(), CelTokenKind::Sign("}")) {
             return Err(self.unexpected("`,` or `}`"));
         }
         Ok(())
     }
 
-    fn made(&self, node: Node, span: Span) -> Result<Expr, Bad> {
-        let expr = Expr::new(node, span);
+    fn made(&self, node: CelNode, span: CelSpan) -> Result<CelExpr, CelSyntaxError> {
+        let expr = CelExpr::new(node, span);
         if expr.is_too_high() { Err(self.too_deep()) } else { Ok(expr) }
     }
 
-    fn peek(&self) -> &Word {
-        self.tokens.get(self.at).map_or(&Word::End, |token| &token.word)
+    fn peek(&self) -> &CelTokenKind {
+        self.tokens.get(self.at).map_or(&CelTokenKind::End, |token| &token.word)
     }
 
-    fn span(&self) -> Span {
-        self.tokens.get(self.at).map_or_else(Span::default, |token| token.span)
+    fn span(&self) -> CelSpan {
+        self.tokens.get(self.at).map_or_else(CelSpan::default, |token| token.span)
     }
 
-    fn last_span(&self) -> Span {
-        self.tokens.get(self.at.saturating_sub(1)).map_or_else(Span::default, |token| token.span)
+    fn last_span(&self) -> CelSpan {
+        self.tokens.get(self.at.saturating_sub(1)).map_or_else(CelSpan::default, |token| token.span)
     }
 
     fn take(&mut self, sign: &str) -> bool {
-        let found = matches!(self.peek(), Word::Sign(found) if *found == sign);
+        let found = matches!(self.peek(), CelTokenKind::Sign(found) if *found == sign);
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Bad> {
+    fn expect(&mut self, sign: &str) -> Result<(), CelSyntaxError> {
         self.expect_one_of(sign, &format!("`{sign}`"))
     }
 
-    fn expect_one_of(&mut self, sign: &str, wanted: &str) -> Result<(), Bad> {
+    fn expect_one_of(&mut self, sign: &str, wanted: &str) -> Result<(), CelSyntaxError> {
         if self.take(sign) { Ok(()) } else { Err(self.unexpected(wanted)) }
     }
 
-    fn unexpected(&self, wanted: &str) -> Bad {
+    fn unexpected(&self, wanted: &str) -> CelSyntaxError {
         let found = match self.peek() {
-            Word::Identifier(name) => format!("`{name}`"),
-            Word::Escaped(name) => format!("`` `{name}` ``"),
-            Word::Integer(value) => format!("`{value}`"),
-            Word::Literal(Val::String(_)) => "a string".to_owned(),
-            Word::Literal(value) => format!("`{value:?}`"),
-            Word::Sign(sign) => format!("`{sign}`"),
-            Word::End => "the end".to_owned(),
+            CelTokenKind::Identifier(name) => format!("`{name}`"),
+            CelTokenKind::Escaped(name) => format!("`` `{name}` ``"),
+            CelTokenKind::Integer(value) => format!("`{value}`"),
+            CelTokenKind::Literal(Val::String(_)) => "a string".to_owned(),
+            CelTokenKind::Literal(value) => format!("`{value:?}`"),
+            CelTokenKind::Sign(sign) => format!("`{sign}`"),
+            CelTokenKind::End => "the end".to_owned(),
         };
-        Bad::syntax(format!("expected {wanted}, found {found}"), self.span())
+        CelSyntaxError::syntax(format!("expected {wanted}, found {found}"), self.span())
     }
 
-    fn too_deep(&self) -> Bad {
-        Bad::syntax(format!("an expression nests at most {MAX_HEIGHT} levels deep"), self.span())
+    fn too_deep(&self) -> CelSyntaxError {
+        CelSyntaxError::syntax(format!("an expression nests at most {MAX_HEIGHT} levels deep"), self.span())
     }
 }
 
-/// Returns `a.b.C` as one name, if the expression is that.
-fn type_name(expr: &Expr) -> Option<Text> {
+/// Returns the qualified name `a.b.C`, if the expression is one.
+fn qualified_type_name(expr: &CelExpr) -> Option<Text> {
     match &expr.node {
-        Node::Identifier { name, .. } => Some(name.clone()),
-        Node::Select { operand, field, is_optional: false } => {
-            Some(format!("{}.{field}", type_name(operand)?).into())
+        CelNode::Identifier { name, .. } => Some(name.clone()),
+        CelNode::Select { operand, field, is_optional: false } => {
+            Some(format!("{}.{field}", qualified_type_name(operand)?).into())
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
-//! Expressions to what is evaluated: names become slots, constants are computed, patterns compiled.
+//! The planner: resolves names to slots, computes constants, and compiles regular expressions.
 //!
-//! Types are inferred on the way, as far as they are certain. Everything that is wrong is collected,
-//! so that one run over an expression finds all of it.
+//! It also infers types, as far as they are certain. All errors are collected,
+//! so that one pass over an expression reports every mistake.
 
 mod call;
 mod constant;
@@ -15,116 +15,116 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use kubewright_golib::regex::Regex;
 use kubewright_value::{Map, Text, Value};
 
-use super::ast::{Element, Expr, Node, Operator, Span};
-use super::environment::{Environment, Type};
-use super::error::{CompileError, CompileErrorKind, EvalErrorKind, Failure};
-use super::function::Overload;
-use super::val::{Kind, Val};
+use super::ast::{CelElement, CelExpr, CelNode, CelOperator, CelSpan};
+use super::environment::{CelEnvironment, CelType};
+use super::error::{CelCompileError, CelCompileErrorKind, CelErrorKind, CelFailure};
+use super::function::CelOverload;
+use super::val::{CelKind, Val};
 
-/// How deep macros with loops may nest.
-const MAX_LOOPS: usize = 24;
+/// The deepest nesting of macros with loops.
+const MAX_NESTED_LOOPS: usize = 24;
 
-/// How many errors of one expression are reported.
-const MOST_ERRORS: usize = 20;
+/// The errors of one expression that are reported.
+const MAX_COMPILE_ERRORS: usize = 20;
 
-/// What is evaluated.
+/// A node of the evaluation plan.
 #[derive(Clone)]
-pub(super) enum Plan {
-    /// A constant, and what computing it costs.
+pub(super) enum CelPlan {
+    /// A constant, and the cost of computing it.
     Constant(Val<'static>, u64),
-    /// A variable, by its place in [`Planned::variables`].
+    /// A variable, by its index in [`PlannedProgram::variables`].
     Variable(u32, u32),
     /// A variable of a macro, by its slot.
     Local(u32),
-    Path(Box<Path>),
-    /// `has(a.b)`; the last step is the one that is asked for.
-    Has(Box<Path>),
-    And(Box<[Plan]>, u32),
-    Or(Box<[Plan]>, u32),
-    Not(Box<Plan>, u32),
-    Negate(Box<Plan>, u32),
-    Binary(Box<Binary>),
-    /// Several operators of one binding, from left to right.
-    Chain(Box<Plan>, Box<[(Sign, Plan)]>),
-    Conditional(Box<[Plan; 3]>, u32),
-    List(Box<[Part]>),
-    Map(Box<[(Plan, Part)]>, u32),
-    Call(Box<Calling>),
-    Fold(Box<Fold>),
+    Path(Box<PlannedPath>),
+    /// `has(a.b)`, which tests the last step.
+    Has(Box<PlannedPath>),
+    And(Box<[CelPlan]>, u32),
+    Or(Box<[CelPlan]>, u32),
+    Not(Box<CelPlan>, u32),
+    Negate(Box<CelPlan>, u32),
+    Binary(Box<PlannedBinary>),
+    /// Several operators of one precedence, from left to right.
+    Chain(Box<CelPlan>, Box<[(PlannedOperator, CelPlan)]>),
+    Conditional(Box<[CelPlan; 3]>, u32),
+    List(Box<[PlannedElement]>),
+    Map(Box<[(CelPlan, PlannedElement)]>, u32),
+    Call(Box<PlannedCall>),
+    Fold(Box<PlannedFold>),
     /// `cel.bind(x, a, b)`
-    Bind(Box<Bind>),
+    Bind(Box<PlannedBinding>),
     /// `a.optMap(x, b)`, `a.optFlatMap(x, b)`
-    OptionalMap(Box<Bind>, bool),
+    OptionalMap(Box<PlannedBinding>, bool),
     /// `a.or(b)`
-    OptionalOr(Box<(Plan, Plan)>, u32),
+    OptionalOr(Box<(CelPlan, CelPlan)>, u32),
     /// `a.orValue(b)`
-    OptionalOrValue(Box<(Plan, Plan)>, u32),
+    OptionalOrValue(Box<(CelPlan, CelPlan)>, u32),
     /// `a.orValue(b)`, where `a` may be a plain value
-    PlainOrValue(Box<(Plan, Plan)>),
-    /// What is known to fail, if it is evaluated.
-    Fail(Failure),
+    PlainOrValue(Box<(CelPlan, CelPlan)>),
+    /// A node that fails when it is evaluated.
+    Fail(CelFailure),
 }
 
 #[derive(Clone)]
-pub(super) struct Binary {
-    pub(super) sign: Sign,
-    pub(super) left: Plan,
-    pub(super) right: Plan,
+pub(super) struct PlannedBinary {
+    pub(super) sign: PlannedOperator,
+    pub(super) left: CelPlan,
+    pub(super) right: CelPlan,
 }
 
-/// An operator between two values.
+/// A binary operator, with its cost and position.
 #[derive(Clone, Copy)]
-pub(super) struct Sign {
-    pub(super) operator: Operator,
-    pub(super) charge: Charge,
-    /// Whether an integer and a double may be given.
+pub(super) struct PlannedOperator {
+    pub(super) operator: CelOperator,
+    pub(super) charge: OperatorCharge,
+    /// Whether the operands may be an integer and a double.
     pub(super) is_mixed: bool,
     pub(super) at: u32,
 }
 
-/// What an operator costs.
+/// The cost of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Charge {
-    /// By the size of the values.
+pub(super) enum OperatorCharge {
+    /// By the size of the operands.
     Size,
-    /// One, since their types are not known beforehand.
+    /// One, since the types of the operands are not known at compile time.
     One,
-    /// Nothing: a constant list that is searched like a set.
+    /// Nothing: the API server searches a constant list as a set.
     Nothing,
 }
 
 #[derive(Clone)]
-pub(super) struct Path {
-    pub(super) root: Plan,
+pub(super) struct PlannedPath {
+    pub(super) root: CelPlan,
     // INVARIANT: never empty.
-    pub(super) steps: Box<[Step]>,
+    pub(super) steps: Box<[PlannedStep]>,
 }
 
 #[derive(Clone)]
-pub(super) struct Step {
-    pub(super) what: StepKind,
+pub(super) struct PlannedStep {
+    pub(super) what: PlannedStepKind,
     pub(super) is_optional: bool,
     pub(super) at: u32,
-    pub(super) near: Near,
+    pub(super) position_hint: PositionHint,
 }
 
-impl Step {
-    pub(super) fn new(what: StepKind, is_optional: bool, at: u32) -> Self {
-        Self { what, is_optional, at, near: Near::default() }
+impl PlannedStep {
+    pub(super) fn new(what: PlannedStepKind, is_optional: bool, at: u32) -> Self {
+        Self { what, is_optional, at, position_hint: PositionHint::default() }
     }
 }
 
-/// Where a field stood in the last object, and probably stands in the next one.
+/// The position of a field in the last object, where it is looked up first in the next one.
 #[derive(Default)]
-pub(super) struct Near(AtomicU32);
+pub(super) struct PositionHint(AtomicU32);
 
-impl Near {
+impl PositionHint {
     /// Returns the value under `key`.
     #[inline]
     pub(super) fn get<'m>(&self, map: &'m Map, key: &str) -> Option<&'m Value> {
         let guess = self.0.load(Ordering::Relaxed);
         let position = map.position_near(key, guess as usize)?;
-        // Written only when it changes, since other threads read it.
+        // Stored only when it changes, since a store invalidates the cache lines of other threads.
         if position != guess as usize {
             self.0.store(u32::try_from(position).unwrap_or(0), Ordering::Relaxed);
         }
@@ -132,47 +132,47 @@ impl Near {
     }
 }
 
-impl Clone for Near {
+impl Clone for PositionHint {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 #[derive(Clone)]
-pub(super) enum StepKind {
+pub(super) enum PlannedStepKind {
     Field(Text),
-    Index(Plan),
+    Index(CelPlan),
 }
 
 /// An element of a list or map.
 #[derive(Clone)]
-pub(super) struct Part {
-    pub(super) plan: Plan,
+pub(super) struct PlannedElement {
+    pub(super) plan: CelPlan,
     pub(super) is_optional: bool,
     pub(super) at: u32,
 }
 
 #[derive(Clone)]
-pub(super) struct Calling {
+pub(super) struct PlannedCall {
     pub(super) name: Text,
-    // INVARIANT: those that take this many arguments; one at least.
-    pub(super) overloads: Box<[Arc<Overload>]>,
-    pub(super) arguments: Box<[Plan]>,
-    /// The pattern, where it is a constant.
+    // INVARIANT: the overloads that take this many arguments; at least one.
+    pub(super) overloads: Box<[Arc<CelOverload>]>,
+    pub(super) arguments: Box<[CelPlan]>,
+    /// The regular expression, if it is a constant.
     pub(super) regex: Option<Arc<Regex>>,
     pub(super) at: u32,
 }
 
-/// A macro that goes over a list or map.
+/// A macro that iterates over a list or map.
 #[derive(Clone)]
-pub(super) struct Fold {
+pub(super) struct PlannedFold {
     pub(super) kind: FoldKind,
-    pub(super) range: Plan,
+    pub(super) range: CelPlan,
     pub(super) first: u32,
     pub(super) second: Option<u32>,
-    /// Which elements are looked at, for those macros that have a filter besides.
-    pub(super) filter: Option<Plan>,
-    pub(super) body: Plan,
+    /// The filter of macros that have one besides their body.
+    pub(super) filter: Option<CelPlan>,
+    pub(super) body: CelPlan,
     pub(super) at: u32,
 }
 
@@ -193,24 +193,28 @@ pub(super) enum FoldKind {
 }
 
 #[derive(Clone)]
-pub(super) struct Bind {
+pub(super) struct PlannedBinding {
     pub(super) slot: u32,
-    pub(super) value: Plan,
-    pub(super) body: Plan,
+    pub(super) value: CelPlan,
+    pub(super) body: CelPlan,
     pub(super) at: u32,
 }
 
 /// An expression that is ready to be evaluated.
 #[derive(Clone)]
-pub(super) struct Planned {
-    pub(super) plan: Plan,
-    pub(super) result: Type,
+pub(super) struct PlannedProgram {
+    pub(super) plan: CelPlan,
+    pub(super) result: CelType,
     pub(super) variables: Vec<Text>,
     pub(super) slots: u32,
 }
 
 /// Plans `expr`, which was parsed from `text`.
-pub(super) fn plan(expr: &Expr, text: &str, environment: &Environment) -> Result<Planned, Vec<CompileError>> {
+pub(super) fn plan_program(
+    expr: &CelExpr,
+    text: &str,
+    environment: &CelEnvironment,
+) -> Result<PlannedProgram, Vec<CelCompileError>> {
     let mut planner = Planner {
         environment,
         text,
@@ -224,228 +228,241 @@ pub(super) fn plan(expr: &Expr, text: &str, environment: &Environment) -> Result
     };
     let (plan, result) = planner.expr(expr);
     if planner.errors.is_empty() {
-        return Ok(Planned { plan, result, variables: planner.variables, slots: planner.slots });
+        return Ok(PlannedProgram { plan, result, variables: planner.variables, slots: planner.slots });
     }
     Err(planner.errors)
 }
 
 struct Planner<'e> {
-    environment: &'e Environment,
+    environment: &'e CelEnvironment,
     text: &'e str,
-    errors: Vec<CompileError>,
-    /// The variables of macros, the innermost last.
-    scope: Vec<Local>,
+    errors: Vec<CelCompileError>,
+    /// The macro variables in scope, the innermost last.
+    scope: Vec<MacroVariable>,
     variables: Vec<Text>,
     slots: u32,
     loops: usize,
-    /// How many names were compared with all others.
+    /// The number of suggestions made for unknown names, which is limited because each compares all names.
     suggestions: usize,
-    /// In the list of values of `format`, which may be of different types.
+    /// Whether the list of arguments of `format` is planned, whose items may have different types.
     is_formatting: bool,
 }
 
-struct Local {
+struct MacroVariable {
     name: Text,
     slot: u32,
-    kind: Type,
+    kind: CelType,
 }
 
 impl Planner<'_> {
-    fn expr(&mut self, expr: &Expr) -> (Plan, Type) {
+    fn expr(&mut self, expr: &CelExpr) -> (CelPlan, CelType) {
         let at = expr.span.start;
         let (plan, kind) = match &expr.node {
-            Node::Literal(value) => return (Plan::Constant(value.clone(), 0), Type::of(value.kind())),
-            Node::Identifier { .. } | Node::Select { .. } | Node::Index { .. } => return self.path(expr),
-            Node::Call { target, name, arguments } => self.call(expr, target.as_deref(), name, arguments),
-            Node::List(elements) => self.list(elements),
-            Node::Map(entries) => self.map(entries, at),
-            Node::Struct { name, fields } => self.structure(name, fields, expr.span),
-            Node::And(parts) => (Plan::And(self.conditions(parts, "&&"), at), Type::of(Kind::Bool)),
-            Node::Or(parts) => (Plan::Or(self.conditions(parts, "||"), at), Type::of(Kind::Bool)),
-            Node::Not(operand) => {
-                let (plan, kind) = self.expr(operand);
-                self.require(&[Kind::Bool], &kind, "!", expr.span);
-                (Plan::Not(Box::new(plan), at), Type::of(Kind::Bool))
+            CelNode::Literal(value) => {
+                return (CelPlan::Constant(value.clone(), 0), CelType::of(value.kind()));
             }
-            Node::Negate(operand) => {
-                let (plan, kind) = self.expr(operand);
-                self.require(&[Kind::Int, Kind::Double], &kind, "-", expr.span);
-                (Plan::Negate(Box::new(plan), at), kind)
+            CelNode::Identifier { .. } | CelNode::Select { .. } | CelNode::Index { .. } => {
+                return self.path(expr);
             }
-            Node::Chain(first, rest) => self.chain(first, rest),
-            Node::Conditional(parts) => self.conditional(parts, expr.span),
+            CelNode::Call { target, name, arguments } => self.call(expr, target.as_deref(), name, arguments),
+            CelNode::List(elements) => self.list(elements),
+            CelNode::Map(entries) => self.map(entries, at),
+            CelNode::Struct { name, fields } => self.structure(name, fields, expr.span),
+            CelNode::And(parts) => {
+                (CelPlan::And(self.conditions(parts, "&&"), at), CelType::of(CelKind::Bool))
+            }
+            CelNode::Or(parts) => (CelPlan::Or(self.conditions(parts, "||"), at), CelType::of(CelKind::Bool)),
+            CelNode::Not(operand) => {
+                let (plan, kind) = self.expr(operand);
+                self.require(&[CelKind::Bool], &kind, "!", expr.span);
+                (CelPlan::Not(Box::new(plan), at), CelType::of(CelKind::Bool))
+            }
+            CelNode::Negate(operand) => {
+                let (plan, kind) = self.expr(operand);
+                self.require(&[CelKind::Int, CelKind::Double], &kind, "-", expr.span);
+                (CelPlan::Negate(Box::new(plan), at), kind)
+            }
+            CelNode::Chain(first, rest) => self.chain(first, rest),
+            CelNode::Conditional(parts) => self.conditional(parts, expr.span),
         };
         (self.folded(plan), kind)
     }
 
-    fn conditions(&mut self, parts: &[Expr], sign: &str) -> Box<[Plan]> {
+    fn conditions(&mut self, parts: &[CelExpr], sign: &str) -> Box<[CelPlan]> {
         let mut plans = Vec::with_capacity(parts.len());
         for part in parts {
             let (plan, kind) = self.expr(part);
-            self.require(&[Kind::Bool], &kind, sign, part.span);
+            self.require(&[CelKind::Bool], &kind, sign, part.span);
             plans.push(plan);
         }
         plans.into()
     }
 
-    fn chain(&mut self, first: &Expr, rest: &[(Operator, Expr, Span)]) -> (Plan, Type) {
+    fn chain(&mut self, first: &CelExpr, rest: &[(CelOperator, CelExpr, CelSpan)]) -> (CelPlan, CelType) {
         let (mut plan, mut kind) = self.expr(first);
         let mut chained = Vec::new();
         for (operator, operand, span) in rest {
             let (right, right_kind) = self.expr(operand);
-            let charge = charge(*operator, &kind, &right_kind, &right);
+            let charge = choose_operator_charge(*operator, &kind, &right_kind, &right);
             let may_mix = self.environment.has_mixed_arithmetic();
             let is_mixed = may_mix && operator.is_arithmetic();
-            let mixed = if may_mix { types::mixed(*operator, kind.kind, right_kind.kind) } else { None };
-            kind = match mixed.or_else(|| types::binary(*operator, &kind, &right_kind)) {
+            let mixed =
+                if may_mix { types::mixed_result_type(*operator, kind.kind, right_kind.kind) } else { None };
+            kind = match mixed.or_else(|| types::binary_result_type(*operator, &kind, &right_kind)) {
                 Some(kind) => kind,
                 None => {
                     let message =
                         format!("no operator `{}` for `{kind}` and `{right_kind}`", operator.sign());
-                    self.error(message, *span, CompileErrorKind::Type);
-                    Type::ANY
+                    self.error(message, *span, CelCompileErrorKind::Type);
+                    CelType::ANY
                 }
             };
-            chained.push((Sign { operator: *operator, charge, is_mixed, at: span.start }, right));
+            chained.push((PlannedOperator { operator: *operator, charge, is_mixed, at: span.start }, right));
         }
-        // Constants in front are computed as far as they go.
+        // Leading constants are computed now.
         let mut chained = chained.into_iter();
         for (sign, right) in chained.by_ref() {
-            plan = self.folded(Plan::Binary(Box::new(Binary { sign, left: plan, right })));
-            if !matches!(plan, Plan::Constant(..)) {
+            plan = self.folded(CelPlan::Binary(Box::new(PlannedBinary { sign, left: plan, right })));
+            if !matches!(plan, CelPlan::Constant(..)) {
                 break;
             }
         }
         let rest: Vec<_> = chained.collect();
-        if rest.is_empty() { (plan, kind) } else { (Plan::Chain(Box::new(plan), rest.into()), kind) }
+        if rest.is_empty() { (plan, kind) } else { (CelPlan::Chain(Box::new(plan), rest.into()), kind) }
     }
 
-    fn conditional(&mut self, parts: &(Expr, Expr, Expr), span: Span) -> (Plan, Type) {
+    fn conditional(&mut self, parts: &(CelExpr, CelExpr, CelExpr), span: CelSpan) -> (CelPlan, CelType) {
         let (condition, kind) = self.expr(&parts.0);
-        self.require(&[Kind::Bool], &kind, "?", span);
+        self.require(&[CelKind::Bool], &kind, "?", span);
         let (then, then_kind) = self.expr(&parts.1);
         let (otherwise, other_kind) = self.expr(&parts.2);
-        if !types::are_compatible(&then_kind, &other_kind) {
+        if !types::are_compatible_types(&then_kind, &other_kind) {
             let message =
                 format!("both results of `?` must be of one type, found `{then_kind}` and `{other_kind}`");
-            self.error(message, span, CompileErrorKind::Type);
+            self.error(message, span, CelCompileErrorKind::Type);
         }
-        let kind = types::join(&then_kind, &other_kind);
-        (Plan::Conditional(Box::new([condition, then, otherwise]), span.start), kind)
+        let kind = types::join_types(&then_kind, &other_kind);
+        (CelPlan::Conditional(Box::new([condition, then, otherwise]), span.start), kind)
     }
 
-    fn list(&mut self, elements: &[Element]) -> (Plan, Type) {
+    fn list(&mut self, elements: &[CelElement]) -> (CelPlan, CelType) {
         let mut parts = Vec::with_capacity(elements.len());
-        let mut joined: Option<Type> = None;
+        let mut joined: Option<CelType> = None;
         for element in elements {
             let (part, kind) = self.part(element);
             joined = Some(self.joined(joined, kind, element.expr.span));
             parts.push(part);
         }
-        (Plan::List(parts.into()), Type::with(Kind::List, joined.unwrap_or(Type::ANY)))
+        (CelPlan::List(parts.into()), CelType::with(CelKind::List, joined.unwrap_or(CelType::ANY)))
     }
 
-    fn map(&mut self, entries: &[(Expr, Element)], at: u32) -> (Plan, Type) {
+    fn map(&mut self, entries: &[(CelExpr, CelElement)], at: u32) -> (CelPlan, CelType) {
         let mut parts = Vec::with_capacity(entries.len());
-        let mut joined: Option<Type> = None;
-        let mut keys: Option<Type> = None;
+        let mut joined: Option<CelType> = None;
+        let mut keys: Option<CelType> = None;
         for (key, value) in entries {
             let (key_plan, key_kind) = self.expr(key);
-            let allowed = [Kind::Any, Kind::Bool, Kind::Int, Kind::UInt, Kind::Double, Kind::String];
+            let allowed =
+                [CelKind::Any, CelKind::Bool, CelKind::Int, CelKind::UInt, CelKind::Double, CelKind::String];
             if !allowed.contains(&key_kind.kind) {
                 let message = format!("a key of a map cannot be of type `{key_kind}`");
-                self.error(message, key.span, CompileErrorKind::Type);
+                self.error(message, key.span, CelCompileErrorKind::Type);
             }
             keys = Some(self.joined(keys, key_kind, key.span));
             let (part, kind) = self.part(value);
             joined = Some(self.joined(joined, kind, value.expr.span));
             parts.push((key_plan, part));
         }
-        (Plan::Map(parts.into(), at), Type::with(Kind::Map, joined.unwrap_or(Type::ANY)))
+        (CelPlan::Map(parts.into(), at), CelType::with(CelKind::Map, joined.unwrap_or(CelType::ANY)))
     }
 
-    fn structure(&mut self, name: &Text, fields: &[(Text, Element)], span: Span) -> (Plan, Type) {
+    fn structure(&mut self, name: &Text, fields: &[(Text, CelElement)], span: CelSpan) -> (CelPlan, CelType) {
         if !self.environment.candidates(name).iter().any(|name| self.environment.has_structure(name)) {
             let message = format!("unknown type `{name}`");
-            return self.unknown(message, span, CompileErrorKind::UnknownName);
+            return self.unknown(message, span, CelCompileErrorKind::UnknownName);
         }
         let mut parts = Vec::with_capacity(fields.len());
         for (field, value) in fields {
             let (part, _) = self.part(value);
-            parts.push((Plan::Constant(Val::text(field.clone()), 0), part));
+            parts.push((CelPlan::Constant(Val::text(field.clone()), 0), part));
         }
-        (Plan::Map(parts.into(), span.start), Type::of(Kind::Map))
+        (CelPlan::Map(parts.into(), span.start), CelType::of(CelKind::Map))
     }
 
-    fn part(&mut self, element: &Element) -> (Part, Type) {
+    fn part(&mut self, element: &CelElement) -> (PlannedElement, CelType) {
         let (plan, kind) = self.expr(&element.expr);
         let (span, is_optional) = (element.expr.span, element.is_optional);
         if is_optional {
-            self.require(&[Kind::Optional], &kind, "?", span);
+            self.require(&[CelKind::Optional], &kind, "?", span);
         }
         let kind = if is_optional { kind.elements() } else { kind };
-        (Part { plan, is_optional, at: span.start }, kind)
+        (PlannedElement { plan, is_optional, at: span.start }, kind)
     }
 
-    /// Returns the type of elements that are of both types.
-    fn joined(&mut self, joined: Option<Type>, kind: Type, span: Span) -> Type {
+    /// Returns the common type of the elements.
+    fn joined(&mut self, joined: Option<CelType>, kind: CelType, span: CelSpan) -> CelType {
         let Some(joined) = joined else { return kind };
         if !self.environment.has_mixed_literals()
             && !self.is_formatting
-            && !types::are_compatible(&joined, &kind)
+            && !types::are_compatible_types(&joined, &kind)
         {
             let message = format!("all elements must be of one type, found `{joined}` and `{kind}`");
-            self.error(message, span, CompileErrorKind::Type);
+            self.error(message, span, CelCompileErrorKind::Type);
         }
-        types::join(&joined, &kind)
+        types::join_types(&joined, &kind)
     }
 
-    /// Reports a type that is certainly none of those wanted.
-    fn require(&mut self, wanted: &[Kind], found: &Type, sign: &str, span: Span) {
-        if found.kind != Kind::Any && !wanted.contains(&found.kind) {
+    /// Reports a type that is certainly not one of `wanted`.
+    fn require(&mut self, wanted: &[CelKind], found: &CelType, sign: &str, span: CelSpan) {
+        if found.kind != CelKind::Any && !wanted.contains(&found.kind) {
             let wanted: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
             let message = format!("`{sign}` needs {}, found `{found}`", wanted.join(" or "));
-            self.error(message, span, CompileErrorKind::Type);
+            self.error(message, span, CelCompileErrorKind::Type);
         }
     }
 
-    /// Reports what is wrong; where nothing is checked, it only fails when it is evaluated.
-    fn error(&mut self, message: String, span: Span, kind: CompileErrorKind) {
-        let is_reported = self.environment.is_checked() || kind == CompileErrorKind::Syntax;
-        if is_reported && self.errors.len() < MOST_ERRORS {
-            self.errors.push(CompileError::new(message, span, kind, self.text));
+    /// Reports an error. Without checks, only syntax errors are reported here and others fail at evaluation.
+    fn error(&mut self, message: String, span: CelSpan, kind: CelCompileErrorKind) {
+        let is_reported = self.environment.is_checked() || kind == CelCompileErrorKind::Syntax;
+        if is_reported && self.errors.len() < MAX_COMPILE_ERRORS {
+            self.errors.push(CelCompileError::new(message, span, kind, self.text));
         }
     }
 
-    fn unknown(&mut self, message: String, span: Span, kind: CompileErrorKind) -> (Plan, Type) {
+    fn unknown(&mut self, message: String, span: CelSpan, kind: CelCompileErrorKind) -> (CelPlan, CelType) {
         let failed = match kind {
-            CompileErrorKind::UnknownName => EvalErrorKind::Unbound,
-            _ => EvalErrorKind::Type,
+            CelCompileErrorKind::UnknownName => CelErrorKind::Unbound,
+            _ => CelErrorKind::Type,
         };
-        let failure = Failure::new(failed, message.clone()).at(span.start);
+        let failure = CelFailure::new(failed, message.clone()).at(span.start);
         self.error(message, span, kind);
-        (Plan::Fail(failure), Type::ANY)
+        (CelPlan::Fail(failure), CelType::ANY)
     }
 }
 
-fn charge(operator: Operator, left: &Type, right: &Type, value: &Plan) -> Charge {
+fn choose_operator_charge(
+    operator: CelOperator,
+    left: &CelType,
+    right: &CelType,
+    value: &CelPlan,
+) -> OperatorCharge {
     match operator {
-        Operator::Equal | Operator::NotEqual => Charge::Size,
-        Operator::In if right.kind == Kind::Any => Charge::One,
-        Operator::In if is_set(value) => Charge::Nothing,
-        Operator::In => Charge::Size,
-        _ if left.kind == Kind::Any && right.kind == Kind::Any => Charge::One,
-        _ => Charge::Size,
+        CelOperator::Equal | CelOperator::NotEqual => OperatorCharge::Size,
+        CelOperator::In if right.kind == CelKind::Any => OperatorCharge::One,
+        CelOperator::In if is_constant_scalar_list(value) => OperatorCharge::Nothing,
+        CelOperator::In => OperatorCharge::Size,
+        _ if left.kind == CelKind::Any && right.kind == CelKind::Any => OperatorCharge::One,
+        _ => OperatorCharge::Size,
     }
 }
 
 /// Returns whether this is a constant list of scalars.
-fn is_set(plan: &Plan) -> bool {
+fn is_constant_scalar_list(plan: &CelPlan) -> bool {
     let is_scalar = |value: Val<'_>| {
         matches!(value, Val::Bool(_) | Val::Int(_) | Val::UInt(_) | Val::Double(_) | Val::String(_))
     };
     match plan {
-        Plan::Constant(Val::List(list), 0) => list.iter().all(is_scalar),
+        CelPlan::Constant(Val::List(list), 0) => list.iter().all(is_scalar),
         _ => false,
     }
 }

@@ -1,47 +1,47 @@
-//! Which fields of its variables an expression reads.
+//! The fields of its variables that an expression reads.
 
 use kubewright_value::{Position, PositionIndex, Text};
 
-use super::Program;
-use super::ast::{Expr, Node, Operator};
+use super::CelProgram;
+use super::ast::{CelExpr, CelNode, CelOperator};
 use super::val::Val;
 
-/// How many places one value is followed to; a sum of many lists has more.
-const MOST_TRAILS: usize = 8;
+/// The sources that are followed for one value. A sum of many lists may have more.
+const MAX_TRAILS: usize = 8;
 
-/// The step of a path that stands for any item or value.
-pub const ANY: &str = "*";
+/// The step of a path for any item or value.
+pub const ANY_STEP: &str = "*";
 
-/// What an expression reads from a variable.
+/// A path that an expression reads from a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
+pub struct FieldRead {
     /// The variable that the path starts with.
     pub variable: Text,
-    /// The fields and keys behind it; [`ANY`] for an index that is not known, and inside of macros.
+    /// The fields and keys behind it; [`ANY_STEP`] for an index that is not known, and inside of macros.
     pub path: Vec<Text>,
-    /// Where in the expression each step is.
+    /// The position of each step in the expression.
     pub positions: Vec<Position>,
 }
 
-/// A field of a variable that an expression compares with a text.
+/// A comparison of a field of a variable with a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
-    /// The field, which is written as a path and nothing else.
-    pub field: Read,
-    /// The text.
+pub struct FieldComparison {
+    /// The field.
+    pub field: FieldRead,
+    /// The string.
     pub text: Text,
-    /// Where in the expression the text is.
+    /// The position of the string in the expression.
     pub position: Position,
 }
 
-impl Program {
-    /// Returns the fields that are compared with texts: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
+impl CelProgram {
+    /// Returns the comparisons of fields with strings: of `object.kind == 'Pod' || object.kind in ['Job']`, both.
     #[must_use]
-    pub fn compared(&self) -> Vec<Compared> {
-        let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
+    pub fn field_comparisons(&self) -> Vec<FieldComparison> {
+        let mut reader = ReadCollector { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
         let index = PositionIndex::new(&self.source);
-        let compared = reader.compared.into_iter().map(|(trail, text, at)| Compared {
+        let compared = reader.compared.into_iter().map(|(trail, text, at)| FieldComparison {
             field: trail.located(&index),
             text,
             position: index.of(at as usize),
@@ -49,12 +49,12 @@ impl Program {
         compared.collect()
     }
 
-    /// Returns what is read of the variables, also through the variables of macros: of
+    /// Returns the paths that are read from variables, also through macro variables: of
     /// `object.spec.containers.all(c, c.image != '')`, `object.spec.containers` and
     /// `object.spec.containers.*.image`.
     #[must_use]
-    pub fn reads(&self) -> Vec<Read> {
-        let mut reader = Reader { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
+    pub fn reads(&self) -> Vec<FieldRead> {
+        let mut reader = ReadCollector { locals: Vec::new(), found: Vec::new(), compared: Vec::new() };
         reader.complete(&self.root);
         let index = PositionIndex::new(&self.source);
         reader.found.into_iter().map(|trail| trail.located(&index)).collect()
@@ -62,62 +62,66 @@ impl Program {
 }
 
 #[derive(Clone)]
-struct Trail {
+struct ReadTrail {
     variable: Text,
     path: Vec<Text>,
     at: Vec<u32>,
 }
 
-impl Trail {
-    fn located(self, index: &PositionIndex<'_>) -> Read {
+impl ReadTrail {
+    fn located(self, index: &PositionIndex<'_>) -> FieldRead {
         let positions = self.at.iter().map(|at| index.of(*at as usize)).collect();
-        Read { variable: self.variable, path: self.path, positions }
+        FieldRead { variable: self.variable, path: self.path, positions }
     }
 }
 
-struct Reader {
-    /// The variables of macros, the innermost last, and what they stand for.
-    locals: Vec<(Text, Vec<Trail>)>,
-    found: Vec<Trail>,
-    /// A field, the text that it is compared with, and where that is.
-    compared: Vec<(Trail, Text, u32)>,
+struct ReadCollector {
+    /// The macro variables, the innermost last, with the paths of their values.
+    locals: Vec<(Text, Vec<ReadTrail>)>,
+    found: Vec<ReadTrail>,
+    /// A field, the string that it is compared with, and its position.
+    compared: Vec<(ReadTrail, Text, u32)>,
 }
 
-impl Reader {
-    /// Goes through an expression of which nothing else is selected.
-    fn complete(&mut self, expr: &Expr) {
+impl ReadCollector {
+    /// Visits an expression whose value is used as a whole.
+    fn complete(&mut self, expr: &CelExpr) {
         let trails = self.follow(expr);
         self.found.extend(trails.into_iter().filter(|trail| !trail.path.is_empty()));
     }
 
-    /// Returns where the value of `expr` comes from, as far as that is known.
-    fn follow(&mut self, expr: &Expr) -> Vec<Trail> {
+    /// Visits `expr` and returns the paths that its value comes from, as far as they are known.
+    fn follow(&mut self, expr: &CelExpr) -> Vec<ReadTrail> {
         match &expr.node {
-            Node::Identifier { name, is_absolute } => self.named(name, *is_absolute),
-            Node::Select { operand, field, .. } => step(self.follow(operand), field, expr.span.start),
-            Node::Index { operand, index, .. } => {
+            CelNode::Identifier { name, is_absolute } => self.named(name, *is_absolute),
+            CelNode::Select { operand, field, .. } => {
+                extend_trails(self.follow(operand), field, expr.span.start)
+            }
+            CelNode::Index { operand, index, .. } => {
                 let trails = self.follow(operand);
                 let key = match &index.node {
-                    Node::Literal(Val::String(text)) => text.as_str(),
+                    CelNode::Literal(Val::String(text)) => text.as_str(),
                     _ => {
                         self.complete(index);
-                        ANY
+                        ANY_STEP
                     }
                 };
-                step(trails, key, expr.span.start)
+                extend_trails(trails, key, expr.span.start)
             }
-            Node::Call { target, name, arguments } => self.call(expr, target.as_deref(), name, arguments),
-            Node::Conditional(parts) => {
+            CelNode::Call { target, name, arguments } => self.call(expr, target.as_deref(), name, arguments),
+            CelNode::Conditional(parts) => {
                 self.complete(&parts.0);
                 let then = self.follow(&parts.1);
-                joined(then, self.follow(&parts.2))
+                join_trails(then, self.follow(&parts.2))
             }
-            Node::Chain(first, rest) if rest.iter().all(|(operator, ..)| *operator == Operator::Add) => {
+            CelNode::Chain(first, rest)
+                if rest.iter().all(|(operator, ..)| *operator == CelOperator::Add) =>
+            {
                 let first = self.follow(first);
-                rest.iter().fold(first, |trails, (_, operand, _)| joined(trails, self.follow(operand)))
+                rest.iter().fold(first, |trails, (_, operand, _)| join_trails(trails, self.follow(operand)))
             }
             node => {
-                if let Node::Chain(first, rest) = node
+                if let CelNode::Chain(first, rest) = node
                     && let [(operator, second, _)] = rest.as_slice()
                 {
                     self.compare(first, *operator, second);
@@ -128,12 +132,14 @@ impl Reader {
         }
     }
 
-    /// Notes that a path is compared with a text, or looked for in a list of texts.
-    fn compare(&mut self, first: &Expr, operator: Operator, second: &Expr) {
-        let (field, texts): (&Expr, Vec<&Expr>) = match (operator, &first.node, &second.node) {
-            (Operator::Equal | Operator::NotEqual, Node::Literal(_), _) => (second, vec![first]),
-            (Operator::Equal | Operator::NotEqual, _, Node::Literal(_)) => (first, vec![second]),
-            (Operator::In, _, Node::List(items)) => (first, items.iter().map(|item| &item.expr).collect()),
+    /// Records a comparison of a path with a string, or with a list of strings.
+    fn compare(&mut self, first: &CelExpr, operator: CelOperator, second: &CelExpr) {
+        let (field, texts): (&CelExpr, Vec<&CelExpr>) = match (operator, &first.node, &second.node) {
+            (CelOperator::Equal | CelOperator::NotEqual, CelNode::Literal(_), _) => (second, vec![first]),
+            (CelOperator::Equal | CelOperator::NotEqual, _, CelNode::Literal(_)) => (first, vec![second]),
+            (CelOperator::In, _, CelNode::List(items)) => {
+                (first, items.iter().map(|item| &item.expr).collect())
+            }
             _ => return,
         };
         if !is_path(field) {
@@ -141,21 +147,27 @@ impl Reader {
         }
         let Some(trail) = self.follow(field).into_iter().next() else { return };
         for text in texts {
-            if let Node::Literal(Val::String(known)) = &text.node {
+            if let CelNode::Literal(Val::String(known)) = &text.node {
                 self.compared.push((trail.clone(), Text::new(known.as_str()), text.span.start));
             }
         }
     }
 
-    fn named(&self, name: &Text, is_absolute: bool) -> Vec<Trail> {
+    fn named(&self, name: &Text, is_absolute: bool) -> Vec<ReadTrail> {
         let local = self.locals.iter().rev().find(|(local, _)| !is_absolute && local == name);
         match local {
             Some((_, trails)) => trails.clone(),
-            None => vec![Trail { variable: name.clone(), path: Vec::new(), at: Vec::new() }],
+            None => vec![ReadTrail { variable: name.clone(), path: Vec::new(), at: Vec::new() }],
         }
     }
 
-    fn call(&mut self, expr: &Expr, target: Option<&Expr>, name: &str, arguments: &[Expr]) -> Vec<Trail> {
+    fn call(
+        &mut self,
+        expr: &CelExpr,
+        target: Option<&CelExpr>,
+        name: &str,
+        arguments: &[CelExpr],
+    ) -> Vec<ReadTrail> {
         let Some(target) = target else {
             arguments.iter().for_each(|argument| self.complete(argument));
             return Vec::new();
@@ -168,7 +180,7 @@ impl Reader {
             return self.within(&[(variable, value)], &[], body);
         }
         let trails = self.follow(target);
-        let items = || step(trails.clone(), ANY, expr.span.start);
+        let items = || extend_trails(trails.clone(), ANY_STEP, expr.span.start);
         match (name, arguments) {
             ("optMap" | "optFlatMap", [variable, body]) => {
                 self.found.extend(trails.iter().cloned());
@@ -195,7 +207,7 @@ impl Reader {
                 let found = self.within(&[(first, Vec::new()), (second, items())], filters, body);
                 self.found.extend(found);
             }
-            ("orValue" | "or", [other]) => return joined(trails, self.follow(other)),
+            ("orValue" | "or", [other]) => return join_trails(trails, self.follow(other)),
             ("value" | "sort" | "reverse" | "distinct", []) => return trails,
             ("first" | "last", []) => return items(),
             _ => arguments.iter().for_each(|argument| self.complete(argument)),
@@ -204,8 +216,13 @@ impl Reader {
         Vec::new()
     }
 
-    /// Goes through the body of a macro, where variables stand for something.
-    fn within(&mut self, variables: &[(&Expr, Vec<Trail>)], filters: &[Expr], body: &Expr) -> Vec<Trail> {
+    /// Visits the body of a macro with its variables in scope.
+    fn within(
+        &mut self,
+        variables: &[(&CelExpr, Vec<ReadTrail>)],
+        filters: &[CelExpr],
+        body: &CelExpr,
+    ) -> Vec<ReadTrail> {
         let before = self.locals.len();
         for (variable, trails) in variables {
             if let Some(name) = variable.as_name() {
@@ -219,19 +236,19 @@ impl Reader {
     }
 }
 
-/// Returns whether `expr` is a name with fields behind it, and nothing else.
-fn is_path(expr: &Expr) -> bool {
+/// Returns whether `expr` is an identifier with fields or string indexes only.
+fn is_path(expr: &CelExpr) -> bool {
     match &expr.node {
-        Node::Identifier { .. } => true,
-        Node::Select { operand, is_optional: false, .. } => is_path(operand),
-        Node::Index { operand, index, is_optional: false } => {
-            matches!(index.node, Node::Literal(Val::String(_))) && is_path(operand)
+        CelNode::Identifier { .. } => true,
+        CelNode::Select { operand, is_optional: false, .. } => is_path(operand),
+        CelNode::Index { operand, index, is_optional: false } => {
+            matches!(index.node, CelNode::Literal(Val::String(_))) && is_path(operand)
         }
         _ => false,
     }
 }
 
-fn step(mut trails: Vec<Trail>, key: &str, at: u32) -> Vec<Trail> {
+fn extend_trails(mut trails: Vec<ReadTrail>, key: &str, at: u32) -> Vec<ReadTrail> {
     for trail in &mut trails {
         trail.path.push(Text::new(key));
         trail.at.push(at);
@@ -239,9 +256,9 @@ fn step(mut trails: Vec<Trail>, key: &str, at: u32) -> Vec<Trail> {
     trails
 }
 
-fn joined(mut trails: Vec<Trail>, more: Vec<Trail>) -> Vec<Trail> {
+fn join_trails(mut trails: Vec<ReadTrail>, more: Vec<ReadTrail>) -> Vec<ReadTrail> {
     trails.extend(more);
-    trails.truncate(MOST_TRAILS);
+    trails.truncate(MAX_TRAILS);
     trails
 }
 

@@ -1,96 +1,98 @@
-//! The same expression, reading from elsewhere.
+//! Rewriting of the paths of an expression.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use kubewright_value::Text;
 
-use super::ast::{Element, Expr, Node, Span};
+use super::ast::{CelElement, CelExpr, CelNode, CelSpan};
 use super::val::Val;
-use super::{Program, plan};
+use super::{CelProgram, plan};
 
-/// How many of the keys are replaced, and by which; nothing for a path that stays as it is.
-pub type Change = Option<(usize, Vec<Text>)>;
+/// The change of a path: how many of its first keys are replaced, and by which; nothing for no change.
+pub type CelPathChange = Option<(usize, Vec<Text>)>;
 
-impl Program {
-    /// Returns the expression with other beginnings of its paths, or nothing when none changes.
+impl CelProgram {
+    /// Returns the expression with the first keys of its paths replaced, or nothing when no path changes.
     ///
     /// `change` gets the variable that a path starts with and the fields behind it, up to the first index
-    /// that is no text, or call. Variables of macros are left alone. The text of the expression stays as
+    /// that is not a string, or call. Macro variables are not changed. The text of the expression stays as
     /// it was, since positions are places in it.
     #[must_use]
-    pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> Change) -> Option<Self> {
-        let mut rewriter = Rewriter { change, has_changed: Cell::new(false), locals: Vec::new() };
+    pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> CelPathChange) -> Option<Self> {
+        let mut rewriter = CelRewriter { change, has_changed: Cell::new(false), locals: Vec::new() };
         let root = rewriter.expr(&self.root);
         if !rewriter.has_changed.get() || root.is_too_high() {
             return None;
         }
-        let planned = plan::plan(&root, &self.source, &self.environment).ok()?;
+        let planned = plan::plan_program(&root, &self.source, &self.environment).ok()?;
         Some(Self { root: Arc::new(root), planned, ..self.clone() })
     }
 }
 
-struct Rewriter<'c> {
-    change: &'c dyn Fn(&[&str]) -> Change,
+struct CelRewriter<'c> {
+    change: &'c dyn Fn(&[&str]) -> CelPathChange,
     has_changed: Cell<bool>,
     /// The variables of macros.
     locals: Vec<Text>,
 }
 
 /// One link of a path, outermost last.
-struct Link<'x> {
-    expr: &'x Expr,
+struct RewriteLink<'x> {
+    expr: &'x CelExpr,
     key: Option<&'x str>,
     is_optional: bool,
 }
 
-impl Rewriter<'_> {
-    fn expr(&mut self, expr: &Expr) -> Expr {
+impl CelRewriter<'_> {
+    fn expr(&mut self, expr: &CelExpr) -> CelExpr {
         if let Some(changed) = self.path(expr) {
             return changed;
         }
-        let element = |this: &mut Self, element: &Element| Element {
+        let element = |this: &mut Self, element: &CelElement| CelElement {
             expr: this.expr(&element.expr),
             is_optional: element.is_optional,
         };
         let node = match &expr.node {
-            Node::Literal(_) | Node::Identifier { .. } => return expr.clone(),
-            Node::Select { operand, field, is_optional } => Node::Select {
+            CelNode::Literal(_) | CelNode::Identifier { .. } => return expr.clone(),
+            CelNode::Select { operand, field, is_optional } => CelNode::Select {
                 operand: Box::new(self.expr(operand)),
                 field: field.clone(),
                 is_optional: *is_optional,
             },
-            Node::Index { operand, index, is_optional } => Node::Index {
+            CelNode::Index { operand, index, is_optional } => CelNode::Index {
                 operand: Box::new(self.expr(operand)),
                 index: Box::new(self.expr(index)),
                 is_optional: *is_optional,
             },
-            Node::Call { target, name, arguments } => self.call(target.as_deref(), name, arguments),
-            Node::List(elements) => Node::List(elements.iter().map(|e| element(self, e)).collect()),
-            Node::Map(entries) => {
-                Node::Map(entries.iter().map(|(key, value)| (self.expr(key), element(self, value))).collect())
-            }
-            Node::Struct { name, fields } => Node::Struct {
+            CelNode::Call { target, name, arguments } => self.call(target.as_deref(), name, arguments),
+            CelNode::List(elements) => CelNode::List(elements.iter().map(|e| element(self, e)).collect()),
+            CelNode::Map(entries) => CelNode::Map(
+                entries.iter().map(|(key, value)| (self.expr(key), element(self, value))).collect(),
+            ),
+            CelNode::Struct { name, fields } => CelNode::Struct {
                 name: name.clone(),
                 fields: fields.iter().map(|(field, value)| (field.clone(), element(self, value))).collect(),
             },
-            Node::And(parts) => Node::And(parts.iter().map(|part| self.expr(part)).collect()),
-            Node::Or(parts) => Node::Or(parts.iter().map(|part| self.expr(part)).collect()),
-            Node::Not(operand) => Node::Not(Box::new(self.expr(operand))),
-            Node::Negate(operand) => Node::Negate(Box::new(self.expr(operand))),
-            Node::Chain(first, rest) => Node::Chain(
+            CelNode::And(parts) => CelNode::And(parts.iter().map(|part| self.expr(part)).collect()),
+            CelNode::Or(parts) => CelNode::Or(parts.iter().map(|part| self.expr(part)).collect()),
+            CelNode::Not(operand) => CelNode::Not(Box::new(self.expr(operand))),
+            CelNode::Negate(operand) => CelNode::Negate(Box::new(self.expr(operand))),
+            CelNode::Chain(first, rest) => CelNode::Chain(
                 Box::new(self.expr(first)),
                 rest.iter().map(|(operator, operand, span)| (*operator, self.expr(operand), *span)).collect(),
             ),
-            Node::Conditional(parts) => {
-                Node::Conditional(Box::new((self.expr(&parts.0), self.expr(&parts.1), self.expr(&parts.2))))
-            }
+            CelNode::Conditional(parts) => CelNode::Conditional(Box::new((
+                self.expr(&parts.0),
+                self.expr(&parts.1),
+                self.expr(&parts.2),
+            ))),
         };
-        Expr::new(node, expr.span)
+        CelExpr::new(node, expr.span)
     }
 
-    /// A call may be a macro, whose variables hide what is outside.
-    fn call(&mut self, target: Option<&Expr>, name: &Text, arguments: &[Expr]) -> Node {
+    /// A call may be a macro, whose variables shadow outer names.
+    fn call(&mut self, target: Option<&CelExpr>, name: &Text, arguments: &[CelExpr]) -> CelNode {
         let target = target.map(|target| Box::new(self.expr(target)));
         let variables = match (name.as_str(), arguments.len()) {
             (
@@ -104,23 +106,23 @@ impl Rewriter<'_> {
         };
         let variables = if target.is_some() { variables } else { 0 };
         let before = self.locals.len();
-        let names = arguments.iter().take(variables).filter_map(Expr::as_name);
+        let names = arguments.iter().take(variables).filter_map(CelExpr::as_name);
         let names: Vec<Text> = names.cloned().collect();
         let mut made = Vec::with_capacity(arguments.len());
         for (index, argument) in arguments.iter().enumerate() {
-            // The value that `cel.bind` gives to its variable is still outside of it.
+            // The value of `cel.bind` is evaluated outside the scope of its variable.
             if index == variables + usize::from(name == "bind") {
                 self.locals.extend(names.iter().cloned());
             }
             made.push(if index < variables { argument.clone() } else { self.expr(argument) });
         }
         self.locals.truncate(before);
-        Node::Call { target, name: name.clone(), arguments: made }
+        CelNode::Call { target, name: name.clone(), arguments: made }
     }
 
-    /// Returns the path, perhaps with another beginning; nothing when `expr` is none.
-    fn path(&mut self, expr: &Expr) -> Option<Expr> {
-        let (name, is_absolute, span, links) = unfold(expr)?;
+    /// Returns the path, rewritten if needed; nothing when `expr` is not a path.
+    fn path(&mut self, expr: &CelExpr) -> Option<CelExpr> {
+        let (name, is_absolute, span, links) = unfold_rewrite_path(expr)?;
         if !is_absolute && self.locals.iter().any(|local| local == name) {
             return None;
         }
@@ -129,19 +131,19 @@ impl Rewriter<'_> {
         let change =
             (self.change)(&keys).filter(|(count, replacement)| *count > 0 && !replacement.is_empty());
         let Some((count, replacement)) = change else {
-            // The paths in its indices may change all the same.
-            let root = Expr::new(Node::Identifier { name: name.clone(), is_absolute }, span);
+            // The paths in its indexes may still change.
+            let root = CelExpr::new(CelNode::Identifier { name: name.clone(), is_absolute }, span);
             return Some(links.iter().fold(root, |made, link| self.relinked(made, link.expr)));
         };
         let replaced = links.get(..count.saturating_sub(1)).unwrap_or_default();
         let (first, rest) = replacement.split_first()?;
         self.has_changed.set(true);
         let span = replaced.last().map_or(span, |link| link.expr.span);
-        // What stands before a key that may be missing may be missing itself.
+        // The keys before an optional key may be missing too.
         let is_optional = links.iter().take(replaced.len() + 1).any(|link| link.is_optional);
-        let mut made = Expr::new(Node::Identifier { name: first.clone(), is_absolute }, span);
+        let mut made = CelExpr::new(CelNode::Identifier { name: first.clone(), is_absolute }, span);
         for key in rest {
-            made = select(made, key, is_optional, span);
+            made = make_select(made, key, is_optional, span);
         }
         for link in links.iter().skip(replaced.len()) {
             made = self.relinked(made, link.expr);
@@ -150,46 +152,46 @@ impl Rewriter<'_> {
     }
 
     /// Returns the link `expr` with another operand.
-    fn relinked(&mut self, operand: Expr, expr: &Expr) -> Expr {
+    fn relinked(&mut self, operand: CelExpr, expr: &CelExpr) -> CelExpr {
         let operand = Box::new(operand);
         let node = match &expr.node {
-            Node::Select { field, is_optional, .. } => {
-                Node::Select { operand, field: field.clone(), is_optional: *is_optional }
+            CelNode::Select { field, is_optional, .. } => {
+                CelNode::Select { operand, field: field.clone(), is_optional: *is_optional }
             }
-            Node::Index { index, is_optional, .. } => {
-                Node::Index { operand, index: Box::new(self.expr(index)), is_optional: *is_optional }
+            CelNode::Index { index, is_optional, .. } => {
+                CelNode::Index { operand, index: Box::new(self.expr(index)), is_optional: *is_optional }
             }
             _ => return *operand,
         };
-        Expr::new(node, expr.span)
+        CelExpr::new(node, expr.span)
     }
 }
 
-fn select(operand: Expr, key: &Text, is_optional: bool, span: Span) -> Expr {
-    let node = Node::Select { operand: Box::new(operand), field: key.clone(), is_optional };
-    Expr::new(node, span)
+fn make_select(operand: CelExpr, key: &Text, is_optional: bool, span: CelSpan) -> CelExpr {
+    let node = CelNode::Select { operand: Box::new(operand), field: key.clone(), is_optional };
+    CelExpr::new(node, span)
 }
 
 /// Returns the variable that a path starts with, and its links.
-fn unfold(expr: &Expr) -> Option<(&Text, bool, Span, Vec<Link<'_>>)> {
+fn unfold_rewrite_path(expr: &CelExpr) -> Option<(&Text, bool, CelSpan, Vec<RewriteLink<'_>>)> {
     let mut links = Vec::new();
     let mut current = expr;
     loop {
         match &current.node {
-            Node::Identifier { name, is_absolute } => {
+            CelNode::Identifier { name, is_absolute } => {
                 links.reverse();
                 return Some((name, *is_absolute, current.span, links));
             }
-            Node::Select { operand, field, is_optional } => {
-                links.push(Link { expr: current, key: Some(field), is_optional: *is_optional });
+            CelNode::Select { operand, field, is_optional } => {
+                links.push(RewriteLink { expr: current, key: Some(field), is_optional: *is_optional });
                 current = operand;
             }
-            Node::Index { operand, index, is_optional } => {
+            CelNode::Index { operand, index, is_optional } => {
                 let key = match &index.node {
-                    Node::Literal(Val::String(text)) => Some(text.as_str()),
+                    CelNode::Literal(Val::String(text)) => Some(text.as_str()),
                     _ => None,
                 };
-                links.push(Link { expr: current, key, is_optional: *is_optional });
+                links.push(RewriteLink { expr: current, key, is_optional: *is_optional });
                 current = operand;
             }
             _ => return None,

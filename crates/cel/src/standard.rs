@@ -4,40 +4,43 @@ mod conversions;
 mod strings;
 mod times;
 
-pub(super) use strings::{matching_cost, size as size_of};
+pub(super) use strings::{argument_size as size_of, regex_match_cost};
 
-use super::function::{Functions, Overload};
-use super::val::{Kind, Val};
+use super::function::{CelFunctions, CelOverload};
+use super::val::{CelKind, Val};
 
-/// Adds all of them.
-pub(super) fn add(functions: &mut Functions) {
-    conversions::add(functions);
-    strings::add(functions);
-    times::add(functions);
-    for kind in [&[Kind::String], &[Kind::Bytes], &[Kind::List], &[Kind::Map]] {
+/// Adds the standard functions.
+pub(super) fn add_standard_functions(functions: &mut CelFunctions) {
+    conversions::add_conversion_functions(functions);
+    strings::add_standard_string_functions(functions);
+    times::add_standard_time_functions(functions);
+    for kind in [&[CelKind::String], &[CelKind::Bytes], &[CelKind::List], &[CelKind::Map]] {
         functions.add(
-            Overload::function("size", kind, Kind::Int, size)
+            CelOverload::function("size", kind, CelKind::Int, size_of_val)
                 .help("how many characters, bytes, items or entries there are"),
         );
         functions.add(
-            Overload::method("size", kind, Kind::Int, size)
+            CelOverload::method("size", kind, CelKind::Int, size_of_val)
                 .help("how many characters, bytes, items or entries there are"),
         );
     }
     functions.add(
-        Overload::function("type", &[Kind::Any], Kind::Type, |arguments, _| {
+        CelOverload::function("type", &[CelKind::Any], CelKind::Type, |arguments, _| {
             Ok(Val::Type(arguments.first().map_or("", Val::type_name).into()))
         })
         .help("the type of a value"),
     );
     functions.add(
-        Overload::function("dyn", &[Kind::Any], Kind::Any, |arguments, _| {
+        CelOverload::function("dyn", &[CelKind::Any], CelKind::Any, |arguments, _| {
             Ok(arguments.first().cloned().unwrap_or_default())
         })
-        .help("the value itself, of which no type is known any more"),
+        .help("the value itself, without its static type"),
     );
 }
 
-fn size<'a>(arguments: &[Val<'a>], _: &mut super::Call<'_, 'a>) -> Result<Val<'a>, super::Failure> {
+fn size_of_val<'a>(
+    arguments: &[Val<'a>],
+    _: &mut super::CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, super::CelFailure> {
     Ok(Val::Int(arguments.first().map_or(0, |value| i64::try_from(value.size()).unwrap_or(i64::MAX))))
 }

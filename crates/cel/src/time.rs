@@ -1,4 +1,4 @@
-//! Points in time from year 1 to year 9999, and the zones they are seen in.
+//! Timestamps from year 1 to year 9999, and time zones.
 
 mod zone;
 
@@ -8,14 +8,14 @@ use std::fmt;
 use kubewright_golib::time::{Civil, Time};
 use kubewright_value::duration::Duration;
 
-const SECOND: i128 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A point in time, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Timestamp {
     seconds: i64,
     nanoseconds: u32,
-    /// How it is written: east of UTC, in seconds. The point in time is the same.
+    /// The zone it is written in, in seconds east of UTC. It does not change the point in time.
     offset: i32,
 }
 
@@ -24,23 +24,27 @@ impl Timestamp {
     pub const EPOCH: Self = Self { seconds: 0, nanoseconds: 0, offset: 0 };
 
     /// The start of year 1.
-    pub const ZERO: Self = Self { seconds: FIRST, nanoseconds: 0, offset: 0 };
+    pub const ZERO: Self = Self { seconds: MIN_UNIX_SECONDS, nanoseconds: 0, offset: 0 };
 
-    /// Returns the time that many nanoseconds after 1970, if it is in the years 1 to 9999.
+    /// Returns the timestamp of nanoseconds since 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn new(nanoseconds: i128) -> Option<Self> {
-        let seconds = i64::try_from(nanoseconds.div_euclid(SECOND)).ok()?;
-        let rest = u32::try_from(nanoseconds.rem_euclid(SECOND)).ok()?;
-        (FIRST..=LAST).contains(&seconds).then_some(Self { seconds, nanoseconds: rest, offset: 0 })
+        let seconds = i64::try_from(nanoseconds.div_euclid(NANOSECONDS_PER_SECOND)).ok()?;
+        let rest = u32::try_from(nanoseconds.rem_euclid(NANOSECONDS_PER_SECOND)).ok()?;
+        (MIN_UNIX_SECONDS..=MAX_UNIX_SECONDS).contains(&seconds).then_some(Self {
+            seconds,
+            nanoseconds: rest,
+            offset: 0,
+        })
     }
 
-    /// Returns the time that many seconds after 1970, if it is in the years 1 to 9999.
+    /// Returns the timestamp of seconds since 1970, if it is in the years 1 to 9999.
     #[must_use]
     pub fn from_unix(seconds: i64) -> Option<Self> {
-        Self::new(i128::from(seconds) * SECOND)
+        Self::new(i128::from(seconds) * NANOSECONDS_PER_SECOND)
     }
 
-    /// Reads a time as RFC 3339 writes it.
+    /// Parses an RFC 3339 timestamp.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let time = kubewright_golib::time::parse("2006-01-02T15:04:05Z07:00", text).ok()?;
@@ -56,34 +60,34 @@ impl Timestamp {
     /// Returns the nanoseconds since 1970.
     #[must_use]
     pub fn nanoseconds(self) -> i128 {
-        i128::from(self.seconds) * SECOND + i128::from(self.nanoseconds)
+        i128::from(self.seconds) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds)
     }
 
-    /// Returns the time `duration` later, if it can be held.
+    /// Returns the timestamp `duration` later, if it is in range.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Option<Self> {
         self.at(self.nanoseconds() + i128::from(duration.nanoseconds()))
     }
 
-    /// Returns the time `duration` earlier, if it can be held.
+    /// Returns the timestamp `duration` earlier, if it is in range.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Option<Self> {
         self.at(self.nanoseconds() - i128::from(duration.nanoseconds()))
     }
 
-    /// Returns another time, written in the same zone.
+    /// Returns another timestamp, in the same zone.
     pub(super) fn at(self, nanoseconds: i128) -> Option<Self> {
         Self::new(nanoseconds).map(|made| Self { offset: self.offset, ..made })
     }
 
-    /// Returns how long after `other` this is, if it can be held.
+    /// Returns the duration since `other`, if it is in range.
     #[must_use]
     pub fn since(self, other: Self) -> Option<Duration> {
         let nanoseconds = self.nanoseconds() - other.nanoseconds();
         i64::try_from(nanoseconds).ok().map(Duration::from_nanoseconds)
     }
 
-    /// Returns what calendar and clock show in the zone that the time was written in.
+    /// Returns the date and time of day in the timestamp's own zone.
     pub(super) fn own_civil(self) -> Civil {
         self.in_own_zone().civil()
     }
@@ -92,17 +96,17 @@ impl Timestamp {
         Time { offset: self.offset, ..Time::utc(self.nanoseconds()) }
     }
 
-    /// Returns what calendar and clock show in `zone`: UTC, an offset such as `-08:00`, or a name.
+    /// Returns the date and time of day in `zone`: UTC, an offset such as `-08:00`, or a name.
     pub(super) fn civil(self, zone: &str) -> Result<Civil, String> {
-        let offset = zone::offset(zone, self.seconds)?;
+        let offset = zone::zone_offset(zone, self.seconds)?;
         Ok(Time { nanoseconds: self.nanoseconds(), offset, ..Time::utc(0) }.civil())
     }
 }
 
-const FIRST: i64 = -62_135_596_800;
-const LAST: i64 = 253_402_300_799;
+const MIN_UNIX_SECONDS: i64 = -62_135_596_800;
+const MAX_UNIX_SECONDS: i64 = 253_402_300_799;
 
-/// Times are equal when they are the same moment, in whatever zone.
+/// Timestamps are equal when they are the same point in time, regardless of their zones.
 impl PartialEq for Timestamp {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
@@ -123,7 +127,7 @@ impl Ord for Timestamp {
     }
 }
 
-/// As RFC 3339 writes it, in the zone that it was written in.
+/// RFC 3339, in the timestamp's own zone.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_own_zone().format("2006-01-02T15:04:05.999999999Z07:00"))
@@ -131,7 +135,7 @@ impl fmt::Display for Timestamp {
 }
 
 /// Returns a duration as `string()` writes it: seconds with as many decimals as are needed.
-pub(super) fn seconds_text(duration: Duration) -> String {
+pub(super) fn format_seconds(duration: Duration) -> String {
     let size = duration.nanoseconds().unsigned_abs();
     let sign = if duration.nanoseconds() < 0 { "-" } else { "" };
     let (whole, rest) = (size / 1_000_000_000, size % 1_000_000_000);

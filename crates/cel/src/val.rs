@@ -1,7 +1,7 @@
-//! What an expression works with.
+//! The values of CEL.
 //!
-//! Objects are never copied: a list or a map of JSON is borrowed from the bindings, or shared with
-//! them. What the expression makes itself is a list or a map of [`Val`].
+//! Objects are never copied: a JSON list or map is borrowed from the bindings, or shared with
+//! them. Lists and maps that the expression makes consist of [`Val`]s.
 
 mod collection;
 mod compare;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-pub use collection::{Entries, List, MapVal};
+pub use collection::{ListVal, MapEntries, MapVal};
 pub(super) use convert::exact_integer;
 use kubewright_value::duration::Duration;
 use kubewright_value::{Text, Value};
@@ -38,7 +38,7 @@ pub enum Val<'a> {
     /// `b'a'`
     Bytes(Arc<[u8]>),
     /// `[1, 2]`
-    List(List<'a>),
+    List(ListVal<'a>),
     /// `{'a': 1}`
     Map(MapVal<'a>),
     /// `timestamp('2020-01-01T00:00:00Z')`
@@ -49,51 +49,51 @@ pub enum Val<'a> {
     Type(Text),
     /// `optional.of(1)`, `optional.none()`
     Optional(Option<Arc<Val<'a>>>),
-    /// A value that only the functions of a library understand.
+    /// A value of a library's own type.
     Opaque(Arc<dyn Opaque>),
 }
 
-/// A value that only the functions of a library understand, such as an IP address.
+/// A value of a library's own type, such as an IP address.
 pub trait Opaque: fmt::Debug + Send + Sync {
     /// Returns the name of its type, such as `net.IP`.
     fn type_name(&self) -> &'static str;
 
-    /// Returns itself, for the functions that understand it.
+    /// Returns the value for downcasting.
     fn as_any(&self) -> &dyn Any;
 
-    /// Returns whether `other`, a value of the same type name, is the same.
+    /// Returns whether it equals `other`, which has the same type name.
     fn equals(&self, other: &dyn Opaque) -> bool;
 
-    /// Returns how large costs see it; 1 for most values.
+    /// Returns the size that costs are computed from; 1 for most values.
     fn size(&self) -> u64 {
         1
     }
 
-    /// Returns the value of a field, which is zero or empty where it is not set; nothing when there is no such field.
+    /// Returns the value of a field, zero or empty if it is unset; nothing when the type has no such field.
     fn field(&self, _: &str) -> Option<Val<'static>> {
         None
     }
 
-    /// Returns whether nothing in it is set.
+    /// Returns whether it is the zero value of its type.
     fn is_zero(&self) -> bool {
         false
     }
 
-    /// Returns what `string()` makes of it, if that is allowed.
+    /// Returns the result of `string()`, if the type supports it.
     fn to_text(&self) -> Option<String> {
         None
     }
 
-    /// Returns what stands for it in JSON, if anything can.
+    /// Returns the JSON form, if there is one.
     fn to_json(&self) -> Option<Value> {
         self.to_text().map(Value::from)
     }
 }
 
-/// The types of values, as far as functions choose by them.
+/// The kind of a value, by which overloads are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Of any type, or of a type that is not known.
+pub enum CelKind {
+    /// Any kind, or an unknown one.
     Any,
     /// `null_type`
     Null,
@@ -125,8 +125,8 @@ pub enum Kind {
     Opaque(&'static str),
 }
 
-impl Kind {
-    /// Returns the name that `type()` shows.
+impl CelKind {
+    /// Returns the name of the type as in `type()`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -149,8 +149,8 @@ impl Kind {
     }
 }
 
-/// As people call it.
-impl fmt::Display for Kind {
+/// The name for messages.
+impl fmt::Display for CelKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Timestamp => "timestamp",
@@ -172,7 +172,7 @@ impl<'a> Val<'a> {
     /// Returns a list made by the expression.
     #[must_use]
     pub fn list(items: Vec<Val<'a>>) -> Self {
-        Self::List(List::Made(Arc::new(items)))
+        Self::List(ListVal::Made(Arc::new(items)))
     }
 
     /// Returns an optional that holds `value`.
@@ -187,28 +187,28 @@ impl<'a> Val<'a> {
         Self::Opaque(Arc::new(value))
     }
 
-    /// Returns what type this is.
+    /// Returns the kind of the value.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CelKind {
         match self {
-            Self::Null => Kind::Null,
-            Self::Bool(_) => Kind::Bool,
-            Self::Int(_) => Kind::Int,
-            Self::UInt(_) => Kind::UInt,
-            Self::Double(_) => Kind::Double,
-            Self::String(_) => Kind::String,
-            Self::Bytes(_) => Kind::Bytes,
-            Self::List(_) => Kind::List,
-            Self::Map(_) => Kind::Map,
-            Self::Timestamp(_) => Kind::Timestamp,
-            Self::Duration(_) => Kind::Duration,
-            Self::Type(_) => Kind::Type,
-            Self::Optional(_) => Kind::Optional,
-            Self::Opaque(value) => Kind::Opaque(value.type_name()),
+            Self::Null => CelKind::Null,
+            Self::Bool(_) => CelKind::Bool,
+            Self::Int(_) => CelKind::Int,
+            Self::UInt(_) => CelKind::UInt,
+            Self::Double(_) => CelKind::Double,
+            Self::String(_) => CelKind::String,
+            Self::Bytes(_) => CelKind::Bytes,
+            Self::List(_) => CelKind::List,
+            Self::Map(_) => CelKind::Map,
+            Self::Timestamp(_) => CelKind::Timestamp,
+            Self::Duration(_) => CelKind::Duration,
+            Self::Type(_) => CelKind::Type,
+            Self::Optional(_) => CelKind::Optional,
+            Self::Opaque(value) => CelKind::Opaque(value.type_name()),
         }
     }
 
-    /// Returns the name of its type, as `type()` shows it.
+    /// Returns the name of its type as in `type()`.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.kind().name()
@@ -250,11 +250,11 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns how large costs see it: characters, bytes, items or entries; 1 for all other values.
+    /// Returns the size that costs are computed from: characters, bytes, items or entries; 1 for all other values.
     #[must_use]
     pub fn size(&self) -> u64 {
         match self {
-            Self::String(text) => text_size(text),
+            Self::String(text) => count_characters(text),
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::List(list) => list.len() as u64,
             Self::Map(map) => map.len() as u64,
@@ -264,7 +264,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns how much work going through a long text is; nothing for short ones and other values.
+    /// Returns the work of reading a long string; 0 for short strings and other values.
     pub(super) fn long_text(&self) -> usize {
         match self {
             Self::String(text) => text.len() / 32,
@@ -273,7 +273,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns how many bytes a text or bytes are; 0 for anything else.
+    /// Returns the length of a string or bytes, in bytes; 0 for other values.
     pub(super) fn text_bytes(&self) -> usize {
         match self {
             Self::String(text) => text.len(),
@@ -282,7 +282,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns whether this is false, zero or empty, as `optional.ofNonZeroValue` sees it.
+    /// Returns whether the value is false, zero or empty, as `optional.ofNonZeroValue` defines it.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         match self {
@@ -303,8 +303,8 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Returns how many characters `text` has.
-pub(super) fn text_size(text: &str) -> u64 {
+/// Returns the number of characters in `text`.
+pub(super) fn count_characters(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.chars().count() as u64 }
 }
 

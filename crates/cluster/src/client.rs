@@ -16,46 +16,46 @@ use bytes::Bytes;
 use hyper::Method;
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value, json};
-pub use lines::Lines;
+pub use lines::WatchLines;
 
-use self::address::Address;
-use self::connection::{Answer, Call, Connections};
-use self::session::Sessions;
+use self::address::ApiServerAddress;
+use self::connection::{ApiAnswer, ConnectionPool, HttpCall};
+use self::session::SessionSource;
 use crate::{Config, Error};
 
 /// How many objects one page of a list has.
-const PAGE: usize = 500;
+const LIST_PAGE_OBJECTS: usize = 500;
 
 /// How often a list begins again because its pages have become old.
-const RESTARTS: usize = 3;
+const MAX_LIST_RESTARTS: usize = 3;
 
-const JSON: &str = "application/json";
+const JSON_CONTENT_TYPE: &str = "application/json";
 
 /// Calls the API server. A clone shares its connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
-    limits: Limits,
+    shared: Arc<ClientShared>,
+    limits: CallLimits,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ClientShared {
     namespace: String,
-    address: Address,
-    sessions: Sessions,
-    connections: Connections,
+    address: ApiServerAddress,
+    sessions: SessionSource,
+    connections: ConnectionPool,
 }
 
 /// What one call may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CallLimits {
     /// How long it may take.
     pub time: Duration,
     /// How many bytes the answer, or one event of a watch, may have.
     pub size: usize,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
         Self { time: Duration::from_secs(30), size: 64 << 20 }
     }
@@ -63,7 +63,7 @@ impl Default for Limits {
 
 /// All objects at one address.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct List {
+pub struct ObjectList {
     /// The objects, each with its `apiVersion` and `kind`.
     pub items: Vec<Value>,
     /// The version from which a watch goes on.
@@ -72,7 +72,7 @@ pub struct List {
 
 /// How an object is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patch<'p> {
+pub enum PatchType<'p> {
     /// RFC 7386: the given parts replace those of the object.
     Merge,
     /// RFC 6902: a list of steps.
@@ -92,24 +92,24 @@ impl Client {
     /// # Errors
     /// When the address is none.
     pub fn new(config: Config) -> Result<Self, Error> {
-        let address = Address::parse(&config.server)?;
+        let address = ApiServerAddress::parse(&config.server)?;
         let namespace = config.namespace.clone();
-        let shared = Shared {
+        let shared = ClientShared {
             namespace,
             address,
-            sessions: Sessions::new(config),
-            connections: Connections::default(),
+            sessions: SessionSource::new(config),
+            connections: ConnectionPool::default(),
         };
-        Ok(Self { shared: Arc::new(shared), limits: Limits::default() })
+        Ok(Self { shared: Arc::new(shared), limits: CallLimits::default() })
     }
 
     /// Returns the same client with other limits.
     #[must_use]
-    pub fn limited(&self, limits: Limits) -> Self {
+    pub fn limited(&self, limits: CallLimits) -> Self {
         Self { shared: Arc::clone(&self.shared), limits }
     }
 
-    /// Returns the namespace of the one who asks.
+    /// Returns the default namespace.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.shared.namespace
@@ -126,19 +126,19 @@ impl Client {
     /// # Errors
     /// When there is none, or no answer.
     pub async fn get(&self, path: &ApiPath) -> Result<Value, Error> {
-        self.value(Method::GET, path, JSON, None).await
+        self.value(Method::GET, path, JSON_CONTENT_TYPE, None).await
     }
 
     /// Reads all objects at `path`, page by page.
     ///
     /// # Errors
     /// When there is no such resource, or no answer.
-    pub async fn list(&self, path: &ApiPath) -> Result<List, Error> {
-        let (mut page, mut restarts) = (PAGE, 0);
+    pub async fn list(&self, path: &ApiPath) -> Result<ObjectList, Error> {
+        let (mut page, mut restarts) = (LIST_PAGE_OBJECTS, 0);
         loop {
             match self.pages(path, page).await {
                 Err(Error::TooLarge(_)) if page > 1 => page = (page / 10).max(1),
-                Err(error) if error.is_gone() && restarts < RESTARTS => restarts += 1,
+                Err(error) if error.is_gone() && restarts < MAX_LIST_RESTARTS => restarts += 1,
                 other => return other,
             }
         }
@@ -149,7 +149,7 @@ impl Client {
     /// # Errors
     /// When the API server refuses it: 409 if it is there already.
     pub async fn create(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
-        self.value(Method::POST, path, JSON, Some((JSON, object))).await
+        self.value(Method::POST, path, JSON_CONTENT_TYPE, Some((JSON_CONTENT_TYPE, object))).await
     }
 
     /// Replaces an object.
@@ -157,27 +157,45 @@ impl Client {
     /// # Errors
     /// When the API server refuses it: 409 if it names another version than the stored one.
     pub async fn replace(&self, path: &ApiPath, object: &Value) -> Result<Value, Error> {
-        self.value(Method::PUT, path, JSON, Some((JSON, object))).await
+        self.value(Method::PUT, path, JSON_CONTENT_TYPE, Some((JSON_CONTENT_TYPE, object))).await
     }
 
     /// Changes an object, or makes it by applying.
     ///
     /// # Errors
     /// When the API server refuses it.
-    pub async fn patch(&self, path: &ApiPath, patch: Patch<'_>, body: &Value) -> Result<Value, Error> {
+    pub async fn patch(&self, path: &ApiPath, patch: PatchType<'_>, body: &Value) -> Result<Value, Error> {
         match patch {
-            Patch::Merge => {
-                self.value(Method::PATCH, path, JSON, Some(("application/merge-patch+json", body))).await
+            PatchType::Merge => {
+                self.value(
+                    Method::PATCH,
+                    path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/merge-patch+json", body)),
+                )
+                .await
             }
-            Patch::Json => {
-                self.value(Method::PATCH, path, JSON, Some(("application/json-patch+json", body))).await
+            PatchType::Json => {
+                self.value(
+                    Method::PATCH,
+                    path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/json-patch+json", body)),
+                )
+                .await
             }
-            Patch::Apply { manager, force } => {
+            PatchType::Apply { manager, force } => {
                 let mut path = path.clone();
                 path.query.push(("fieldManager".into(), manager.into()));
                 path.query.push(("force".into(), if force { "true" } else { "false" }.into()));
-                // What is YAML may be JSON.
-                self.value(Method::PATCH, &path, JSON, Some(("application/apply-patch+yaml", body))).await
+                // What is YAML may be JSON_CONTENT_TYPE.
+                self.value(
+                    Method::PATCH,
+                    &path,
+                    JSON_CONTENT_TYPE,
+                    Some(("application/apply-patch+yaml", body)),
+                )
+                .await
             }
         }
     }
@@ -187,17 +205,17 @@ impl Client {
     /// # Errors
     /// When it is not there, or the API server refuses.
     pub async fn delete(&self, path: &ApiPath) -> Result<Value, Error> {
-        self.value(Method::DELETE, path, JSON, None).await
+        self.value(Method::DELETE, path, JSON_CONTENT_TYPE, None).await
     }
 
-    /// Calls `path` with `method` and a body of JSON, if any, and returns what was answered as it is.
+    /// Calls `path` with `method` and a body of JSON_CONTENT_TYPE, if any, and returns what was answered as it is.
     ///
     /// # Errors
     /// When it is not answered with success.
     pub async fn raw(&self, method: &str, path: &ApiPath, body: Option<&Value>) -> Result<String, Error> {
         let method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| Error::Config(format!("`{method}` is no method of HTTP")))?;
-        self.text(method, path, "*/*", body.map(|body| (JSON, body))).await
+            .map_err(|_| Error::Config(format!("`{method}` is not an HTTP method")))?;
+        self.text(method, path, "*/*", body.map(|body| (JSON_CONTENT_TYPE, body))).await
     }
 
     /// Reads an object in the form that `accept` names.
@@ -209,14 +227,14 @@ impl Client {
     ///
     /// # Errors
     /// When the API server refuses or does not answer.
-    pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<Lines, Error> {
-        let call = self.call(Method::GET, path, JSON, None)?;
+    pub async fn watch(&self, path: &ApiPath, idle: Duration) -> Result<WatchLines, Error> {
+        let call = self.call(Method::GET, path, JSON_CONTENT_TYPE, None)?;
         let answer = self.in_time(self.answer(&call, true)).await?;
-        Ok(Lines::of(answer, self.limits.size, idle, self.server()))
+        Ok(WatchLines::of(answer, self.limits.size, idle, self.server()))
     }
 
-    async fn pages(&self, path: &ApiPath, page: usize) -> Result<List, Error> {
-        let mut list = List::default();
+    async fn pages(&self, path: &ApiPath, page: usize) -> Result<ObjectList, Error> {
+        let mut list = ObjectList::default();
         let mut token = String::new();
         loop {
             let mut path = path.clone();
@@ -269,8 +287,8 @@ impl Client {
         path: &ApiPath,
         accept: &'static str,
         body: Option<(&'static str, &Value)>,
-    ) -> Result<Call, Error> {
-        Ok(Call {
+    ) -> Result<HttpCall, Error> {
+        Ok(HttpCall {
             method,
             target: self.shared.address.target(path)?,
             accept,
@@ -281,8 +299,8 @@ impl Client {
 
     /// Sends `call` and waits for the head of a successful answer. A login that is refused is read once more: the
     /// token may have been replaced since.
-    async fn answer(&self, call: &Call, is_own: bool) -> Result<Answer, Error> {
-        let Shared { address, sessions, connections, .. } = &*self.shared;
+    async fn answer(&self, call: &HttpCall, is_own: bool) -> Result<ApiAnswer, Error> {
+        let ClientShared { address, sessions, connections, .. } = &*self.shared;
         let session = sessions.current().await?;
         let answer = connections.send(call, address, &session, is_own).await?;
         let answer = match answer.code() {
@@ -311,7 +329,7 @@ fn add_items(items: &mut Vec<Value>, page: &Value) -> Result<(), Error> {
     let text = |key: &str| page.get(key).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (Some(kind), Some(found)) = (kind.strip_suffix("List"), page.get("items")) else {
-        return Err(Error::Unreadable(format!("a `{kind}` is no list")));
+        return Err(Error::Unreadable(format!("a `{kind}` is not a list")));
     };
     for item in found.as_array().unwrap_or_default() {
         let mut item = item.clone();

@@ -1,4 +1,4 @@
-//! Where the API server is, and who asks.
+//! The address of the API server, and the credentials.
 
 mod exec;
 mod kubeconfig;
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use exec::Exec;
-pub(crate) use login::Shown;
-pub use login::{Identity, Login, Pem};
+pub(crate) use login::LoginCredentials;
+pub use login::{ClientIdentity, Login, PemSource};
 
 use crate::Error;
 
 /// Where a pod finds its service account.
-const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+const SERVICE_ACCOUNT_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Where the API server is, and who asks.
+/// The address of the API server, and the credentials.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Its address, such as `https://10.0.0.1:443`, without a slash at the end.
     pub server: String,
-    /// The namespace of the one who asks.
+    /// The default namespace.
     pub namespace: String,
     /// Who may have signed the certificate of the API server; `None` for those whom the system trusts.
-    pub authority: Option<Pem>,
+    pub authority: Option<PemSource>,
     /// The name in the certificate, where it is not that of the address.
     pub server_name: Option<String>,
     /// Whether any certificate will do.
     pub is_insecure: bool,
-    /// Who asks.
+    /// How the client authenticates.
     pub login: Login,
     /// How long what was read from files is good: tokens and authorities change under a running pod.
     pub read_again_after: Duration,
@@ -59,7 +59,7 @@ impl Config {
         match home.filter(|path| path.exists()) {
             Some(path) => Self::of_files(&[path], context),
             None => Err(Error::Config(
-                "no cluster: there is no `--kubeconfig`, no KUBECONFIG, no ~/.kube/config, and this is no pod".into(),
+                "no cluster: `--kubeconfig`, KUBECONFIG and ~/.kube/config are missing, and this does not run in a pod".into(),
             )),
         }
     }
@@ -69,20 +69,20 @@ impl Config {
     /// # Errors
     /// When none can be read, or the context or what it names is missing.
     pub fn of_files(paths: &[PathBuf], context: Option<&str>) -> Result<Self, Error> {
-        kubeconfig::read(paths, context)
+        kubeconfig::read_kubeconfig(paths, context)
     }
 
     /// Takes the service account of the pod that this runs in.
     ///
     /// # Errors
-    /// When this is no pod.
+    /// When this does not run in a pod.
     pub fn of_pod() -> Result<Self, Error> {
         let variable = |name: &str| {
-            env::var(name).map_err(|_| Error::Config(format!("this is no pod: {name} is not set")))
+            env::var(name).map_err(|_| Error::Config(format!("not in a pod: {name} is not set")))
         };
         let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
         // The default may be moved, as KUBERNETES_SERVICE_HOST may be set by hand outside of pods.
-        Ok(Self::of_account(Path::new(ACCOUNT), &host, &port))
+        Ok(Self::of_account(Path::new(SERVICE_ACCOUNT_FOLDER), &host, &port))
     }
 
     /// Takes a folder with `token`, `ca.crt` and `namespace`, as pods have it.
@@ -95,13 +95,13 @@ impl Config {
                 "" => "default".to_owned(),
                 name => name.to_owned(),
             },
-            authority: Some(Pem::File(folder.join("ca.crt"))),
+            authority: Some(PemSource::File(folder.join("ca.crt"))),
             login: Login::TokenFile(folder.join("token")),
             ..Self::at(&format!("https://{host}:{port}"))
         }
     }
 
-    /// Nobody in particular asks the API server at `server`.
+    /// Returns the config of the API server at `server`, without credentials.
     #[must_use]
     pub fn at(server: &str) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Config {
             authority: None,
             server_name: None,
             is_insecure: false,
-            login: Login::Nobody,
+            login: Login::Anonymous,
             read_again_after: Duration::from_secs(60),
         }
     }

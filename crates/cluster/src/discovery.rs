@@ -7,26 +7,26 @@ use kubewright_k8s::ApiPath;
 use kubewright_value::{Text, Value};
 use tokio::time::Instant;
 
-use crate::{Client, Error, Resource};
+use crate::{Client, Error, GroupVersionResource};
 
 /// The whole of discovery in one answer; since Kubernetes 1.27.
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-/// How long an answer is good, however often somebody asks for a new one.
-const APART: Duration = Duration::from_secs(1);
+/// How long an answer is reused, however often a refresh is requested.
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Asks the API server which resources there are, and remembers the answer.
 #[derive(Debug)]
 pub struct Discovery {
     client: Client,
-    known: Mutex<Arc<Resources>>,
+    known: Mutex<Arc<DiscoveredResources>>,
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
 /// The resources that there are, in the API server's order: within a group the preferred version comes first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resources {
+pub struct DiscoveredResources {
     all: Vec<ApiResource>,
 }
 
@@ -46,12 +46,12 @@ pub struct ApiResource {
     /// What can be done with it: `get`, `list`, `watch`, `create` and so on.
     pub verbs: Vec<Text>,
     /// Its parts.
-    pub subresources: Vec<Subresource>,
+    pub subresources: Vec<ApiSubresource>,
 }
 
 /// A part of the objects of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Subresource {
+pub struct ApiSubresource {
     /// Its name, such as `scale`.
     pub name: Text,
     /// The API group of what is sent to it; that of the resource where the API server names none.
@@ -73,7 +73,7 @@ impl Discovery {
 
     /// Returns what is known, without asking.
     #[must_use]
-    pub fn known(&self) -> Arc<Resources> {
+    pub fn known(&self) -> Arc<DiscoveredResources> {
         Arc::clone(&self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -81,7 +81,7 @@ impl Discovery {
     ///
     /// # Errors
     /// When the API server does not answer.
-    pub async fn resources(&self) -> Result<Arc<Resources>, Error> {
+    pub async fn resources(&self) -> Result<Arc<DiscoveredResources>, Error> {
         let known = self.known();
         if known.all.is_empty() { self.refreshed().await } else { Ok(known) }
     }
@@ -90,17 +90,17 @@ impl Discovery {
     ///
     /// # Errors
     /// When the API server does not answer.
-    pub async fn refreshed(&self) -> Result<Arc<Resources>, Error> {
+    pub async fn refreshed(&self) -> Result<Arc<DiscoveredResources>, Error> {
         let mut asked = self.asked.lock().await;
-        if asked.is_some_and(|asked| asked.elapsed() < APART) {
+        if asked.is_some_and(|asked| asked.elapsed() < MIN_REFRESH_INTERVAL) {
             return Ok(self.known());
         }
         let mut all = Vec::new();
         for root in ["api", "apis"] {
             let path = ApiPath { resource: root.into(), ..ApiPath::default() };
-            read(&self.client.get_as(&path, AGGREGATED).await?, &mut all)?;
+            read_discovery(&self.client.get_as(&path, AGGREGATED_DISCOVERY).await?, &mut all)?;
         }
-        let resources = Arc::new(Resources { all });
+        let resources = Arc::new(DiscoveredResources { all });
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&resources);
         *asked = Some(Instant::now());
         Ok(resources)
@@ -129,7 +129,7 @@ impl Discovery {
     }
 }
 
-impl Resources {
+impl DiscoveredResources {
     /// Returns these resources.
     #[must_use]
     pub fn of(all: Vec<ApiResource>) -> Self {
@@ -157,8 +157,12 @@ impl Resources {
 impl ApiResource {
     /// Returns where its objects are.
     #[must_use]
-    pub fn address(&self) -> Resource {
-        Resource { group: self.group.clone(), version: self.version.clone(), name: self.resource.clone() }
+    pub fn address(&self) -> GroupVersionResource {
+        GroupVersionResource {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            name: self.resource.clone(),
+        }
     }
 
     /// Returns whether `verb` can be done with it.
@@ -168,60 +172,62 @@ impl ApiResource {
     }
 }
 
-fn read(answer: &Value, all: &mut Vec<ApiResource>) -> Result<(), Error> {
+fn read_discovery(answer: &Value, all: &mut Vec<ApiResource>) -> Result<(), Error> {
     if answer.get("kind").and_then(Value::as_str) != Some("APIGroupDiscoveryList") {
-        return Err(Error::Unreadable("it is no discovery as of Kubernetes 1.27".to_owned()));
+        return Err(Error::Unreadable(
+            "it is not aggregated discovery, which Kubernetes 1.27 introduced".to_owned(),
+        ));
     }
-    for group in list(answer, "items") {
+    for group in discovery_items(answer, "items") {
         let group_name = group.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
-        for version in list(group, "versions") {
-            for resource in list(version, "resources") {
-                all.push(one(group_name, &text(version, "version"), resource));
+        for version in discovery_items(group, "versions") {
+            for resource in discovery_items(version, "resources") {
+                all.push(api_resource(group_name, &discovery_text(version, "version"), resource));
             }
         }
     }
     Ok(())
 }
 
-fn one(group: &str, version: &str, resource: &Value) -> ApiResource {
+fn api_resource(group: &str, version: &str, resource: &Value) -> ApiResource {
     let sub = |part: &Value| {
-        let [other_group, other_version, kind] = kind_of(part);
+        let [other_group, other_version, kind] = response_kind(part);
         // The core group is written as nothing, and so is a kind that is not named at all.
         let is_named = other_version.is_some();
-        Subresource {
-            name: text(part, "subresource"),
+        ApiSubresource {
+            name: discovery_text(part, "subresource"),
             group: if is_named { other_group.unwrap_or_default() } else { group }.into(),
             version: other_version.unwrap_or(version).into(),
             kind: kind.unwrap_or_default().into(),
-            verbs: texts(part, "verbs"),
+            verbs: discovery_texts(part, "verbs"),
         }
     };
-    let [_, _, kind] = kind_of(resource);
+    let [_, _, kind] = response_kind(resource);
     ApiResource {
         group: group.into(),
         version: version.into(),
-        resource: text(resource, "resource"),
+        resource: discovery_text(resource, "resource"),
         kind: kind.unwrap_or_default().into(),
         is_namespaced: resource.get("scope").and_then(Value::as_str) == Some("Namespaced"),
-        verbs: texts(resource, "verbs"),
-        subresources: list(resource, "subresources").map(sub).collect(),
+        verbs: discovery_texts(resource, "verbs"),
+        subresources: discovery_items(resource, "subresources").map(sub).collect(),
     }
 }
 
 /// The group, the version and the kind of what is sent, each where it is named.
-fn kind_of(value: &Value) -> [Option<&str>; 3] {
+fn response_kind(value: &Value) -> [Option<&str>; 3] {
     ["group", "version", "kind"]
         .map(|key| value.at(&["responseKind", key]).and_then(Value::as_str).filter(|text| !text.is_empty()))
 }
 
-fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
+fn discovery_items<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
     value.get(key).and_then(Value::as_array).unwrap_or_default().iter()
 }
 
-fn text(value: &Value, key: &str) -> Text {
+fn discovery_text(value: &Value, key: &str) -> Text {
     value.get(key).and_then(Value::as_str).unwrap_or_default().into()
 }
 
-fn texts(value: &Value, key: &str) -> Vec<Text> {
-    list(value, key).filter_map(Value::as_str).map(Text::new).collect()
+fn discovery_texts(value: &Value, key: &str) -> Vec<Text> {
+    discovery_items(value, key).filter_map(Value::as_str).map(Text::new).collect()
 }

@@ -30,13 +30,13 @@ pub enum Error {
     Unreadable(String),
     /// The API server says no.
     #[error(transparent)]
-    Status(#[from] Status),
+    Status(#[from] ApiStatus),
 }
 
 /// What the API server says when it does not do what it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Status {
+pub struct ApiStatus {
     /// The HTTP status.
     pub code: u16,
     /// The reason in one word, such as `NotFound` or `AlreadyExists`; may be empty.
@@ -61,7 +61,7 @@ impl Error {
         self.code() == Some(404)
     }
 
-    /// Returns whether somebody else was faster: the object has changed, or is there already.
+    /// Returns whether the write conflicts: the object has changed, or exists already.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)
@@ -85,14 +85,14 @@ impl Error {
         self.code() == Some(422)
     }
 
-    /// Returns whether the one who asks may not do this.
+    /// Returns whether the client is not allowed to do this.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.code() == Some(403)
     }
 }
 
-impl Status {
+impl ApiStatus {
     /// Reads the body of an answer with the status `code`.
     pub(crate) fn of_answer(code: u16, body: &str) -> Self {
         match json::parse(body) {

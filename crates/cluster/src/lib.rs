@@ -2,10 +2,10 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), kubewright_cluster::Error> {
-//! use kubewright_cluster::{Client, Config, Resource};
+//! use kubewright_cluster::{Client, Config, GroupVersionResource};
 //!
 //! let client = Client::new(Config::find(None, None)?)?;
-//! let namespaces = client.list(&Resource::new("", "v1", "namespaces").all()).await?;
+//! let namespaces = client.list(&GroupVersionResource::new("", "v1", "namespaces").all()).await?;
 //! # Ok(()) }
 //! ```
 
@@ -13,14 +13,21 @@ mod client;
 mod config;
 mod discovery;
 mod error;
+mod jitter;
+mod reflector;
 mod resource;
 mod store;
-mod watch;
 
-pub use client::{Client, Limits, Lines, List, Patch};
-pub use config::{Config, Exec, Identity, Login, Pem};
-pub use discovery::{ApiResource, Discovery, Resources, Subresource};
-pub use error::{Error, Status};
-pub use resource::Resource;
-pub use store::{Event, Store};
-pub use watch::{Pace, keep};
+pub use client::{CallLimits, Client, ObjectList, PatchType, WatchLines};
+pub use config::{ClientIdentity, Config, Exec, Login, PemSource};
+pub use discovery::{ApiResource, ApiSubresource, DiscoveredResources, Discovery};
+pub use error::{ApiStatus, Error};
+pub use jitter::jitter;
+pub use reflector::{WatchPolicy, run_reflector};
+pub use resource::GroupVersionResource;
+pub use store::{Store, WatchEvent};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

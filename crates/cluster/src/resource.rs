@@ -5,7 +5,7 @@ use kubewright_value::Text;
 
 /// A resource of the API: what stands in the addresses of its objects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resource {
+pub struct GroupVersionResource {
     /// The API group; empty for the core group.
     pub group: Text,
     /// The version.
@@ -14,7 +14,7 @@ pub struct Resource {
     pub name: Text,
 }
 
-impl Resource {
+impl GroupVersionResource {
     /// Returns the resource of this name.
     #[must_use]
     pub fn new(group: &str, version: &str, name: &str) -> Self {

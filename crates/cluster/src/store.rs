@@ -11,22 +11,22 @@ use std::time::{Duration, Instant};
 use kubewright_value::{Text, Value};
 use tokio::sync::watch;
 
-use self::content::Content;
-use crate::{Error, List, Status};
+use self::content::StoreContent;
+use crate::{ApiStatus, Error, ObjectList};
 
 /// The objects at one address.
 #[derive(Debug)]
 pub struct Store {
     trim: fn(&mut Value),
-    content: RwLock<Content>,
+    content: RwLock<StoreContent>,
     changes: watch::Sender<u64>,
-    heard: Mutex<Option<Instant>>,
+    last_contact: Mutex<Option<Instant>>,
     problem: Mutex<Option<Error>>,
 }
 
 /// What a watch says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum WatchEvent {
     /// An object is new, or has changed.
     Set(Value),
     /// An object is gone.
@@ -42,15 +42,15 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Makes an empty store, which knows nothing yet. `trim` takes away what nobody will ask for; `managedFields` are
-    /// taken away already.
+    /// Makes an empty store, which knows nothing yet. `trim` removes fields that are not needed;
+    /// `managedFields` are always removed.
     #[must_use]
     pub fn new(trim: fn(&mut Value)) -> Self {
         Self {
             trim,
             content: RwLock::default(),
             changes: watch::Sender::new(0),
-            heard: Mutex::default(),
+            last_contact: Mutex::default(),
             problem: Mutex::default(),
         }
     }
@@ -91,14 +91,14 @@ impl Store {
         self.read().version.clone()
     }
 
-    /// Returns how long ago the API server was last heard, if it ever was.
+    /// Returns how long ago there was contact with the API server, if there ever was.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.map(|heard| heard.elapsed())
+        let contact = *self.last_contact.lock().unwrap_or_else(PoisonError::into_inner);
+        contact.map(|contact| contact.elapsed())
     }
 
-    /// Returns why the API server cannot be heard at the moment.
+    /// Returns why there is no contact with the API server at the moment.
     #[must_use]
     pub fn problem(&self) -> Option<Error> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -116,13 +116,13 @@ impl Store {
     }
 
     /// Puts the objects of a whole list in the place of what is stored.
-    pub fn replace(&self, list: List) {
-        let mut new = Content::of(&list.version);
+    pub fn replace(&self, list: ObjectList) {
+        let mut new = StoreContent::of(&list.version);
         for mut object in list.items {
             self.prepare(&mut object);
             new.insert(object);
         }
-        self.heard(None);
+        self.record_contact(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = !content.is_synced || !content.has_same_versions(&new);
         *content = new;
@@ -133,16 +133,16 @@ impl Store {
     }
 
     /// Does what an event says, unless something newer is known. Returns whether the objects have changed.
-    pub fn apply(&self, event: Event) -> bool {
-        self.heard(None);
+    pub fn apply(&self, event: WatchEvent) -> bool {
+        self.record_contact(None);
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let is_change = match event {
-            Event::Set(mut object) => {
+            WatchEvent::Set(mut object) => {
                 self.prepare(&mut object);
                 content.set(object)
             }
-            Event::Removed(object) => content.remove(&object),
-            Event::Bookmark(version) => {
+            WatchEvent::Removed(object) => content.remove(&object),
+            WatchEvent::Bookmark(version) => {
                 content.advance(&version);
                 false
             }
@@ -154,10 +154,10 @@ impl Store {
         is_change
     }
 
-    /// Notes that the API server was heard, or why not.
-    pub(crate) fn heard(&self, problem: Option<Error>) {
+    /// Records contact with the API server, or why there is none.
+    pub(crate) fn record_contact(&self, problem: Option<Error>) {
         if problem.is_none() {
-            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            *self.last_contact.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
@@ -176,12 +176,12 @@ impl Store {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Content> {
+    fn read(&self) -> RwLockReadGuard<'_, StoreContent> {
         self.content.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Event {
+impl WatchEvent {
     /// Reads a line of a watch.
     ///
     /// # Errors
@@ -198,14 +198,14 @@ impl Event {
             }
             "ADDED" | "MODIFIED" => Ok(Self::Set(object.clone())),
             "DELETED" => Ok(Self::Removed(object.clone())),
-            "BOOKMARK" => Ok(Self::Bookmark(version_of(object).into())),
-            "ERROR" => Err(Status::of_object(object).into()),
-            other => Err(Error::Unreadable(format!("`{other}` is no event"))),
+            "BOOKMARK" => Ok(Self::Bookmark(resource_version(object).into())),
+            "ERROR" => Err(ApiStatus::of_object(object).into()),
+            other => Err(Error::Unreadable(format!("unknown event type `{other}`"))),
         }
     }
 }
 
-pub(crate) fn version_of(object: &Value) -> &str {
+pub(crate) fn resource_version(object: &Value) -> &str {
     object.at(&["metadata", "resourceVersion"]).and_then(Value::as_str).unwrap_or_default()
 }
 

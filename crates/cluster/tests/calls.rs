@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use kubewright_cluster::{Client, Config, Discovery, Error, Limits, Patch, Resource};
-use kubewright_controlplane::Cluster;
+use kubewright_cluster::{CallLimits, Client, Config, Discovery, Error, GroupVersionResource, PatchType};
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json};
 
-fn client(cluster: &Cluster) -> Client {
+fn client(cluster: &TestCluster) -> Client {
     Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap()
 }
 
@@ -17,9 +17,9 @@ fn object(text: &str) -> Value {
 /// Runs `test` with a namespace of its own.
 fn with_namespace<F: Future<Output = ()>>(
     name: &'static str,
-    test: impl FnOnce(&'static Cluster, Client) -> F,
+    test: impl FnOnce(&'static TestCluster, Client) -> F,
 ) {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.kubectl(&["create", "namespace", name], "").expect_success();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(test(cluster, client(cluster)));
@@ -34,7 +34,7 @@ fn config_map(name: &str, value: &str) -> Value {
 #[test]
 fn an_object_lives_through_all_calls() {
     with_namespace("calls", async |_, client| {
-        let maps = Resource::new("", "v1", "configmaps");
+        let maps = GroupVersionResource::new("", "v1", "configmaps");
         let (all, one) = (maps.within("calls"), maps.named("calls", "one"));
         let key = |value: &Value| value.at(&["data", "key"]).and_then(Value::as_str).map(str::to_owned);
 
@@ -45,12 +45,12 @@ fn an_object_lives_through_all_calls() {
         assert_eq!(error.to_string(), r#"configmaps "one" already exists"#);
 
         let merge = object(r#"{"data":{"key":"2"}}"#);
-        assert_eq!(key(&client.patch(&one, Patch::Merge, &merge).await.unwrap()).as_deref(), Some("2"));
+        assert_eq!(key(&client.patch(&one, PatchType::Merge, &merge).await.unwrap()).as_deref(), Some("2"));
         let error = client.replace(&one, &created).await.unwrap_err();
         assert!(error.is_conflict() && !error.is_already_there(), "{error}");
         let steps = object(r#"[{"op":"replace","path":"/data/key","value":"3"}]"#);
-        assert_eq!(key(&client.patch(&one, Patch::Json, &steps).await.unwrap()).as_deref(), Some("3"));
-        let apply = Patch::Apply { manager: "test", force: true };
+        assert_eq!(key(&client.patch(&one, PatchType::Json, &steps).await.unwrap()).as_deref(), Some("3"));
+        let apply = PatchType::Apply { manager: "test", force: true };
         assert_eq!(
             key(&client.patch(&one, apply, &config_map("one", "4")).await.unwrap()).as_deref(),
             Some("4")
@@ -66,7 +66,7 @@ fn an_object_lives_through_all_calls() {
 #[test]
 fn a_list_is_read_page_by_page_and_its_items_say_what_they_are() {
     with_namespace("pages", async |_, client| {
-        let maps = Resource::new("", "v1", "configmaps");
+        let maps = GroupVersionResource::new("", "v1", "configmaps");
         for number in 0..12 {
             client
                 .create(&maps.within("pages"), &config_map(&format!("map-{number:02}"), &"x".repeat(5000)))
@@ -74,7 +74,7 @@ fn a_list_is_read_page_by_page_and_its_items_say_what_they_are() {
                 .unwrap();
         }
         // Twelve do not fit into one answer, and neither do five.
-        let small = client.limited(Limits { size: 20_000, ..Limits::default() });
+        let small = client.limited(CallLimits { size: 20_000, ..CallLimits::default() });
         let mut selected = maps.within("pages");
         selected.query.push(("fieldSelector".into(), "metadata.name!=kube-root-ca.crt".into()));
         let list = small.list(&selected).await.unwrap();
@@ -88,9 +88,9 @@ fn a_list_is_read_page_by_page_and_its_items_say_what_they_are() {
 #[test]
 fn an_answer_that_is_too_large_is_an_error_and_the_client_goes_on() {
     with_namespace("large", async |_, client| {
-        let maps = Resource::new("", "v1", "configmaps");
+        let maps = GroupVersionResource::new("", "v1", "configmaps");
         client.create(&maps.within("large"), &config_map("one", &"x".repeat(50_000))).await.unwrap();
-        let small = client.limited(Limits { size: 10_000, ..Limits::default() });
+        let small = client.limited(CallLimits { size: 10_000, ..CallLimits::default() });
         let error = small.get(&maps.named("large", "one")).await.unwrap_err();
         assert_eq!(error, Error::TooLarge(10_000));
         assert_eq!(small.list(&maps.within("large")).await.unwrap_err(), Error::TooLarge(10_000));
@@ -101,7 +101,7 @@ fn an_answer_that_is_too_large_is_an_error_and_the_client_goes_on() {
 #[test]
 fn nothing_is_sent_that_could_be_read_in_two_ways() {
     with_namespace("parts", async |_, client| {
-        let maps = Resource::new("", "v1", "configmaps");
+        let maps = GroupVersionResource::new("", "v1", "configmaps");
         for name in ["..", "a/b", "a?b=c", "a%2fb", "a b", "ü"] {
             let error = client.get(&maps.named("parts", name)).await.unwrap_err();
             assert!(matches!(&error, Error::Config(text) if text.contains(name)), "{error}");

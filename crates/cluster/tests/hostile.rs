@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Config, Limits, Pace, Resource, Store, keep};
+use kubewright_cluster::{
+    CallLimits, Client, Config, GroupVersionResource, Store, WatchPolicy, run_reflector,
+};
 use kubewright_value::Value;
 use tokio::runtime::Runtime;
 
@@ -37,10 +39,10 @@ struct Scripted {
 
 impl Scripted {
     fn start(plan: Vec<Act>) -> Self {
-        Self::with(plan, quick(), Limits::default())
+        Self::with(plan, quick(), CallLimits::default())
     }
 
-    fn with(plan: Vec<Act>, pace: Pace, limits: Limits) -> Self {
+    fn with(plan: Vec<Act>, pace: WatchPolicy, limits: CallLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -55,7 +57,12 @@ impl Scripted {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let store = Arc::new(Store::default());
         let client = Client::new(Config::at(&address)).unwrap().limited(limits);
-        runtime.spawn(keep(client, Resource::new("", "v1", "things").all(), Arc::clone(&store), pace));
+        runtime.spawn(run_reflector(
+            client,
+            GroupVersionResource::new("", "v1", "things").all(),
+            Arc::clone(&store),
+            pace,
+        ));
         Self { requests, store, _runtime: runtime }
     }
 
@@ -85,12 +92,12 @@ impl Scripted {
 }
 
 /// Impatient, so that tests are quick.
-fn quick() -> Pace {
-    Pace {
+fn quick() -> WatchPolicy {
+    WatchPolicy {
         idle: Duration::from_millis(300),
         first_wait: Duration::from_millis(5),
         longest_wait: Duration::from_millis(50),
-        ..Pace::default()
+        ..WatchPolicy::default()
     }
 }
 
@@ -248,10 +255,10 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn events_that_somebody_swallows_are_found_by_the_next_list() {
-    let pace = Pace { list_again: Duration::from_millis(400), ..quick() };
+fn reflector_recovers_dropped_events_by_listing_again() {
+    let pace = WatchPolicy { list_again: Duration::from_millis(400), ..quick() };
     let plan = vec![Act::List("a@1", 5), silence(""), silence(""), Act::List("a@1 lost@6", 9), silence("")];
-    let server = Scripted::with(plan, pace, Limits::default());
+    let server = Scripted::with(plan, pace, CallLimits::default());
     server.holds("a@1 lost@6");
 }
 
@@ -259,7 +266,7 @@ fn events_that_somebody_swallows_are_found_by_the_next_list() {
 fn an_event_that_is_too_large_breaks_the_watch_and_not_the_client() {
     let large = format!(r#"{{"type":"ADDED","object":{{"x":"{}"}}}}"#, "x".repeat(5000));
     let plan = vec![Act::List("a@1", 5), Act::Silence(vec![large]), silence("+b@6")];
-    let server = Scripted::with(plan, quick(), Limits { size: 1000, ..Limits::default() });
+    let server = Scripted::with(plan, quick(), CallLimits { size: 1000, ..CallLimits::default() });
     server.holds("a@1 b@6");
 }
 

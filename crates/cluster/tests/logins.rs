@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::{Client, Config, Error, Login, Pem, Resource};
-use kubewright_controlplane::{Cluster, Component};
+use kubewright_cluster::{Client, Config, Error, GroupVersionResource, Login, PemSource};
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_value::Value;
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 
 fn ask(client: &Client) -> Result<Value, Error> {
-    client_runtime().block_on(client.get(&Resource::new("", "v1", "namespaces").named("", "default")))
+    client_runtime()
+        .block_on(client.get(&GroupVersionResource::new("", "v1", "namespaces").named("", "default")))
 }
 
 fn client_runtime() -> &'static tokio::runtime::Runtime {
@@ -24,7 +25,7 @@ fn client_runtime() -> &'static tokio::runtime::Runtime {
 }
 
 /// A folder as pods have it.
-fn account(cluster: &Cluster, name: &str) -> std::path::PathBuf {
+fn account(cluster: &TestCluster, name: &str) -> std::path::PathBuf {
     let folder = cluster.folder().join(name);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("token"), cluster.token()).unwrap();
@@ -32,7 +33,7 @@ fn account(cluster: &Cluster, name: &str) -> std::path::PathBuf {
     folder
 }
 
-fn port(cluster: &Cluster) -> String {
+fn port(cluster: &TestCluster) -> String {
     cluster.server().rsplit(':').next().unwrap().to_owned()
 }
 
@@ -43,7 +44,7 @@ fn write_program(path: &Path, text: &str) {
 
 #[test]
 fn a_token_that_was_replaced_is_read_again() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let folder = account(cluster, "rotated");
     let config = Config::of_account(&folder, "127.0.0.1", &port(cluster));
     let client = Client::new(Config { read_again_after: Duration::ZERO, ..config }).unwrap();
@@ -59,7 +60,7 @@ fn a_token_that_was_replaced_is_read_again() {
 
 #[test]
 fn a_token_that_is_refused_is_read_again_at_once() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let folder = account(cluster, "refused");
     fs::write(folder.join("token"), "old").unwrap();
     let client = Client::new(Config::of_account(&folder, "127.0.0.1", &port(cluster))).unwrap();
@@ -70,7 +71,7 @@ fn a_token_that_is_refused_is_read_again_at_once() {
 
 #[test]
 fn a_program_says_who_asks_and_is_asked_again_when_that_is_refused() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let folder = account(cluster, "exec");
     let program = folder.join("login");
     write_program(
@@ -107,11 +108,11 @@ echo "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"$(cat "$(dirname "$0"
 }
 
 #[test]
-fn a_server_that_nobody_trusts_is_not_talked_to_unless_asked_for() {
-    let Some(cluster) = Cluster::shared() else { return };
+fn untrusted_server_is_refused_unless_insecure() {
+    let Some(cluster) = TestCluster::shared() else { return };
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap().cert.pem();
     let config = Config {
-        authority: Some(Pem::Text(other)),
+        authority: Some(PemSource::Text(other)),
         login: Login::Token(cluster.token().to_owned()),
         ..Config::at(&cluster.server())
     };
@@ -121,9 +122,9 @@ fn a_server_that_nobody_trusts_is_not_talked_to_unless_asked_for() {
 }
 
 #[test]
-fn nobody_in_particular_is_told_what_is_missing() {
-    let Some(cluster) = Cluster::shared() else { return };
-    let authority = Some(Pem::File(cluster.ca()));
+fn anonymous_login_reports_missing_credentials() {
+    let Some(cluster) = TestCluster::shared() else { return };
+    let authority = Some(PemSource::File(cluster.ca()));
     let error =
         ask(&Client::new(Config { authority, ..Config::at(&cluster.server()) }).unwrap()).unwrap_err();
     assert!(error.is_forbidden() && error.to_string().contains("system:anonymous"), "{error}");
@@ -146,7 +147,8 @@ fn a_certificate_says_who_asks() {
     let certificate = client.signed_by(&key, &Issuer::new(authority, authority_key)).unwrap();
 
     let flag = format!("--client-ca-file={}", folder.join("ca.crt").display());
-    let cluster = Cluster::builder().api_server_only().flag(Component::ApiServer, &flag).start();
+    let cluster =
+        TestCluster::builder().api_server_only().flag(ControlPlaneComponent::ApiServer, &flag).start();
     let removed = fs::remove_dir_all(&folder);
     let Some(cluster) = cluster else { return };
     removed.unwrap();

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Config, List, Pace, Resource, Store, keep};
-use kubewright_controlplane::{Cluster, Component};
+use kubewright_cluster::{
+    Client, Config, GroupVersionResource, ObjectList, Store, WatchPolicy, run_reflector,
+};
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
@@ -20,29 +22,29 @@ struct Watched {
 }
 
 impl Watched {
-    fn start(cluster: &Cluster, path: ApiPath, pace: Pace) -> Self {
+    fn start(cluster: &TestCluster, path: ApiPath, pace: WatchPolicy) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
         let store = Arc::new(Store::default());
-        runtime.spawn(keep(client.clone(), path.clone(), Arc::clone(&store), pace));
+        runtime.spawn(run_reflector(client.clone(), path.clone(), Arc::clone(&store), pace));
         let watched = Self { runtime, client, path, store };
         wait_until("the store is synced", || watched.store.is_synced());
         watched
     }
 
     fn write(&self, name: &str, text: &str) {
-        let maps = Resource::new("", "v1", "configmaps");
+        let maps = GroupVersionResource::new("", "v1", "configmaps");
         let object = format!(
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}},"data":{{"key":"{text}"}}}}"#
         );
-        let patch = kubewright_cluster::Patch::Apply { manager: "test", force: true };
+        let patch = kubewright_cluster::PatchType::Apply { manager: "test", force: true };
         let path = maps.named(&self.path.namespace, name);
         self.runtime.block_on(self.client.patch(&path, patch, &json::parse(&object).unwrap())).unwrap();
     }
 
     fn delete(&self, name: &str) {
-        let path = Resource::new("", "v1", "configmaps").named(&self.path.namespace, name);
+        let path = GroupVersionResource::new("", "v1", "configmaps").named(&self.path.namespace, name);
         self.runtime.block_on(self.client.delete(&path)).unwrap();
     }
 
@@ -58,7 +60,7 @@ impl Watched {
     }
 }
 
-fn digest(list: List) -> u64 {
+fn digest(list: ObjectList) -> u64 {
     let store = Store::default();
     store.replace(list);
     store.digest()
@@ -73,29 +75,29 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A cluster that nobody disturbs.
-fn steady() -> Option<&'static Cluster> {
-    static STEADY: OnceLock<Option<Cluster>> = OnceLock::new();
-    STEADY.get_or_init(|| Cluster::builder().api_server_only().start()).as_ref()
+/// A cluster of its own.
+fn steady() -> Option<&'static TestCluster> {
+    static STEADY: OnceLock<Option<TestCluster>> = OnceLock::new();
+    STEADY.get_or_init(|| TestCluster::builder().api_server_only().start()).as_ref()
 }
 
 /// A cluster to disturb, for one test at a time.
-fn disturbed() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
-    static DISTURBED: OnceLock<Option<Cluster>> = OnceLock::new();
+fn disturbed() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
+    static DISTURBED: OnceLock<Option<TestCluster>> = OnceLock::new();
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let cluster = DISTURBED.get_or_init(|| Cluster::builder().api_server_only().start()).as_ref();
+    let cluster = DISTURBED.get_or_init(|| TestCluster::builder().api_server_only().start()).as_ref();
     cluster.map(|cluster| (cluster, turn))
 }
 
 fn config_maps() -> ApiPath {
-    Resource::new("", "v1", "configmaps").within("default")
+    GroupVersionResource::new("", "v1", "configmaps").within("default")
 }
 
 #[test]
 fn six_hundred_writes_arrive() {
     let Some(cluster) = steady() else { return };
-    let watched = Watched::start(cluster, config_maps(), Pace::default());
+    let watched = Watched::start(cluster, config_maps(), WatchPolicy::default());
     thread::scope(|scope| {
         for writer in 0..6 {
             let watched = &watched;
@@ -120,12 +122,12 @@ fn six_hundred_writes_arrive() {
 #[test]
 fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
     let Some((cluster, _turn)) = disturbed() else { return };
-    let watched = Watched::start(cluster, config_maps(), Pace::default());
+    let watched = Watched::start(cluster, config_maps(), WatchPolicy::default());
     watched.write("kept", "1");
     watched.write("deleted", "1");
     wait_until("both arrived", || watched.store.get("default", "deleted").is_some());
     // A new API server remembers nothing that is older than its start, and other kinds make our version older.
-    let leases = Resource::new("coordination.k8s.io", "v1", "leases").within("default");
+    let leases = GroupVersionResource::new("coordination.k8s.io", "v1", "leases").within("default");
     for number in 0..20 {
         let lease = format!(
             r#"{{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{{"name":"other-{number}"}}}}"#
@@ -133,12 +135,12 @@ fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
         watched.runtime.block_on(watched.client.create(&leases, &json::parse(&lease).unwrap())).unwrap();
     }
     let before = watched.store.version();
-    cluster.kill(Component::ApiServer);
+    cluster.kill(ControlPlaneComponent::ApiServer);
     wait_until("the loss is noticed", || watched.store.problem().is_some());
     let store = Arc::clone(&watched.store);
     let is_gone = move || store.problem().is_some_and(|problem| problem.is_gone());
     let forgotten = thread::spawn(move || wait_until("the version is forgotten", is_gone));
-    cluster.start_again(Component::ApiServer).unwrap();
+    cluster.start_again(ControlPlaneComponent::ApiServer).unwrap();
     watched.delete("deleted");
     watched.write("new", "1");
     forgotten.join().unwrap();
@@ -153,14 +155,14 @@ fn a_watch_goes_on_after_the_api_server_was_killed_and_has_forgotten() {
 #[test]
 fn a_watch_goes_on_after_a_pause() {
     let Some((cluster, _turn)) = disturbed() else { return };
-    let pace = Pace { idle: Duration::from_secs(2), ..Pace::default() };
+    let pace = WatchPolicy { idle: Duration::from_secs(2), ..WatchPolicy::default() };
     let watched = Watched::start(cluster, config_maps(), pace);
     watched.write("one", "1");
     watched.assert_equals_list();
-    cluster.pause(Component::ApiServer);
+    cluster.pause(ControlPlaneComponent::ApiServer);
     wait_until("the silence is noticed", || watched.store.problem().is_some());
     assert!(watched.store.get("default", "one").is_some(), "what is known stays");
-    cluster.resume(Component::ApiServer);
+    cluster.resume(ControlPlaneComponent::ApiServer);
     watched.write("one", "2");
     println!("equal {:?} after the pause", watched.assert_equals_list());
 }
@@ -168,8 +170,11 @@ fn a_watch_goes_on_after_a_pause() {
 #[test]
 fn a_resource_that_comes_later_is_found() {
     let Some(cluster) = steady() else { return };
-    let watched =
-        Watched::start(cluster, Resource::new("late.example.com", "v1", "things").all(), Pace::default());
+    let watched = Watched::start(
+        cluster,
+        GroupVersionResource::new("late.example.com", "v1", "things").all(),
+        WatchPolicy::default(),
+    );
     assert!(watched.store.is_empty() && watched.store.problem().is_some());
     cluster.kubectl(&["apply", "-f", "-"], THINGS).expect_success();
     cluster.wait_until("a thing can be made", || cluster.kubectl(&["apply", "-f", "-"], THING).is_success());

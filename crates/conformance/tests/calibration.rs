@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kubewright_cel::{Bindings, Cost, Environment, Program, WORK_PER_STEP};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, WORK_PER_STEP};
 use kubewright_gotemplate as gotemplate;
 use kubewright_jmespath as jmespath;
 use kubewright_jsonpath as jsonpath;
@@ -92,7 +92,9 @@ fn check(cases: &[Case]) {
 /// Returns the seconds that a step of ordinary evaluation takes in this build, so that a median of very cheap calls
 /// does not make ordinary ones look slow.
 fn cheap_step() -> f64 {
-    let expression = jmespath::Expression::parse("[?a > `1`].b", &jmespath::Functions::kubernetes()).unwrap();
+    let expression =
+        jmespath::JmesPathExpression::parse("[?a > `1`].b", &jmespath::JmesPathFunctions::kubernetes())
+            .unwrap();
     let item = Value::from(Map::from([("a", Value::from(2_i64)), ("b", Value::from("x"))]));
     let items = Value::array(vec![item; 10_000]);
     let (taken, steps) = timed(|| {
@@ -199,7 +201,7 @@ fn root(arguments: &[Value]) -> Value {
 fn cel_cases() -> Vec<Case> {
     const NAMES: [&str; 4] = ["x0", "x1", "x2", "x3"];
     let environment =
-        NAMES.iter().fold(Environment::policy(), |environment, name| environment.variable(*name));
+        NAMES.iter().fold(CelEnvironment::policy(), |environment, name| environment.variable(*name));
     let mut calls: Vec<(String, usize)> = Vec::new();
     for overload in environment.functions().iter() {
         let signature = overload.signature();
@@ -220,7 +222,7 @@ fn cel_cases() -> Vec<Case> {
         }
     }
     let case = |(name, arity): (String, usize)| {
-        let program = Program::compile(&name, &environment).ok()?;
+        let program = CelProgram::compile(&name, &environment).ok()?;
         let program = Rc::new(program);
         let prepare = move |arguments: &[Value]| -> Run {
             let (program, arguments) = (Rc::clone(&program), arguments.to_vec());
@@ -228,8 +230,8 @@ fn cel_cases() -> Vec<Case> {
                 let bindings = NAMES
                     .iter()
                     .zip(&arguments)
-                    .fold(Bindings::new(), |all, (name, value)| all.with(name, value));
-                let mut cost = Cost::new(LIMITS.steps * 2).with_work(LIMITS.steps * WORK_PER_STEP);
+                    .fold(CelBindings::new(), |all, (name, value)| all.with(name, value));
+                let mut cost = CelCost::new(LIMITS.steps * 2).with_work(LIMITS.steps * WORK_PER_STEP);
                 let before = cost.work_left();
                 let result = program.evaluate(&bindings, &mut cost);
                 let is_taken =
@@ -244,12 +246,12 @@ fn cel_cases() -> Vec<Case> {
 }
 
 fn jmespath_cases() -> Vec<Case> {
-    let functions = jmespath::Functions::kubernetes();
+    let functions = jmespath::JmesPathFunctions::kubernetes();
     let mut cases = Vec::new();
     for name in functions.names() {
         for arity in 1..=3 {
             let call = format!("{name}({})", names(arity).join(", "));
-            let Ok(expression) = jmespath::Expression::parse(&call, &functions) else { continue };
+            let Ok(expression) = jmespath::JmesPathExpression::parse(&call, &functions) else { continue };
             let expression = Rc::new(expression);
             let prepare = move |arguments: &[Value]| -> Run {
                 let (expression, root) = (Rc::clone(&expression), root(arguments));

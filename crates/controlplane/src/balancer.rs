@@ -11,19 +11,19 @@ use std::thread;
 use std::time::Duration;
 
 /// How often each backend is asked whether it is ready.
-const PERIOD: Duration = Duration::from_millis(100);
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long it may take to answer that, or to accept a connection.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// One address in front of several servers on this machine.
 pub struct Balancer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<BalancerState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct BalancerState {
     backends: Mutex<Vec<Backend>>,
     connections: Mutex<Vec<TcpStream>>,
     next: AtomicUsize,
@@ -38,14 +38,14 @@ struct Backend {
 }
 
 impl Balancer {
-    /// Listens on a free port of the loopback interface, with nobody behind it yet.
+    /// Listens on a free port of the loopback interface, without backends.
     ///
     /// # Errors
     /// If it cannot.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(BalancerState::default());
         let (accepting, probing) = (Arc::clone(&shared), Arc::clone(&shared));
         thread::spawn(move || accepting.accept(&listener));
         thread::spawn(move || probing.probe());
@@ -90,13 +90,13 @@ impl Drop for Balancer {
     }
 }
 
-impl Shared {
+impl BalancerState {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
         for client in listener.incoming() {
             if self.is_over.load(Ordering::SeqCst) {
                 return;
             }
-            // Without anybody to go to the connection is closed, as a Service without endpoints does.
+            // Without a ready backend the connection is closed, as by a Service without endpoints.
             let (Ok(client), Some(backend)) = (client, self.choose()) else { continue };
             let shared = Arc::clone(self);
             thread::spawn(move || shared.join(&client, backend));
@@ -111,14 +111,14 @@ impl Shared {
     }
 
     fn join(&self, client: &TcpStream, backend: SocketAddr) {
-        let Ok(server) = TcpStream::connect_timeout(&backend, PATIENCE) else { return };
+        let Ok(server) = TcpStream::connect_timeout(&backend, PROBE_TIMEOUT) else { return };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         if let (Ok(one), Ok(other)) = (client.try_clone(), server.try_clone()) {
             self.connections().extend([one, other]);
         }
         thread::scope(|scope| {
-            scope.spawn(|| pass(client, &server));
-            pass(&server, client);
+            scope.spawn(|| copy_stream(client, &server));
+            copy_stream(&server, client);
         });
         let both = [client.peer_addr().ok(), server.local_addr().ok()];
         self.connections().retain(|connection| {
@@ -131,14 +131,14 @@ impl Shared {
         while !self.is_over.load(Ordering::SeqCst) {
             let known = self.backends().clone();
             for backend in known {
-                let is_ready = is_ready(backend.health).unwrap_or(false);
+                let is_ready = is_backend_ready(backend.health).unwrap_or(false);
                 let mut backends = self.backends();
                 let same = backends.iter_mut().find(|other| other.address == backend.address);
                 if let Some(same) = same {
                     same.is_ready = is_ready;
                 }
             }
-            thread::sleep(PERIOD);
+            thread::sleep(PROBE_INTERVAL);
         }
     }
 
@@ -152,14 +152,14 @@ impl Shared {
 }
 
 /// Copies until `from` ends, and tells `to`.
-fn pass(mut from: &TcpStream, mut to: &TcpStream) {
+fn copy_stream(mut from: &TcpStream, mut to: &TcpStream) {
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Write);
 }
 
-fn is_ready(health: SocketAddr) -> io::Result<bool> {
-    let mut stream = TcpStream::connect_timeout(&health, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+fn is_backend_ready(health: SocketAddr) -> io::Result<bool> {
+    let mut stream = TcpStream::connect_timeout(&health, PROBE_TIMEOUT)?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
     stream.write_all(b"GET /readyz HTTP/1.0\r\nhost: localhost\r\n\r\n")?;
     let mut start = [0; 12];
     stream.read_exact(&mut start)?;

@@ -12,17 +12,17 @@ use std::{env, io};
 use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
-use crate::skip::say;
+use crate::skip::write_stderr;
 
-const ASSETS: &str = "KUBEBUILDER_ASSETS";
-const CACHE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
+const ASSETS_VARIABLE: &str = "KUBEBUILDER_ASSETS";
+const CACHE_VARIABLE: &str = "KUBEWRIGHT_CLUSTER_CACHE";
 
 /// The minor version of Kubernetes, such as `1.28`, for which `tests/cluster/versions` has a `.mod` file; without it the
 /// version of `tests/cluster/go.mod` is built.
-const VERSION: &str = "KUBEWRIGHT_CLUSTER_VERSION";
+const VERSION_VARIABLE: &str = "KUBEWRIGHT_CLUSTER_VERSION";
 
 /// The module of the registry that images are asked of.
-const REGISTRY: &str = "github.com/distribution/distribution/v3";
+const REGISTRY_MODULE: &str = "github.com/distribution/distribution/v3";
 
 /// Returns the folder that has all of `names`, and builds what is missing there.
 ///
@@ -34,14 +34,14 @@ pub fn programs(names: &[&str]) -> Result<PathBuf, ClusterError> {
     }
     let module = Module::of(names)?;
     let folder = cache()?.join(module.key()?);
-    if missing(&folder, names).is_empty() {
+    if missing_programs(&folder, names).is_empty() {
         return Ok(folder);
     }
     require_go(names)?;
     fs::create_dir_all(&folder).map_err(ClusterError::at("make", &folder))?;
     // Test processes run side by side; the second finds the work done.
-    let _lock = lock(&folder.join("lock"))?;
-    for name in missing(&folder, names) {
+    let _lock = lock_build(&folder.join("lock"))?;
+    for name in missing_programs(&folder, names) {
         module.build(name, &folder)?;
     }
     Ok(folder)
@@ -50,10 +50,12 @@ pub fn programs(names: &[&str]) -> Result<PathBuf, ClusterError> {
 /// The folder that all test processes of this user share.
 pub(crate) fn cache() -> Result<PathBuf, ClusterError> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(CACHE)
+    absolute(CACHE_VARIABLE)
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("kubewright-cluster")))
         .or_else(|| absolute("HOME").map(|home| home.join(".cache/kubewright-cluster")))
-        .ok_or_else(|| ClusterError::failed(format!("neither `{CACHE}` nor `HOME` is set to a folder")))
+        .ok_or_else(|| {
+            ClusterError::failed(format!("neither `{CACHE_VARIABLE}` nor `HOME` is set to a folder"))
+        })
 }
 
 /// A Go module and what is built from it.
@@ -78,9 +80,13 @@ impl Module {
             ["registry"] => Module {
                 requirements: root.join("registry/go.mod"),
                 folder: root.join("registry"),
-                dependency: REGISTRY,
+                dependency: REGISTRY_MODULE,
             },
-            _ => Module { requirements: requirements(&root)?, folder: root, dependency: "k8s.io/kubernetes" },
+            _ => Module {
+                requirements: go_requirements(&root)?,
+                folder: root,
+                dependency: "k8s.io/kubernetes",
+            },
         })
     }
 
@@ -101,7 +107,7 @@ impl Module {
         }
         let hash: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let product = match self.dependency {
-            REGISTRY => "registry",
+            REGISTRY_MODULE => "registry",
             helm if helm.starts_with("helm") => "helm",
             _ => "kubernetes",
         };
@@ -127,12 +133,12 @@ impl Module {
         let version = self.version()?;
         let package = match name {
             "helm" => "helm.sh/helm/v3/cmd/helm".to_owned(),
-            "registry" => format!("{REGISTRY}/cmd/registry"),
+            "registry" => format!("{REGISTRY_MODULE}/cmd/registry"),
             name => format!("./cmd/{name}"),
         };
         let unfinished = folder.join(format!("{name}.unfinished"));
         let started = Instant::now();
-        say(&format!("building {name} ({}); the first time this takes minutes\n", self.key()?));
+        write_stderr(&format!("building {name} ({}); the first time this takes minutes\n", self.key()?));
         let output = Command::new("go")
             .args(["build", "-trimpath", "-ldflags", &link_flags(name, &version), "-modfile"])
             .arg(&self.requirements)
@@ -150,21 +156,24 @@ impl Module {
             return Err(ClusterError::failed(format!("cannot build {name}: {reason}")));
         }
         fs::rename(&unfinished, folder.join(name)).map_err(ClusterError::at("rename", &unfinished))?;
-        say(&format!("built {name} in {:.0} s\n", started.elapsed().as_secs_f64()));
+        write_stderr(&format!("built {name} in {:.0} s\n", started.elapsed().as_secs_f64()));
         Ok(())
     }
 }
 
 /// Returns the requirements of the version that the environment names.
-fn requirements(root: &Path) -> Result<PathBuf, ClusterError> {
-    let Some(version) = env::var(VERSION).ok().filter(|version| !version.is_empty()) else {
+fn go_requirements(root: &Path) -> Result<PathBuf, ClusterError> {
+    let Some(version) = env::var(VERSION_VARIABLE).ok().filter(|version| !version.is_empty()) else {
         return Ok(root.join("go.mod"));
     };
     let path = root.join(format!("versions/v{}.mod", version.trim_start_matches('v')));
     if path.is_file() {
         return Ok(path);
     }
-    Err(ClusterError::failed(format!("`{VERSION}` is `{version}`, and there is no `{}`", path.display())))
+    Err(ClusterError::failed(format!(
+        "`{VERSION_VARIABLE}` is `{version}`, and there is no `{}`",
+        path.display()
+    )))
 }
 
 /// The version is known only when a program is linked; without it the API server says `v0.0.0-master`.
@@ -187,16 +196,16 @@ fn link_flags(name: &str, version: &str) -> String {
 
 /// The folder that the environment names, if it has everything: programs of two versions are not mixed.
 fn assets(names: &[&str]) -> Option<PathBuf> {
-    let folder = PathBuf::from(env::var_os(ASSETS)?);
-    let missing = missing(&folder, names);
+    let folder = PathBuf::from(env::var_os(ASSETS_VARIABLE)?);
+    let missing = missing_programs(&folder, names);
     if missing.is_empty() {
         return Some(folder);
     }
-    say(&format!("`{ASSETS}` is not used: it has no {}\n", missing.join(", ")));
+    write_stderr(&format!("`{ASSETS_VARIABLE}` is not used: it has no {}\n", missing.join(", ")));
     None
 }
 
-fn missing<'n>(folder: &Path, names: &[&'n str]) -> Vec<&'n str> {
+fn missing_programs<'n>(folder: &Path, names: &[&'n str]) -> Vec<&'n str> {
     names.iter().copied().filter(|name| !folder.join(name).is_file()).collect()
 }
 
@@ -205,13 +214,13 @@ fn require_go(names: &[&str]) -> Result<(), ClusterError> {
     match go {
         Ok(status) if status.success() => Ok(()),
         _ => Err(ClusterError::Unavailable(format!(
-            "no Go on this machine to build {}, and `{ASSETS}` does not name a folder with them",
+            "no Go on this machine to build {}, and `{ASSETS_VARIABLE}` does not name a folder with them",
             names.join(", ")
         ))),
     }
 }
 
-fn lock(path: &Path) -> Result<File, ClusterError> {
+fn lock_build(path: &Path) -> Result<File, ClusterError> {
     let locked = File::create(path).and_then(|file| -> io::Result<File> {
         file.lock()?;
         Ok(file)

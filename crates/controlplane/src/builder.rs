@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::client::Client;
-use crate::cluster::{Cluster, Running};
-use crate::component::Layout;
+use crate::client::KubectlClient;
+use crate::cluster::{RunningProcesses, TestCluster};
+use crate::component::ControlPlaneLayout;
 use crate::guard::Guard;
-use crate::port::Port;
-use crate::process::Plan;
-use crate::{ClusterError, Component, binaries, folder, kubeconfig, skip};
+use crate::port::LoopbackPort;
+use crate::process::ProcessPlan;
+use crate::{ClusterError, ControlPlaneComponent, binaries, folder, kubeconfig, skip};
 
-/// What is to be started. Made by [`Cluster::builder`].
+/// What is to be started. Made by [`TestCluster::builder`].
 #[derive(Debug, Clone)]
 pub struct Builder {
-    components: Vec<Component>,
+    components: Vec<ControlPlaneComponent>,
     nodes: usize,
-    flags: Vec<(Component, String)>,
+    flags: Vec<(ControlPlaneComponent, String)>,
 }
 
 impl Builder {
     /// Everything, and one node.
     pub(crate) fn whole() -> Self {
-        use Component::{ApiServer, ControllerManager, Etcd, Scheduler};
+        use ControlPlaneComponent::{ApiServer, ControllerManager, Etcd, Scheduler};
         Builder {
             components: vec![Etcd, ApiServer, ControllerManager, Scheduler],
             nodes: 1,
@@ -33,9 +33,9 @@ impl Builder {
 
     /// Leaves out the controller manager or the scheduler.
     ///
-    /// Without controllers nobody makes service accounts, so the API server does not ask for them.
+    /// Without controllers there are no service accounts, so the API server does not require them.
     #[must_use]
-    pub fn without(mut self, component: Component) -> Self {
+    pub fn without(mut self, component: ControlPlaneComponent) -> Self {
         self.components.retain(|other| *other != component);
         self
     }
@@ -43,7 +43,9 @@ impl Builder {
     /// Only etcd and the API server, without a node.
     #[must_use]
     pub fn api_server_only(self) -> Self {
-        self.without(Component::ControllerManager).without(Component::Scheduler).nodes(0)
+        self.without(ControlPlaneComponent::ControllerManager)
+            .without(ControlPlaneComponent::Scheduler)
+            .nodes(0)
     }
 
     /// How many nodes there are: `node-1`, `node-2` and so on.
@@ -55,7 +57,7 @@ impl Builder {
 
     /// Adds a flag such as `--etcd-compaction-interval=5s`; it wins over the same flag of ours.
     #[must_use]
-    pub fn flag(mut self, component: Component, flag: &str) -> Self {
+    pub fn flag(mut self, component: ControlPlaneComponent, flag: &str) -> Self {
         self.flags.push((component, flag.to_owned()));
         self
     }
@@ -67,11 +69,11 @@ impl Builder {
     #[must_use]
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
-    pub fn start(self) -> Option<Cluster> {
+    pub fn start(self) -> Option<TestCluster> {
         match self.try_start() {
             Ok(cluster) => Some(cluster),
             Err(ClusterError::Unavailable(reason)) if !skip::is_required() => {
-                skip::announce(&reason);
+                skip::announce_skip(&reason);
                 None
             }
             Err(error) => panic!("no cluster: {error}"),
@@ -82,7 +84,7 @@ impl Builder {
     ///
     /// # Errors
     /// `Unavailable` if this machine has not the programs and cannot build them, `Failed` if it did not start.
-    pub fn try_start(self) -> Result<Cluster, ClusterError> {
+    pub fn try_start(self) -> Result<TestCluster, ClusterError> {
         if skip::is_off() {
             return Err(ClusterError::Unavailable("clusters are switched off".to_owned()));
         }
@@ -100,24 +102,28 @@ impl Builder {
     }
 
     /// A cluster of which nothing runs yet.
-    fn assemble(&self, programs: &Path) -> Result<Cluster, ClusterError> {
+    fn assemble(&self, programs: &Path) -> Result<TestCluster, ClusterError> {
         let locks = folder::locks();
-        let (etcd, api_server, etcd_peer) = (Port::take(&locks)?, Port::take(&locks)?, Port::take(&locks)?);
-        let folder = folder::make()?;
+        let (etcd, api_server, etcd_peer) =
+            (LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?, LoopbackPort::take(&locks)?);
+        let folder = folder::make_folder()?;
         let guard = Guard::over(&folder)?;
         let token = kubeconfig::random_token()?;
-        folder::write(&folder.join("tokens.csv"), &format!("{token},admin,admin,\"system:masters\"\n"))?;
+        folder::write_text_file(
+            &folder.join("tokens.csv"),
+            &format!("{token},admin,admin,\"system:masters\"\n"),
+        )?;
 
-        let layout = Layout {
+        let layout = ControlPlaneLayout {
             folder: &folder,
             etcd_client: etcd.number,
             etcd_peer: etcd_peer.number,
             api_server: api_server.number,
-            has_controllers: self.components.contains(&Component::ControllerManager),
+            has_controllers: self.components.contains(&ControlPlaneComponent::ControllerManager),
         };
-        let plan = |component: Component| {
+        let plan = |component: ControlPlaneComponent| {
             let own = self.flags.iter().filter(|(of, _)| *of == component).map(|(_, flag)| flag.clone());
-            Plan {
+            ProcessPlan {
                 component,
                 program: programs.join(component.program()),
                 flags: layout.flags(component).into_iter().chain(own).collect(),
@@ -125,8 +131,8 @@ impl Builder {
             }
         };
         let plans = self.components.iter().copied().map(plan).collect();
-        let running = Mutex::new(Running { processes: BTreeMap::new(), guard });
-        let client = Client { kubectl: programs.join("kubectl"), folder };
-        Ok(Cluster { client, token, etcd, api_server, _etcd_peer: etcd_peer, plans, running })
+        let running = Mutex::new(RunningProcesses { processes: BTreeMap::new(), guard });
+        let client = KubectlClient { kubectl: programs.join("kubectl"), folder };
+        Ok(TestCluster { client, token, etcd, api_server, _etcd_peer: etcd_peer, plans, running })
     }
 }

@@ -4,33 +4,33 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::output::run;
+use crate::output::run_command;
 use crate::process::kept_environment;
-use crate::{Output, binaries};
+use crate::{CommandOutput, binaries};
 
 /// How long one call may take.
-const LIMIT: Duration = Duration::from_secs(120);
+const KUBECTL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a call needs; threads have one of their own.
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub(crate) struct KubectlClient {
     pub(crate) kubectl: PathBuf,
     pub(crate) folder: PathBuf,
 }
 
-impl Client {
+impl KubectlClient {
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
 
-    pub(crate) fn kubectl(&self, arguments: &[&str], stdin: &str) -> Output {
-        run(self.command(&self.kubectl, arguments), stdin.as_bytes(), LIMIT)
+    pub(crate) fn kubectl(&self, arguments: &[&str], stdin: &str) -> CommandOutput {
+        run_command(self.command(&self.kubectl, arguments), stdin.as_bytes(), KUBECTL_TIMEOUT)
     }
 
-    pub(crate) fn helm(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn helm(&self, arguments: &[&str]) -> CommandOutput {
         match binaries::programs(&["helm"]) {
-            Ok(folder) => run(self.command(&folder.join("helm"), arguments), &[], LIMIT),
-            Err(error) => Output::not_run(format!("helm {}", arguments.join(" ")), &error),
+            Ok(folder) => run_command(self.command(&folder.join("helm"), arguments), &[], KUBECTL_TIMEOUT),
+            Err(error) => CommandOutput::not_run(format!("helm {}", arguments.join(" ")), &error),
         }
     }
 

@@ -9,40 +9,40 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::Client;
+use crate::client::KubectlClient;
 use crate::guard::Guard;
-use crate::port::Port;
-use crate::process::{Plan, Process};
-use crate::{Builder, ClusterError, Component, Kubelet, Output, folder, kubeconfig, node};
+use crate::port::LoopbackPort;
+use crate::process::{Process, ProcessPlan};
+use crate::{Builder, ClusterError, CommandOutput, ControlPlaneComponent, Kubelet, folder, kubeconfig, node};
 
 /// How long anything may take to come true.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A control plane on the loopback interface. It is gone, with all its files, when this is dropped.
-pub struct Cluster {
-    pub(crate) client: Client,
+pub struct TestCluster {
+    pub(crate) client: KubectlClient,
     pub(crate) token: String,
-    pub(crate) etcd: Port,
-    pub(crate) api_server: Port,
-    pub(crate) _etcd_peer: Port,
-    pub(crate) plans: Vec<Plan>,
-    pub(crate) running: Mutex<Running>,
+    pub(crate) etcd: LoopbackPort,
+    pub(crate) api_server: LoopbackPort,
+    pub(crate) _etcd_peer: LoopbackPort,
+    pub(crate) plans: Vec<ProcessPlan>,
+    pub(crate) running: Mutex<RunningProcesses>,
 }
 
-pub(crate) struct Running {
-    pub(crate) processes: BTreeMap<Component, Process>,
+pub(crate) struct RunningProcesses {
+    pub(crate) processes: BTreeMap<ControlPlaneComponent, Process>,
     pub(crate) guard: Guard,
 }
 
-impl Cluster {
+impl TestCluster {
     /// Starts everything, with one node that is ready.
     ///
     /// # Panics
     /// If it should have started and did not.
     #[must_use]
     #[track_caller]
-    pub fn start() -> Option<Cluster> {
-        Cluster::builder().start()
+    pub fn start() -> Option<TestCluster> {
+        TestCluster::builder().start()
     }
 
     /// Returns the cluster that all tests of this process share, with everything and one node.
@@ -51,10 +51,10 @@ impl Cluster {
     ///
     /// # Panics
     /// If it should have started and did not.
-    pub fn shared() -> Option<&'static Cluster> {
-        static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
-        let cluster = SHARED.get_or_init(|| {
-            Cluster::start().inspect(|cluster| cluster.lock().guard.keep_logs_after_any_panic())
+    pub fn shared() -> Option<&'static TestCluster> {
+        static SHARED_CLUSTER: OnceLock<Option<TestCluster>> = OnceLock::new();
+        let cluster = SHARED_CLUSTER.get_or_init(|| {
+            TestCluster::start().inspect(|cluster| cluster.lock().guard.keep_logs_after_any_panic())
         });
         cluster.as_ref()
     }
@@ -97,26 +97,26 @@ impl Cluster {
 
     /// What a component has written so far.
     #[must_use]
-    pub fn log(&self, component: Component) -> String {
+    pub fn log(&self, component: ControlPlaneComponent) -> String {
         let plan = self.plans.iter().find(|plan| plan.component == component);
         plan.and_then(|plan| fs::read_to_string(&plan.log).ok()).unwrap_or_default()
     }
 
     /// Runs kubectl as the administrator, with `stdin` as its input.
     #[must_use]
-    pub fn kubectl(&self, arguments: &[&str], stdin: &str) -> Output {
+    pub fn kubectl(&self, arguments: &[&str], stdin: &str) -> CommandOutput {
         self.client.kubectl(arguments, stdin)
     }
 
     /// Runs helm as the administrator. The first call may build it.
     #[must_use]
-    pub fn helm(&self, arguments: &[&str]) -> Output {
+    pub fn helm(&self, arguments: &[&str]) -> CommandOutput {
         self.client.helm(arguments)
     }
 
     /// Asks the API server for a path such as `/readyz` or `/api/v1/nodes`.
     #[must_use]
-    pub fn get(&self, path: &str) -> Output {
+    pub fn get(&self, path: &str) -> CommandOutput {
         self.kubectl(&["get", "--raw", path, "--request-timeout=5s"], "")
     }
 
@@ -127,7 +127,7 @@ impl Cluster {
     #[track_caller]
     pub fn create_namespace(&self, name: &str) {
         self.kubectl(&["create", "namespace", name], "").expect_success();
-        if self.has(Component::ControllerManager) {
+        if self.has(ControlPlaneComponent::ControllerManager) {
             let needed = ["get", "serviceaccount/default", "configmap/kube-root-ca.crt", "-n", name];
             self.wait_until("the namespace has its service account", || {
                 self.kubectl(&needed, "").is_success()
@@ -136,13 +136,13 @@ impl Cluster {
     }
 
     /// Makes a node that is ready. Nothing runs there: a pod that is bound to it stays `Pending`, unless
-    /// somebody pretends otherwise ([`Cluster::run_pods`]).
+    /// [`TestCluster::run_pods`] pretends otherwise.
     ///
     /// # Panics
     /// If the API server refuses it.
     #[track_caller]
     pub fn create_node(&self, name: &str, labels: &[(&str, &str)]) {
-        self.make_node(name, labels).into_iter().for_each(Output::expect_success);
+        self.make_node(name, labels).into_iter().for_each(CommandOutput::expect_success);
     }
 
     /// From now on, and as long as the answer is kept, bound pods are said to run, and deleted ones to have ended.
@@ -161,8 +161,9 @@ impl Cluster {
     pub fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
         let token = self.kubectl(&["create", "token", service_account, "-n", namespace], "").success();
         let path = self.folder().join(format!("kubeconfig-{namespace}-{service_account}"));
-        let written = folder::read(&self.ca())
-            .and_then(|ca| folder::write(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim())));
+        let written = folder::read_text_file(&self.ca()).and_then(|ca| {
+            folder::write_text_file(&path, &kubeconfig::kubeconfig(&self.server(), &ca, token.trim()))
+        });
         match written {
             Ok(()) => path,
             Err(error) => panic!("{error}"),
@@ -176,8 +177,8 @@ impl Cluster {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by panicking")]
     pub fn wait_until(&self, what: &str, is_so: impl FnMut() -> bool) {
-        if !poll(is_so) {
-            panic!("waited {} s and it did not come true: {what}", PATIENCE.as_secs());
+        if !poll_until(is_so) {
+            panic!("timed out after {} s: {what}", CLUSTER_TIMEOUT.as_secs());
         }
     }
 
@@ -193,30 +194,30 @@ impl Cluster {
             }
         }
         // The last thing that is made for everybody; by the API server itself where there are no controllers.
-        let last = if self.has(Component::ControllerManager) {
+        let last = if self.has(ControlPlaneComponent::ControllerManager) {
             "serviceaccount/default"
         } else {
             "namespace/default"
         };
-        self.await_that(Component::ApiServer, || self.kubectl(&["get", last], "").is_success())
+        self.await_that(ControlPlaneComponent::ApiServer, || self.kubectl(&["get", last], "").is_success())
     }
 
     /// Every new node is tainted until a controller has seen that it is ready; there may be none.
-    fn make_node(&self, name: &str, labels: &[(&str, &str)]) -> [Output; 2] {
+    fn make_node(&self, name: &str, labels: &[(&str, &str)]) -> [CommandOutput; 2] {
         let untaint = ["patch", "node", name, "--type=merge", "-p", r#"{"spec":{"taints":null}}"#];
-        [self.kubectl(&["create", "-f", "-"], &node::manifest(name, labels)), self.kubectl(&untaint, "")]
+        [self.kubectl(&["create", "-f", "-"], &node::node_manifest(name, labels)), self.kubectl(&untaint, "")]
     }
 
-    fn has(&self, component: Component) -> bool {
+    fn has(&self, component: ControlPlaneComponent) -> bool {
         self.plans.iter().any(|plan| plan.component == component)
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Running> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RunningProcesses> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Cluster {
+impl Drop for TestCluster {
     fn drop(&mut self) {
         let running = &mut *self.lock();
         if thread::panicking() {
@@ -228,8 +229,8 @@ impl Drop for Cluster {
     }
 }
 
-fn poll(mut is_so: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + PATIENCE;
+fn poll_until(mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + CLUSTER_TIMEOUT;
     while !is_so() {
         if Instant::now() > deadline {
             return false;

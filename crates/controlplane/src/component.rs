@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// One process of the control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Component {
+pub enum ControlPlaneComponent {
     /// The store.
     Etcd,
     /// The API server.
@@ -16,27 +16,27 @@ pub enum Component {
     Scheduler,
 }
 
-impl Component {
+impl ControlPlaneComponent {
     /// The name of its program and of its log.
     #[must_use]
     pub fn program(self) -> &'static str {
         match self {
-            Component::Etcd => "etcd",
-            Component::ApiServer => "kube-apiserver",
-            Component::ControllerManager => "kube-controller-manager",
-            Component::Scheduler => "kube-scheduler",
+            ControlPlaneComponent::Etcd => "etcd",
+            ControlPlaneComponent::ApiServer => "kube-apiserver",
+            ControlPlaneComponent::ControllerManager => "kube-controller-manager",
+            ControlPlaneComponent::Scheduler => "kube-scheduler",
         }
     }
 }
 
-impl fmt::Display for Component {
+impl fmt::Display for ControlPlaneComponent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.program())
     }
 }
 
 /// What the flags of all components are made from.
-pub(crate) struct Layout<'c> {
+pub(crate) struct ControlPlaneLayout<'c> {
     pub(crate) folder: &'c Path,
     pub(crate) etcd_client: u16,
     pub(crate) etcd_peer: u16,
@@ -44,13 +44,13 @@ pub(crate) struct Layout<'c> {
     pub(crate) has_controllers: bool,
 }
 
-impl Layout<'_> {
-    pub(crate) fn flags(&self, component: Component) -> Vec<String> {
+impl ControlPlaneLayout<'_> {
+    pub(crate) fn flags(&self, component: ControlPlaneComponent) -> Vec<String> {
         match component {
-            Component::Etcd => self.etcd(),
-            Component::ApiServer => self.api_server(),
-            Component::ControllerManager => self.controller_manager(),
-            Component::Scheduler => self.scheduler(),
+            ControlPlaneComponent::Etcd => self.etcd(),
+            ControlPlaneComponent::ApiServer => self.api_server(),
+            ControlPlaneComponent::ControllerManager => self.controller_manager(),
+            ControlPlaneComponent::Scheduler => self.scheduler(),
         }
     }
 
@@ -88,7 +88,7 @@ impl Layout<'_> {
             "--profiling=false".to_owned(),
         ];
         if !self.has_controllers {
-            // Nobody makes the account that this plugin asks every pod for.
+            // Without controllers the service account that this plugin requires is never created.
             flags.push("--disable-admission-plugins=ServiceAccount".to_owned());
         }
         flags

@@ -8,11 +8,11 @@ use std::{env, process};
 
 use crate::ClusterError;
 
-static COUNT: AtomicU32 = AtomicU32::new(0);
+static FOLDER_COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Makes a folder for a cluster of this process. The guard removes it.
-pub(crate) fn make() -> Result<PathBuf, ClusterError> {
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+pub(crate) fn make_folder() -> Result<PathBuf, ClusterError> {
+    let number = FOLDER_COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = env::temp_dir().join(format!("kubewright-cluster-{}-{number}", process::id()));
     // A process with the same id may have been killed together with its guard.
     let _ = fs::remove_dir_all(&folder);
@@ -32,10 +32,10 @@ pub(crate) fn kept_logs(folder: &Path) -> PathBuf {
     env::temp_dir().join("kubewright-cluster-logs").join(folder.file_name().unwrap_or_default())
 }
 
-pub(crate) fn write(path: &Path, content: &str) -> Result<(), ClusterError> {
+pub(crate) fn write_text_file(path: &Path, content: &str) -> Result<(), ClusterError> {
     fs::write(path, content).map_err(ClusterError::at("write", path))
 }
 
-pub(crate) fn read(path: &Path) -> Result<String, ClusterError> {
+pub(crate) fn read_text_file(path: &Path) -> Result<String, ClusterError> {
     fs::read_to_string(path).map_err(ClusterError::at("read", path))
 }

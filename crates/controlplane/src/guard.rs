@@ -14,10 +14,10 @@ use std::sync::{Mutex, Once, PoisonError};
 use crate::ClusterError;
 use crate::folder::kept_logs;
 
-const SCRIPT: &str = include_str!("guard.sh");
+const GUARD_SCRIPT: &str = include_str!("guard.sh");
 
 /// Folders of clusters that no test owns: a panic anywhere is a reason to keep their logs.
-static SHARED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static SHARED_GUARD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 pub(crate) struct Guard {
     shell: Child,
@@ -27,7 +27,7 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn over(folder: &Path) -> Result<Self, ClusterError> {
         let shell = Command::new("sh")
-            .args(["-c", SCRIPT, "guard"])
+            .args(["-c", GUARD_SCRIPT, "guard"])
             .arg(folder)
             .arg(kept_logs(folder))
             .stdin(Stdio::piped())
@@ -58,11 +58,15 @@ impl Guard {
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                SHARED.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|f| mark_failed(f));
+                SHARED_GUARD
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .iter()
+                    .for_each(|f| mark_failed(f));
                 before(panic);
             }));
         });
-        SHARED.lock().unwrap_or_else(PoisonError::into_inner).push(self.folder.clone());
+        SHARED_GUARD.lock().unwrap_or_else(PoisonError::into_inner).push(self.folder.clone());
     }
 
     fn tell(&mut self, line: &str) {

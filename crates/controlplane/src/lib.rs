@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The programs are built from `tests/cluster` the first time and kept in the user's cache. A machine that can neither
-//! build nor find them skips, and says so where nobody can miss it: `None` never means that a test passed.
+//! build nor find them skips, and says so on standard error: `None` never means that a test passed.
 //!
 //! Nothing outlives a cluster, however the test ends: dropping it kills and removes everything, and where the test
 //! process itself is killed a small shell that watches over it does the same (see `guard`).
@@ -33,9 +33,9 @@ mod skip;
 pub use balancer::Balancer;
 pub use binaries::programs;
 pub use builder::Builder;
-pub use cluster::Cluster;
-pub use component::Component;
+pub use cluster::TestCluster;
+pub use component::ControlPlaneComponent;
 pub use error::ClusterError;
 pub use kubelet::Kubelet;
-pub use output::Output;
-pub use skip::announce as announce_skipped;
+pub use output::CommandOutput;
+pub use skip::announce_skip as announce_skipped;

@@ -4,9 +4,9 @@ use std::env;
 use std::io::{Read, stdin};
 use std::process::ExitCode;
 
-use kubewright_controlplane::{Cluster, ClusterError, programs};
+use kubewright_controlplane::{ClusterError, TestCluster, programs};
 
-const USAGE: &str = "usage: kubewright-cluster build|run
+const PROGRAM_USAGE: &str = "usage: kubewright-cluster build|run
   build   builds what is missing and prints the folders
   run     starts a cluster, prints its kubeconfig, and removes it at the end of its standard input
 ";
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Some("build") => build(),
         Some("run") => run(),
         _ => {
-            eprint!("{USAGE}");
+            eprint!("{PROGRAM_USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -37,7 +37,7 @@ fn build() -> Result<(), ClusterError> {
 }
 
 fn run() -> Result<(), ClusterError> {
-    let cluster = Cluster::builder().try_start()?;
+    let cluster = TestCluster::builder().try_start()?;
     println!("export KUBECONFIG={}", cluster.kubeconfig().display());
     let _ = stdin().read_to_end(&mut Vec::new());
     Ok(())

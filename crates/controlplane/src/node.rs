@@ -4,7 +4,7 @@
 ///
 /// It is made with its status, as a kubelet would make it. Its heartbeat needs no renewal, because the
 /// controller manager is started with a grace period that no test outlives.
-pub(crate) fn manifest(name: &str, labels: &[(&str, &str)]) -> String {
+pub(crate) fn node_manifest(name: &str, labels: &[(&str, &str)]) -> String {
     let labels: String = labels.iter().map(|(key, value)| format!("    {key}: {value:?}\n")).collect();
     format!(
         r#"apiVersion: v1

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// What a program wrote and how it ended.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub struct CommandOutput {
     /// The command, for messages.
     pub command: String,
     /// The exit code; `None` if it did not start, or was killed because it took too long.
@@ -19,7 +19,7 @@ pub struct Output {
     pub stderr: String,
 }
 
-impl Output {
+impl CommandOutput {
     /// Whether it ended with 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -40,7 +40,7 @@ impl Output {
         panic!("{self}");
     }
 
-    /// Like [`Output::success`], where the output does not matter.
+    /// Like [`CommandOutput::success`], where the output does not matter.
     ///
     /// # Panics
     /// If it did not succeed.
@@ -64,11 +64,16 @@ impl Output {
     }
 
     pub(crate) fn not_run(command: String, reason: &dyn std::error::Error) -> Self {
-        Output { command, code: None, stdout: String::new(), stderr: format!("cannot run it: {reason}") }
+        CommandOutput {
+            command,
+            code: None,
+            stdout: String::new(),
+            stderr: format!("cannot run it: {reason}"),
+        }
     }
 }
 
-impl std::fmt::Display for Output {
+impl std::fmt::Display for CommandOutput {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ended = self.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
         write!(formatter, "`{}`: {ended}\n{}{}", self.command, self.stdout, self.stderr)
@@ -76,16 +81,16 @@ impl std::fmt::Display for Output {
 }
 
 /// Runs `command` with `stdin`, and kills it when `limit` has passed.
-pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Output {
-    let words = words(&command);
+pub(crate) fn run_command(mut command: Command, stdin: &[u8], limit: Duration) -> CommandOutput {
+    let words = command_line(&command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Output::not_run(words, &error),
+        Err(error) => return CommandOutput::not_run(words, &error),
     };
-    feed(&mut child, stdin.to_vec());
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
+    feed_stdin(&mut child, stdin.to_vec());
+    let stdout = collect_pipe(child.stdout.take());
+    let stderr = collect_pipe(child.stderr.take());
 
     // Both pipes close when the program ends, so there is nothing to poll.
     let deadline = Instant::now() + limit;
@@ -93,17 +98,17 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Output
     let (out, err) = (stdout.recv_timeout(left()), stderr.recv_timeout(left()));
     if let (Ok(out), Ok(err)) = (&out, &err) {
         let code = child.wait().ok().and_then(|status| status.code());
-        return Output { command: words, code, stdout: text(out), stderr: text(err) };
+        return CommandOutput { command: words, code, stdout: lossy_text(out), stderr: lossy_text(err) };
     }
     let _ = child.kill();
     let _ = child.wait();
     let out = out.or_else(|_| stdout.recv()).unwrap_or_default();
     let err = err.or_else(|_| stderr.recv()).unwrap_or_default();
-    let stderr = format!("{}killed after {} s\n", text(&err), limit.as_secs());
-    Output { command: words, code: None, stdout: text(&out), stderr }
+    let stderr = format!("{}killed after {} s\n", lossy_text(&err), limit.as_secs());
+    CommandOutput { command: words, code: None, stdout: lossy_text(&out), stderr }
 }
 
-fn feed(child: &mut Child, bytes: Vec<u8>) {
+fn feed_stdin(child: &mut Child, bytes: Vec<u8>) {
     if let Some(mut pipe) = child.stdin.take() {
         // A program that ends without reading closes the pipe; what it thought of that is in its exit code.
         thread::spawn(move || {
@@ -112,7 +117,7 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
     }
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn collect_pipe(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -124,12 +129,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-fn words(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));
     words.join(" ")
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -9,25 +9,25 @@ use std::path::Path;
 
 use crate::ClusterError;
 
-const RANGE: std::ops::Range<u16> = 26_000..30_000;
+const PORT_RANGE: std::ops::Range<u16> = 26_000..30_000;
 
 /// A port of the loopback interface that belongs to this process.
-pub(crate) struct Port {
+pub(crate) struct LoopbackPort {
     pub(crate) number: u16,
     _lock: File,
 }
 
-impl Port {
+impl LoopbackPort {
     /// Takes the first free port; `locks` is the folder that all processes share.
     pub(crate) fn take(locks: &Path) -> Result<Self, ClusterError> {
         fs::create_dir_all(locks).map_err(ClusterError::at("make", locks))?;
-        RANGE
+        PORT_RANGE
             .into_iter()
-            .find_map(|number| Port::lock(locks, number))
-            .ok_or_else(|| ClusterError::failed(format!("no port of {RANGE:?} is free")))
+            .find_map(|number| LoopbackPort::lock(locks, number))
+            .ok_or_else(|| ClusterError::failed(format!("no port of {PORT_RANGE:?} is free")))
     }
 
-    /// Whether somebody listens on it.
+    /// Whether a process listens on it.
     pub(crate) fn is_open(&self) -> bool {
         TcpStream::connect((Ipv4Addr::LOCALHOST, self.number)).is_ok()
     }
@@ -36,6 +36,6 @@ impl Port {
         let lock = OpenOptions::new().create(true).append(true).open(locks.join(number.to_string())).ok()?;
         lock.try_lock().ok()?;
         TcpListener::bind((Ipv4Addr::LOCALHOST, number)).ok()?;
-        Some(Port { number, _lock: lock })
+        Some(LoopbackPort { number, _lock: lock })
     }
 }

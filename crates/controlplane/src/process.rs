@@ -10,20 +10,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::guard::Guard;
-use crate::{ClusterError, Component};
+use crate::{ClusterError, ControlPlaneComponent};
 
 /// How long a process may take to stop by itself.
-const GRACE: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How to start a component, the first time and again.
-pub(crate) struct Plan {
-    pub(crate) component: Component,
+pub(crate) struct ProcessPlan {
+    pub(crate) component: ControlPlaneComponent,
     pub(crate) program: PathBuf,
     pub(crate) flags: Vec<String>,
     pub(crate) log: PathBuf,
 }
 
-impl Plan {
+impl ProcessPlan {
     /// Starts it in a process group of its own; what it writes is added to its log.
     pub(crate) fn start(&self, guard: &mut Guard) -> Result<Process, ClusterError> {
         let (log, also) = self.open_log()?;
@@ -51,7 +51,7 @@ impl Plan {
 
 /// A component that runs.
 pub(crate) struct Process {
-    component: Component,
+    component: ControlPlaneComponent,
     child: Child,
 }
 
@@ -72,7 +72,7 @@ impl Process {
     /// Asks it to end, and kills it if it does not.
     pub(crate) fn stop(mut self, guard: &mut Guard) {
         signal("TERM", self.child.id());
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         while self.check().is_ok() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(20));
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 
 fn pod(namespace: &str, name: &str) -> String {
     format!(
@@ -13,20 +13,20 @@ fn pod(namespace: &str, name: &str) -> String {
 
 /// What `kubectl get` says about one field.
 #[track_caller]
-fn field(cluster: &Cluster, namespace: &str, object: &str, path: &str) -> String {
+fn field(cluster: &TestCluster, namespace: &str, object: &str, path: &str) -> String {
     cluster.kubectl(&["get", object, "-n", namespace, "-o", &format!("jsonpath={{{path}}}")], "").success()
 }
 
 #[test]
 fn the_api_server_knows_its_version() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let version = cluster.get("/version").success();
     assert!(version.contains(r#""gitVersion": "v1."#), "{version}");
 }
 
 #[test]
 fn kubectl_apply_twice_changes_nothing_the_second_time() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let manifest =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: twice, namespace: default}, data: {a: b}}";
     let apply = || cluster.kubectl(&["apply", "-f", "-"], manifest).success();
@@ -36,14 +36,14 @@ fn kubectl_apply_twice_changes_nothing_the_second_time() {
 
 #[test]
 fn kubectl_says_in_its_own_words_what_went_wrong() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let error = cluster.kubectl(&["get", "configmap", "nowhere"], "").failure();
     assert_eq!(error, "Error from server (NotFound): configmaps \"nowhere\" not found\n");
 }
 
 #[test]
 fn the_scheduler_binds_a_pod_to_the_node() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_namespace("bound");
     cluster.kubectl(&["apply", "-f", "-"], &pod("bound", "web")).expect_success();
     cluster
@@ -52,7 +52,7 @@ fn the_scheduler_binds_a_pod_to_the_node() {
 
 #[test]
 fn a_deployment_gets_its_replica_set_and_pods() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_namespace("deployed");
     let create = ["create", "deployment", "web", "--image=nginx", "--replicas=2", "-n", "deployed"];
     cluster.kubectl(&create, "").expect_success();
@@ -65,7 +65,7 @@ fn a_deployment_gets_its_replica_set_and_pods() {
 
 #[test]
 fn a_node_is_ready_and_not_tainted() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_node("with-labels", &[("topology.kubernetes.io/zone", "north")]);
     let node = |path: &str| field(cluster, "default", "node/with-labels", path);
     cluster.kubectl(&["cordon", "with-labels"], "").expect_success();
@@ -76,7 +76,7 @@ fn a_node_is_ready_and_not_tainted() {
 
 #[test]
 fn a_service_account_may_do_only_what_a_role_says() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_namespace("accounts");
     cluster.kubectl(&["create", "serviceaccount", "reader", "-n", "accounts"], "").expect_success();
     let kubeconfig = cluster.kubeconfig_of("accounts", "reader");
@@ -91,9 +91,9 @@ fn a_service_account_may_do_only_what_a_role_says() {
 
 #[test]
 fn a_webhook_can_be_registered_by_its_address_on_loopback() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     cluster.create_namespace("hooked");
-    // Port 1 has nobody listening: the API server must say that it tried.
+    // Nothing listens on port 1: the API server must say that it tried.
     let webhook = r#"{
         apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: closed},
         webhooks: [{name: closed.test.local, admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Fail,
@@ -110,7 +110,7 @@ fn a_webhook_can_be_registered_by_its_address_on_loopback() {
 
 #[test]
 fn helm_installs_and_removes_a_chart() {
-    let Some(cluster) = Cluster::shared() else { return };
+    let Some(cluster) = TestCluster::shared() else { return };
     let chart = cluster.folder().join("chart");
     fs::create_dir_all(chart.join("templates")).expect("a folder");
     fs::write(chart.join("Chart.yaml"), "{apiVersion: v2, name: small, version: 1.0.0}").expect("a file");

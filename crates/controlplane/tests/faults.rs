@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::{Cluster, ClusterError, Component};
+use kubewright_controlplane::{ClusterError, ControlPlaneComponent, TestCluster};
 
-fn small() -> Option<Cluster> {
-    Cluster::builder().api_server_only().start()
+fn small() -> Option<TestCluster> {
+    TestCluster::builder().api_server_only().start()
 }
 
 fn is_open(server: &str) -> bool {
@@ -67,13 +67,13 @@ fn part(name: &str) -> (PathBuf, String) {
 fn the_api_server_keeps_its_objects_when_it_is_stopped_and_started() {
     let Some(cluster) = small() else { return };
     cluster.kubectl(&["create", "namespace", "kept"], "").expect_success();
-    cluster.stop(Component::ApiServer);
-    assert_eq!(cluster.pid(Component::ApiServer), None);
+    cluster.stop(ControlPlaneComponent::ApiServer);
+    assert_eq!(cluster.pid(ControlPlaneComponent::ApiServer), None);
     assert!(!is_open(&cluster.server()));
     assert!(!cluster.get("/readyz").is_success());
 
     let started = Instant::now();
-    cluster.start_again(Component::ApiServer).expect("it starts");
+    cluster.start_again(ControlPlaneComponent::ApiServer).expect("it starts");
     println!("answers again after {:.1} s", started.elapsed().as_secs_f64());
     cluster.kubectl(&["get", "namespace", "kept"], "").expect_success();
 }
@@ -82,20 +82,20 @@ fn the_api_server_keeps_its_objects_when_it_is_stopped_and_started() {
 fn everything_can_be_killed_and_started_again() {
     let Some(cluster) = small() else { return };
     cluster.kubectl(&["create", "namespace", "kept"], "").expect_success();
-    cluster.kill(Component::ApiServer);
-    cluster.kill(Component::Etcd);
-    cluster.start_again(Component::Etcd).expect("it starts");
-    cluster.start_again(Component::ApiServer).expect("it starts");
+    cluster.kill(ControlPlaneComponent::ApiServer);
+    cluster.kill(ControlPlaneComponent::Etcd);
+    cluster.start_again(ControlPlaneComponent::Etcd).expect("it starts");
+    cluster.start_again(ControlPlaneComponent::ApiServer).expect("it starts");
     cluster.kubectl(&["get", "namespace", "kept"], "").expect_success();
 }
 
 #[test]
-fn a_paused_api_server_answers_nobody_until_it_is_resumed() {
+fn paused_api_server_answers_nothing_until_it_is_resumed() {
     let Some(cluster) = small() else { return };
-    cluster.pause(Component::ApiServer);
+    cluster.pause(ControlPlaneComponent::ApiServer);
     assert!(is_open(&cluster.server()), "its connections stay open");
     assert!(!cluster.kubectl(&["get", "--raw", "/readyz", "--request-timeout=1s"], "").is_success());
-    cluster.resume(Component::ApiServer);
+    cluster.resume(ControlPlaneComponent::ApiServer);
     cluster.wait_until("it answers", || cluster.get("/readyz").is_success());
 }
 
@@ -145,7 +145,8 @@ fn part_that_does_not_start() {
     if !is_part() {
         return;
     }
-    let builder = Cluster::builder().api_server_only().flag(Component::ApiServer, "--no-such-flag");
+    let builder =
+        TestCluster::builder().api_server_only().flag(ControlPlaneComponent::ApiServer, "--no-such-flag");
     match builder.try_start().err() {
         Some(ClusterError::Failed(message)) => {
             println!("folder: {}", message.rsplit(' ').next().unwrap_or_default());
@@ -172,7 +173,7 @@ fn part_that_shares() {
         return;
     }
     let folder =
-        Cluster::shared().map_or("none".to_owned(), |cluster| cluster.folder().display().to_string());
+        TestCluster::shared().map_or("none".to_owned(), |cluster| cluster.folder().display().to_string());
     println!("folder: {folder}");
 }
 

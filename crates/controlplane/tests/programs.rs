@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 
 /// Says to a part of a test that it is run by that test.
 const PART: &str = "KUBEWRIGHT_TEST_PART";
@@ -126,7 +126,7 @@ fn assets_that_lack_something_are_not_mixed_with_others() {
 #[test]
 fn part_that_wants_a_cluster() {
     if std::env::var_os(PART).is_some() {
-        assert!(Cluster::start().is_none());
+        assert!(TestCluster::start().is_none());
     }
 }
 

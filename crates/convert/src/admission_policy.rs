@@ -1,6 +1,6 @@
 //! The ValidatingAdmissionPolicy that Kyverno has the API server enforce in place of a rule.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_kyverno::source::{ExceptionSource, PolicySource};
 use kubewright_value::{Document, Text, Value};
 
@@ -16,7 +16,7 @@ pub fn write_admission_policy(
     document: &Document,
     policy: PolicySource,
     exceptions: &[ExceptionSource],
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<[Value; 2], String> {
     if let Some(kind) = guessed_kind(&policy) {
         return Err(format!("the resource of kind `{kind}` is not known"));

@@ -16,7 +16,7 @@ mod scope;
 mod shape;
 mod text;
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
@@ -38,7 +38,10 @@ pub(super) const TARGET: &str = "(object != null ? object : oldObject)";
 ///
 /// # Errors
 /// When there is no CEL that decides the same for every object.
-pub(crate) fn expressions(rule: &RuleSource, functions: &Functions) -> Result<Expressions, Inexpressible> {
+pub(crate) fn expressions(
+    rule: &RuleSource,
+    functions: &JmesPathFunctions,
+) -> Result<Expressions, Inexpressible> {
     if let Some(first) = rule.context.first() {
         return Err(Inexpressible { why: looked_up(&first.from), path: first.path.clone() });
     }
@@ -63,7 +66,7 @@ pub(super) fn fits(subject: &str, pattern: &str) -> String {
 }
 
 /// Returns whether the rule is violated by the object as it was, when that was created.
-fn was_violated(rule: &RuleSource, shape: Shape, functions: &Functions) -> Option<String> {
+fn was_violated(rule: &RuleSource, shape: Shape, functions: &JmesPathFunctions) -> Option<String> {
     let made = decided(rule, &Scope::new("oldObject", shape), functions).ok()?;
     let applies = Formula::all_of(made.conditions.into_iter().map(|(_, condition)| condition));
     Some(applies.and(made.pass.not()).on("CREATE").simplified().written())
@@ -99,7 +102,11 @@ struct Decided {
     is_for_deletions: bool,
 }
 
-fn decided(rule: &RuleSource, scope: &Scope, functions: &Functions) -> Result<Decided, Inexpressible> {
+fn decided(
+    rule: &RuleSource,
+    scope: &Scope,
+    functions: &JmesPathFunctions,
+) -> Result<Decided, Inexpressible> {
     let mut made = Decided { conditions: Vec::new(), pass: Formula::True, is_for_deletions: false };
     let mut error = Formula::False;
     if let Some(written) = &rule.preconditions {
@@ -152,7 +159,7 @@ impl Decided {
             && !self.conditions.iter().any(|(_, condition)| condition.clone().on("DELETE") == Formula::False)
     }
 
-    fn written(self, rule: &RuleSource, scope: &Scope, functions: &Functions) -> Expressions {
+    fn written(self, rule: &RuleSource, scope: &Scope, functions: &JmesPathFunctions) -> Expressions {
         let conditions = self.conditions.iter().map(|(name, formula)| (name.clone(), formula.written()));
         let mut made = Expressions {
             conditions: conditions.collect(),
@@ -205,7 +212,7 @@ fn one_pattern_in(
     is_entry: bool,
     value: &str,
     shape: Shape,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Checked, Inexpressible> {
     let (template, _) = VariableTemplate::parse(&pattern.value, functions);
     let Some(constant) = template.constant() else {
@@ -229,7 +236,7 @@ fn patterns_in(
     patterns: &Placed<Value>,
     value: &str,
     shape: Shape,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Checked, Inexpressible> {
     let items = patterns.value.as_array().unwrap_or_default();
     let (mut pass, mut skip) = (Formula::constant(items.is_empty()), Formula::constant(!items.is_empty()));

@@ -136,5 +136,10 @@ pub(crate) struct Inexpressible {
     pub(crate) path: Vec<Step>,
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

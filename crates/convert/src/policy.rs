@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kubewright_jmespath::{Functions, Inputs};
+use kubewright_jmespath::{Inputs, JmesPathFunctions};
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Map, Step, Text, Value};
 
@@ -72,7 +72,7 @@ pub(super) fn convert(
     inputs: Inputs,
 ) -> Option<Conversion> {
     let (policy, exceptions) = kubewright_kyverno::read_policy(document, exceptions)?;
-    let functions = Functions::kubernetes().with_inputs(inputs);
+    let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
     Some(converted(document, policy, &exceptions, target, functions))
 }
 
@@ -82,7 +82,7 @@ pub(super) fn converted(
     mut policy: PolicySource,
     exceptions: &[ExceptionSource],
     target: Target,
-    functions: Functions,
+    functions: JmesPathFunctions,
 ) -> Conversion {
     let rules = policy.rules.len() + policy.broken.len();
     let mut conversion = Conversion {
@@ -152,7 +152,7 @@ pub(super) struct Converter<'c> {
     pub(super) document: &'c Document,
     pub(super) policy: &'c PolicySource,
     pub(super) target: Target,
-    pub(super) functions: Functions,
+    pub(super) functions: JmesPathFunctions,
     rules: usize,
 }
 

@@ -7,3 +7,8 @@ pub mod secrets;
 pub mod selector;
 pub mod trace;
 pub mod workload;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -13,7 +13,7 @@ use kubewright_admission::{ValidatingAdmissionPolicies, ValidatingPolicies};
 use kubewright_engine::{Diagnostic, Dialect, RuleId};
 use kubewright_kyverno::Kyverno;
 use kubewright_modrule::{ModRule, ModRuleOptions};
-use kubewright_patterns::Patterns;
+use kubewright_patterns::PatternDialect;
 use kubewright_traits::{TraitOptions, Traits};
 use kubewright_value::Document;
 
@@ -67,6 +67,11 @@ pub fn all(options: &Options) -> Vec<Box<dyn Dialect>> {
         Box::new(ValidatingAdmissionPolicies::new()),
         Box::new(ValidatingPolicies::new(exceptions, *inputs)),
         Box::new(Traits::new(traits)),
-        Box::new(Patterns),
+        Box::new(PatternDialect),
     ]
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -147,7 +147,7 @@ impl fmt::Display for Diagnostic {
 
 /// Declares a static [`Code`] for each line and one list of all of them, with the visibility written before the list.
 ///
-/// The page of a code is the file of its name in `docs/diagnostics/` of the workspace.
+/// The page of a code is the file of its name in the folder `pages` of the crate, which leads to `docs/diagnostics`.
 #[macro_export]
 macro_rules! codes {
     (
@@ -161,7 +161,7 @@ macro_rules! codes {
                 id: $id,
                 title: $title,
                 severity: $crate::DiagnosticLevel::$severity,
-                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/diagnostics/", $id, ".md")),
+                page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/", $id, ".md")),
             };
         )*
 
@@ -176,12 +176,12 @@ codes! {
 
     SYNTAX "KW-Y001" Error "the text is not YAML or JSON";
     ENCODING "KW-Y002" Error "the text is not UTF-8";
-    CONTROL "KW-Y003" Error "a control character stands in the text";
+    CONTROL "KW-Y003" Error "the text contains a control character";
     DEPTH "KW-Y004" Error "the document is nested too deep";
     ALIASES "KW-Y005" Error "aliases expand beyond the limit";
     SIZE "KW-Y006" Error "the document is too large";
-    DUPLICATE "KW-Y007" Warning "a key stands twice";
-    KEY "KW-Y008" Error "a key is not text";
+    DUPLICATE "KW-Y007" Warning "duplicate key";
+    KEY "KW-Y008" Error "a key is not a string";
     NUMBER "KW-Y009" Error "a number cannot be written in JSON";
     TAG "KW-Y010" Error "a tag does not fit its value";
 }

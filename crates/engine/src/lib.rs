@@ -40,3 +40,8 @@ pub use scope::{KindScope, NamespaceScope, Scope};
 pub use secrets::SECRET_MARK;
 pub use trace::{TraceNode, Tracer, Verdict};
 pub use world::{Answer, ApiCall, ClosedWorld, ImageLookup, OpenWorld, Query, ServiceCall, World, WorldView};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -8,13 +8,13 @@ kubewright_engine::codes! {
     pub static FILE_CODES;
 
     UNREADABLE "KW-F001" Error "a file or folder cannot be read";
-    NOTHING_FOUND "KW-F002" Error "nothing was found where it was looked for";
+    NOTHING_FOUND "KW-F002" Error "no rules or objects were found";
     NOT_AN_OBJECT "KW-F003" Warning "a document is not a Kubernetes object";
-    OUTSIDE_PROJECT "KW-F004" Error "a file names another one outside of the project";
+    OUTSIDE_PROJECT "KW-F004" Error "a file refers to a file outside of the project";
     NOT_A_DOCUMENT "KW-F005" Error "a file is neither YAML nor JSON with rules or objects";
-    UNUSUAL_LIST "KW-F006" Warning "kubectl takes an object for a list";
+    UNUSUAL_LIST "KW-F006" Warning "kubectl treats this object as a list";
     NESTED_LISTS "KW-F007" Error "lists are nested too deep";
-    LEFT_OUT "KW-F008" Warning "a manifest that kubectl would take is left out";
+    LEFT_OUT "KW-F008" Warning "a manifest that kubectl would apply is skipped";
 }
 
 /// Returns a diagnostic about a whole file or folder.

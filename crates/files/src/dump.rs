@@ -81,7 +81,7 @@ impl Frame {
             self.is_open = false;
         }
         if indent > 0 || is_blank {
-            // Of the metadata, which nobody reads.
+            // Part of the list's metadata, which is not used.
             return Some(Place::Outside);
         }
         let (key, value) = bare.trim_end().split_once(':').unwrap_or((bare.trim_end(), ""));

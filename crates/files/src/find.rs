@@ -94,7 +94,7 @@ pub(crate) fn is_address(text: &str) -> bool {
 
 /// Returns `path`, which is relative to `folder`, as it is from here.
 #[must_use]
-pub fn relative(folder: &Path, path: &str) -> String {
+pub fn relative_path(folder: &Path, path: &str) -> String {
     if is_address(path) {
         return path.to_owned();
     }
@@ -200,8 +200,11 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
             Ok(Part { left_out: Vec::new(), ..walked.into() })
         }
         Err(error) => {
-            let problem =
-                codes::about_path(&UNREADABLE, text, format!("cannot read `{text}`: {}", plain(&error)));
+            let problem = codes::about_path(
+                &UNREADABLE,
+                text,
+                format!("cannot read `{text}`: {}", io_error_text(&error)),
+            );
             Err(Box::new(match neighbour(path) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
@@ -212,7 +215,7 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
 
 /// Returns what went wrong in words, without the number of the system.
 #[must_use]
-pub fn plain(error: &std::io::Error) -> String {
+pub fn io_error_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();
@@ -277,7 +280,7 @@ impl Walk {
         }
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) => return self.unread(folder, &plain(&error)),
+            Err(error) => return self.unread(folder, &io_error_text(&error)),
         };
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -305,7 +308,7 @@ impl Walk {
         }
     }
 
-    /// Keeps that a folder was left out, so that nobody takes its files for clean.
+    /// Records that a folder was left out, so that its files do not pass for clean.
     fn unread(&mut self, folder: &Path, why: &str) {
         let name = folder.to_string_lossy();
         let problem = codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {why}"));

@@ -16,10 +16,10 @@ mod stream;
 pub mod workers;
 
 pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
-pub use find::{Found, Input, TEST_FILES, find, find_manifests, find_tests, plain, relative};
+pub use find::{Found, Input, TEST_FILES, find, find_manifests, find_tests, io_error_text, relative_path};
 use objects::each_object;
-pub use objects::{Wanted, objects_of, opened, taken};
-pub use project::{allow_outside, named, named_one};
-pub use read::{documents, documents_of_text, text_of};
+pub use objects::{Wanted, list_items, objects_of, wanted_objects};
+pub use project::{allow_outside, resolve_path, resolve_paths};
+pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{is_input, register};
 pub use stream::{Progress, stream};

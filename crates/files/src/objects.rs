@@ -41,12 +41,16 @@ pub(crate) fn each_object(
 /// Returns the objects of `documents`.
 #[must_use]
 pub fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
-    taken(documents, Wanted::Objects, problems)
+    wanted_objects(documents, Wanted::Objects, problems)
 }
 
 /// Returns what is wanted of `documents`.
 #[must_use]
-pub fn taken(documents: Vec<Document>, wanted: Wanted, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+pub fn wanted_objects(
+    documents: Vec<Document>,
+    wanted: Wanted,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     let mut objects = Vec::new();
     for document in documents {
         each_object(document, wanted, problems, &mut |object| objects.push(object));
@@ -159,7 +163,7 @@ impl ListOfObjects {
 
 /// Returns the items of a list of objects, or the document itself.
 #[must_use]
-pub fn opened(document: Document) -> Vec<Document> {
+pub fn list_items(document: Document) -> Vec<Document> {
     match ListOfObjects::of(&document.value).filter(|list| list.has_items) {
         Some(list) => document.items(&["items".into()]).map(|item| list.typed(item)).collect(),
         None => vec![document],

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kubewright_engine::Diagnostic;
 
-use super::find::{is_address, relative};
+use super::find::{is_address, relative_path};
 use super::glob;
 use crate::codes::{self, OUTSIDE_PROJECT};
 
@@ -37,10 +37,10 @@ pub(super) fn give(path: &str) {
 
 /// Returns `paths`, which a file in `folder` names, as they are from here. Those outside of the project are left out and told.
 #[must_use]
-pub fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
+pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) -> Vec<String> {
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
-        match named_one(folder, path) {
+        match resolve_path(folder, path) {
             Ok(path) => found.push(path),
             Err(problem) => problems.push(*problem),
         }
@@ -52,8 +52,8 @@ pub fn named(folder: &Path, paths: &[String], problems: &mut Vec<Diagnostic>) ->
 ///
 /// # Errors
 /// When it is outside of the project.
-pub fn named_one(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
-    let resolved = relative(folder, path);
+pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
+    let resolved = relative_path(folder, path);
     let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
     if is_allowed || is_address(path) || is_inside(folder, &resolved) {
         return Ok(resolved);
@@ -72,7 +72,7 @@ fn is_inside(folder: &Path, resolved: &str) -> bool {
     roots.extend(given.iter().map(|folder| visible_parent(folder)));
     roots.extend(working);
     let repositories: Vec<PathBuf> = roots.iter().filter_map(|root| repository(root)).collect();
-    // The root of all files is nobody's project.
+    // The root of the file system is never a project.
     roots.into_iter().chain(repositories).any(|root| root.parent().is_some() && target.starts_with(&root))
 }
 

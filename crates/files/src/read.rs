@@ -11,7 +11,7 @@ use kubewright_value::{Document, Source, json};
 
 use super::Input;
 use super::dump;
-use super::find::plain;
+use super::find::io_error_text;
 use super::objects::ListOfObjects;
 use super::registry;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
@@ -24,10 +24,10 @@ const LARGEST_STREAM: u64 = 1 << 28;
 
 /// Reads the documents of all `inputs`, and tells what is wrong with them.
 #[must_use]
-pub fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+pub fn read_documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Document> {
     let mut documents = Vec::new();
     for input in inputs {
-        match text_of(input) {
+        match read_source(input) {
             Ok(source) => {
                 let parts = parts(&source);
                 for part in parts {
@@ -42,14 +42,14 @@ pub fn documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<Docume
 
 /// Reads the documents of a YAML text that we have written ourselves.
 #[must_use]
-pub fn documents_of_text(name: &str, text: &str) -> Vec<Document> {
+pub fn parse_documents(name: &str, text: &str) -> Vec<Document> {
     let Ok(source) = yaml::decode(name, text.as_bytes().to_vec()) else { return Vec::new() };
     let parts = parts(&source);
     parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
 }
 
 /// Reads the text of `input`.
-pub fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
+pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
     let name = input.name();
     let bytes = match input {
         Input::File(path) => fs::File::open(path).and_then(|file| {
@@ -60,7 +60,11 @@ pub fn text_of(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
         Input::Standard => all_of(io::stdin().lock(), 0),
     };
     let bytes = bytes.map_err(|error| {
-        Box::new(codes::about_path(&UNREADABLE, &name, format!("cannot read `{name}`: {}", plain(&error))))
+        Box::new(codes::about_path(
+            &UNREADABLE,
+            &name,
+            format!("cannot read `{name}`: {}", io_error_text(&error)),
+        ))
     })?;
     if let Input::File(path) = input
         && !is_document(path, &bytes)
@@ -80,7 +84,7 @@ fn is_document(path: &Path, bytes: &[u8]) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         ["yaml", "yml", "json"].contains(&extension)
     };
-    // A link may have any name. What is no file was made by whoever runs us: a pipe, or standard input.
+    // A link may have any name. Anything but a file, such as a pipe, comes from the user who runs the command.
     let Ok(real) = fs::canonicalize(path) else { return true };
     if has_extension(&real) || bytes.is_empty() || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
         return true;

@@ -13,7 +13,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
 use crate::read::{Part, parts, read_part};
-use crate::{Input, Wanted, each_object, text_of, workers};
+use crate::{Input, Wanted, each_object, read_source, workers};
 
 /// How many parts of a text a worker takes at a time.
 const BATCH: usize = 32;
@@ -66,7 +66,7 @@ struct Done<T> {
     is_last: bool,
 }
 
-/// Works on one batch after the other, until there is none or nobody wants results any more.
+/// Works on one batch after the other, until there is none or the receiver is gone.
 fn serve<T>(
     queue: &Mutex<Queue<'_>>,
     wanted: Wanted,
@@ -165,12 +165,12 @@ impl<'a> Queue<'a> {
                 }
             }
             let Some(input) = self.inputs.get(self.opened) else {
-                // A problem of the last file still has to be told.
+                // A problem of the last file still has to be reported.
                 let has_problems = !self.problems.is_empty();
                 return has_problems.then(|| self.batch(Source::new("", ""), Vec::new(), 0, 1));
             };
             self.opened += 1;
-            match text_of(input) {
+            match read_source(input) {
                 Ok(source) => {
                     let parts = parts(&source);
                     let count = parts.len();

@@ -1,8 +1,9 @@
 //! Work on a list by all cores, with the results in the order of the list.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use kubewright_value::workers::{WorkQueue, in_item_order};
 
 /// Room for objects and rules that nest as deep as the readers allow.
 pub const STACK_BYTES: usize = 16 << 20;
@@ -18,19 +19,12 @@ pub fn count() -> usize {
 /// # Errors
 /// When no thread can be started.
 pub fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let serve = || {
-        let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(place) else { return done };
-            done.push((place, work(item)));
-        }
-    };
-    let mut done = thread::scope(|scope| {
+    let queue = WorkQueue::new(items);
+    let done = thread::scope(|scope| {
         let mut threads = Vec::new();
         for _ in 0..count().min(items.len()) {
-            threads.push(thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, serve)?);
+            let builder = thread::Builder::new().stack_size(STACK_BYTES);
+            threads.push(builder.spawn_scoped(scope, || queue.drain(&work))?);
         }
         let mut done = Vec::with_capacity(items.len());
         for thread in threads {
@@ -41,6 +35,5 @@ pub fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io:
         }
         io::Result::Ok(done)
     })?;
-    done.sort_by_key(|(place, _)| *place);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
+    Ok(in_item_order(done))
 }

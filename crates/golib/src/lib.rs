@@ -13,6 +13,7 @@ pub mod image;
 pub mod inputs;
 pub mod json;
 pub mod naming;
+pub mod pem;
 pub mod quote;
 pub mod random;
 pub mod regex;
@@ -20,3 +21,8 @@ pub mod time;
 pub mod url;
 pub mod utf8;
 pub mod x509;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -3,17 +3,18 @@
 //! They are read, not trusted: no signature is checked. Only RSA keys are known.
 
 use base64::Engine as _;
+use der::Tag;
 use kubewright_value::{Map, Text, Value};
 
-use self::der::{Reader, tag};
+use self::reader::CertificateReader;
 use crate::base64::BASE64;
+use crate::pem;
 
 mod certificate;
-mod der;
 mod extensions;
 mod key;
 mod name;
-mod pem;
+mod reader;
 mod request;
 mod subtrees;
 
@@ -28,7 +29,7 @@ pub const MAX_BYTES_PER_BYTE: usize = 64;
 /// When there is no certificate and no request in it, or one that cannot be read.
 pub fn decode(text: &str) -> Result<Value, String> {
     let block = pem::first_block(text).ok_or("failed to decode PEM block")?;
-    match block.kind {
+    match block.label {
         "CERTIFICATE" => certificate::decode(&block.bytes),
         "CERTIFICATE REQUEST" => request::decode(&block.bytes),
         _ => Err("PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST".to_owned()),
@@ -75,12 +76,12 @@ fn list(items: Vec<Value>) -> Value {
 }
 
 /// Reads an extension: its number, whether it is critical, what it says.
-fn extension<'a>(reader: &mut Reader<'a>) -> Result<Extension<'a>, String> {
-    let mut parts = reader.inner(tag::SEQUENCE, "extension")?;
+fn extension<'a>(reader: &mut CertificateReader<'a>) -> Result<Extension<'a>, String> {
+    let mut parts = reader.inner(Tag::Sequence, "extension")?;
     let id = parts.object_identifier("extension OID field")?;
     let is_critical =
-        if parts.is_next(tag::BOOLEAN) { parts.boolean("extension critical field")? } else { false };
-    let value = parts.take(tag::OCTET_STRING, "extension value field")?;
+        if parts.is_next(Tag::Boolean) { parts.boolean("extension critical field")? } else { false };
+    let value = parts.take(Tag::OctetString, "extension value field")?;
     Ok(Extension { id, is_critical, value })
 }
 

@@ -126,5 +126,10 @@ fn constant(nodes: &[Node]) -> Option<Text> {
     parts.collect::<Option<String>>().map(Text::from)
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! What one object contributes to the graph: one file for each family of kinds.
+//! The edges that one object contributes to the graph: one file for each family of kinds.
 //!
-//! Everything here is a function of the object and of the questions it asks the graph ([`Question`]).
+//! Everything here is a function of the object and of the questions it asks the graph ([`EdgeDependency`]).
 
 mod access;
 mod cluster;
@@ -18,25 +18,27 @@ mod widget;
 use kubewright_k8s::{PodTemplatePath, WorkloadKind};
 use kubewright_value::{Map, Text, Value};
 
-use crate::graph::{DerivedWire as Wire, Graph, KindNumber, Only, Question, REVERSED, Scope, Selection};
-use crate::names::{Field, Symbol};
-use crate::node::{Identity, group_of};
-use crate::selector::Selector;
+use crate::graph::{
+    DerivedWire as Wire, EdgeDependency, Graph, KindNumber, Only, REVERSED, Selection, SelectionScope,
+};
+use crate::names::{FieldPath, Symbol};
+use crate::node::{ObjectIdentity, api_group_of};
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Id, Strength};
-pub(crate) use draft::{Draft, Drafted};
+pub(crate) use draft::{Drafted, EdgeDraft};
 pub(crate) use guessed::is_foreign;
 
-/// What an object contributes.
+/// The contributions of an object: edges, selections, and dependencies on other objects.
 #[derive(Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) wires: Vec<Wire>,
-    pub(crate) links: Vec<Wanted>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) links: Vec<WantedSelection>,
+    pub(crate) questions: Vec<EdgeDependency>,
 }
 
 /// A selection that an object makes.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedSelection {
     pub(crate) selection: Selection,
     pub(crate) kind: EdgeType,
     pub(crate) strength: Strength,
@@ -44,7 +46,7 @@ pub(crate) struct Wanted {
 }
 
 /// Adds what the object of `id` contributes to `draft`.
-pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
+pub(crate) fn derive_edges(draft: &mut EdgeDraft<'_>, id: Id) {
     let Some((object, shape, identity, kind_number)) = draft.graph.deriving(id) else { return };
     let graph = draft.graph;
     let [group, kind, namespace, name] = [identity.group, identity.kind, identity.namespace, identity.name]
@@ -54,10 +56,10 @@ pub(crate) fn derive(draft: &mut Draft<'_>, id: Id) {
     draft.end(id);
 }
 
-/// An object whose contribution is being found.
+/// The derivation of one object.
 struct Deriving<'d, 'g> {
     graph: &'g Graph,
-    draft: &'d mut Draft<'g>,
+    draft: &'d mut EdgeDraft<'g>,
     id: Id,
     group: Text,
     kind: Text,
@@ -68,25 +70,25 @@ struct Deriving<'d, 'g> {
     name: Text,
 }
 
-/// An object that is named.
+/// An object that a reference names.
 #[derive(Debug, Clone, Copy)]
-struct Target<'o> {
+struct ReferenceTarget<'o> {
     group: &'o str,
     kind: &'o str,
     namespace: &'o str,
     name: &'o str,
 }
 
-/// What an object says about Pods.
-pub(crate) struct Template<'o> {
+/// The Pod template of an object.
+pub(crate) struct PodTemplateView<'o> {
     /// The path of the Pod's `spec`.
     pub(crate) path: &'static str,
     pub(crate) spec: &'o Value,
     pub(crate) labels: Option<&'o Map>,
 }
 
-/// Returns where `object` says what Pods are like: as a Pod, or with the template of one.
-pub(crate) fn shape(object: &Value) -> Option<PodTemplatePath> {
+/// Returns where `object` has a Pod template; a Pod is its own.
+pub(crate) fn pod_template_location(object: &Value) -> Option<PodTemplatePath> {
     let is_pod = object.get("kind").and_then(Value::as_str) == Some("Pod")
         && object.get("apiVersion").and_then(Value::as_str).is_none_or(|version| !version.contains('/'));
     if is_pod {
@@ -100,17 +102,17 @@ pub(crate) fn shape(object: &Value) -> Option<PodTemplatePath> {
     let found = shapes.clone().find(|shape| shape.template(object).is_some_and(makes_pods));
     let is_template =
         |shape: &PodTemplatePath| shape.template(object).is_some_and(|holder| holder.as_object().is_some());
-    found.or_else(|| shapes.find(is_template).filter(|_| is_workload(object)))
+    found.or_else(|| shapes.find(is_template).filter(|_| is_built_in_workload(object)))
 }
 
-/// Returns whether `object` is of a kind of Kubernetes that makes Pods, whatever it says about them.
-fn is_workload(object: &Value) -> bool {
-    let group = group_of(text(object, &["apiVersion"]));
-    WorkloadKind::named(text(object, &["kind"])).is_some_and(|workload| workload.group() == group)
+/// Returns whether `object` is of a built-in kind that makes Pods.
+fn is_built_in_workload(object: &Value) -> bool {
+    let group = api_group_of(text_at(object, &["apiVersion"]));
+    WorkloadKind::named(text_at(object, &["kind"])).is_some_and(|workload| workload.group() == group)
 }
 
-impl<'o> Template<'o> {
-    /// Returns what `object` says about Pods.
+impl<'o> PodTemplateView<'o> {
+    /// Returns the Pod template of `object`.
     pub(crate) fn of(object: &'o Value, shape: PodTemplatePath) -> Self {
         let holder = shape.template(object).unwrap_or(&Value::Null);
         let labels = holder.at(&["metadata", "labels"]).and_then(Value::as_object);
@@ -123,7 +125,7 @@ impl Deriving<'_, '_> {
         let metadata = object.get("metadata").unwrap_or(&Value::Null);
         self.owners(metadata);
         if let Some(shape) = shape {
-            let template = Template::of(object, shape);
+            let template = PodTemplateView::of(object, shape);
             self.pod(&template);
         }
         match self.group.clone().as_str() {
@@ -158,7 +160,7 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// The kinds of the core group that are no Pods.
+    /// The kinds of the core group other than Pod.
     fn core(&mut self, object: &Value) {
         match self.kind.as_str() {
             "Service" | "Endpoints" => self.network(object),
@@ -170,12 +172,12 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge to what is named; to nothing if the name is empty.
+    /// Adds an edge to the target, unless its name is empty.
     fn refer<'f>(
         &mut self,
         kind: EdgeType,
-        target: Target<'_>,
-        via: impl Into<Field<'f>>,
+        target: ReferenceTarget<'_>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         if !target.name.is_empty() {
@@ -185,12 +187,12 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge to what is named, if it is in the set.
+    /// Adds an edge to the target, if that is in the input.
     fn refer_if_present<'f>(
         &mut self,
         kind: EdgeType,
-        target: Target<'_>,
-        via: impl Into<Field<'f>>,
+        target: ReferenceTarget<'_>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         let identity = self.identity(target);
@@ -200,8 +202,8 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Adds an edge from what is named to this object.
-    fn referred_by(&mut self, kind: EdgeType, target: Target<'_>, via: &str, strength: Strength) {
+    /// Adds an edge from the target to this object.
+    fn referred_by(&mut self, kind: EdgeType, target: ReferenceTarget<'_>, via: &str, strength: Strength) {
         let identity = self.identity(target);
         let from = self.draft.node_of(identity);
         self.wire(from, self.id, kind, via, strength, REVERSED);
@@ -212,7 +214,7 @@ impl Deriving<'_, '_> {
         from: Id,
         to: Id,
         kind: EdgeType,
-        via: impl Into<Field<'f>>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
         flags: u8,
     ) {
@@ -221,8 +223,8 @@ impl Deriving<'_, '_> {
     }
 
     /// Adds edges to all Pods and templates of this namespace that `selector` selects.
-    fn select(&mut self, kind: EdgeType, selector: Selector, via: &str, strength: Strength) {
-        let scope = Scope::Namespace(self.here);
+    fn select(&mut self, kind: EdgeType, selector: GraphSelector, via: &str, strength: Strength) {
+        let scope = SelectionScope::Namespace(self.here);
         self.select_in(
             kind,
             Selection { class: Symbol::EMPTY, only: Only::All, scope, selector },
@@ -235,23 +237,23 @@ impl Deriving<'_, '_> {
         &mut self,
         kind: EdgeType,
         selection: Selection,
-        via: impl Into<Field<'f>>,
+        via: impl Into<FieldPath<'f>>,
         strength: Strength,
     ) {
         let via = self.draft.field(via.into());
-        self.draft.links.push(Wanted { selection, kind, strength, via });
+        self.draft.links.push(WantedSelection { selection, kind, strength, via });
     }
 
-    /// Asks whether an object is in the set.
-    fn is_present(&mut self, identity: Identity) -> bool {
-        self.draft.questions.push(Question::Name(identity));
+    /// Returns whether an object is in the input, and records the dependency on it.
+    fn is_present(&mut self, identity: ObjectIdentity) -> bool {
+        self.draft.questions.push(EdgeDependency::Name(identity));
         let id = self.graph.node_with(&identity);
         id.is_some_and(|id| self.graph.is_object(id))
     }
 
-    fn identity(&mut self, target: Target<'_>) -> Identity {
+    fn identity(&mut self, target: ReferenceTarget<'_>) -> ObjectIdentity {
         let is_here = target.namespace == self.namespace;
-        Identity {
+        ObjectIdentity {
             group: self.draft.intern(target.group),
             kind: self.draft.intern(target.kind),
             namespace: if is_here { self.here } else { self.draft.intern(target.namespace) },
@@ -262,12 +264,12 @@ impl Deriving<'_, '_> {
 }
 
 /// Returns an object of the core group in `namespace`.
-fn core<'o>(kind: &'o str, namespace: &'o str, name: &'o str) -> Target<'o> {
-    Target { group: "", kind, namespace, name }
+fn core<'o>(kind: &'o str, namespace: &'o str, name: &'o str) -> ReferenceTarget<'o> {
+    ReferenceTarget { group: "", kind, namespace, name }
 }
 
 /// Returns the text at the end of `keys`; empty if there is none.
-fn text<'o>(value: &'o Value, keys: &[&str]) -> &'o str {
+fn text_at<'o>(value: &'o Value, keys: &[&str]) -> &'o str {
     value.at(keys).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -277,14 +279,14 @@ fn or<'o>(text: &'o str, otherwise: &'o str) -> &'o str {
 }
 
 /// Returns the items at the end of `keys`, each with its place.
-fn items<'o>(value: &'o Value, keys: &[&str]) -> impl Iterator<Item = (usize, &'o Value)> + use<'o> {
+fn items_at<'o>(value: &'o Value, keys: &[&str]) -> impl Iterator<Item = (usize, &'o Value)> + use<'o> {
     value.at(keys).and_then(Value::as_array).unwrap_or_default().iter().enumerate()
 }
 
 /// Returns the group that a reference names: in `group`, `apiGroup` or `apiVersion`.
 fn named_group(reference: &Value) -> Option<&str> {
     let group = reference.get("group").or_else(|| reference.get("apiGroup")).and_then(Value::as_str);
-    group.or_else(|| reference.get("apiVersion").and_then(Value::as_str).map(group_of))
+    group.or_else(|| reference.get("apiVersion").and_then(Value::as_str).map(api_group_of))
 }
 
 /// Returns how much a reference with a field `optional` is needed.

@@ -1,26 +1,33 @@
-//! The types of edges, and what an edge knows about itself.
+//! Edges, their strength and their types. The built-in types are rows of one table, `edge/table.rs`.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use kubewright_k8s::WorkloadKind;
 
 use crate::Id;
+pub use table::EDGE_TYPES;
 
-/// The type of an edge. Those that are built in are constants; users add others by name.
+/// The type of an edge. Built-in types are constants; References files add others by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeType(pub(crate) u16);
 
-/// How much the referrer needs what it refers to. Whether there is an edge never depends on it.
+/// How much the start of an edge needs its end. Whether an edge exists never depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
-    /// It does not work without.
+    /// The start does not work without the end.
     Required,
-    /// It is said that it may be absent, or declared and not used.
+    /// The end may be absent, or the reference is declared but unused.
     Optional,
-    /// It is a wish.
+    /// A preference, such as a preferred affinity.
     Preferred,
-    /// Nobody wrote it: it follows from a default, a name or labels that agree.
+    /// Not written in any field: a default, equal names or matching labels.
     Implicit,
 }
 
 impl Strength {
-    /// Returns the word for it in every output.
+    /// Returns the name of the strength, as every output writes it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,139 +42,121 @@ impl Strength {
 /// One relationship between two nodes. There may be several between the same two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge<'g> {
-    /// Who refers, owns, selects.
+    /// The object that refers, owns or selects.
     pub from: Id,
-    /// What is referred to, owned, selected.
+    /// The object that is referred to, owned or selected.
     pub to: Id,
     /// The type.
     pub kind: EdgeType,
-    /// The field that made it, such as `spec.volumes[1].configMap`. It is a field of `from`, or of `to` where that names
-    /// its owner or namespace, or of the object in `through`.
+    /// The field that made the edge, such as `spec.volumes[1].configMap`: a field of `from`, or of `to` if that names its
+    /// owner or namespace, or of the object in `through`.
     pub via: &'g str,
-    /// How much it is needed.
+    /// How much `from` needs `to`.
     pub strength: Strength,
-    /// The object in between: the NetworkPolicy that joins two Pods, the Job between a CronJob and its Pod.
+    /// The object in between: the NetworkPolicy that connects two Pods, the Job between a CronJob and its Pod.
     pub through: Option<Id>,
 }
 
-macro_rules! types {
-    ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {
-        impl EdgeType {
-            $($(#[$doc])* pub const $name: Self = Self($number);)*
-        }
+/// The properties of a built-in edge type: one row of [`EDGE_TYPES`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EdgeTypeSpec {
+    /// The name, such as `USES_SA`.
+    pub name: &'static str,
+    /// The type itself.
+    pub edge_type: EdgeType,
+    /// The objects at which edges start, in words.
+    pub from: &'static str,
+    /// The objects at which edges end, in words.
+    pub to: &'static str,
+    /// The fields that make edges, as Markdown.
+    pub fields: &'static str,
+    /// The strengths that edges have, in words.
+    pub strength: &'static str,
+    /// The kinds at which edges can start.
+    pub from_kinds: KindSet,
+    /// The kinds at which edges can end.
+    pub to_kinds: KindSet,
+    /// Whether the pattern contract has the type; the others are extensions.
+    pub is_in_contract: bool,
+    /// Whether edges are stored. The others are derived on each read, because there are as many as pairs of objects.
+    pub is_stored: bool,
+    /// Whether the type follows from structure (ownership, namespace, labels) rather than from a reference that an author
+    /// wrote. `ANY` in a pattern leaves such types out.
+    pub is_implied: bool,
+    /// Whether pictures leave the type out unless it is asked for.
+    pub is_noisy: bool,
+    /// Whether edges have no direction.
+    pub is_symmetric: bool,
+    /// Whether edges lead from an owner to what it owns.
+    pub is_ownership: bool,
+    /// The number of the colour of lines in pictures; none for a colour that is free.
+    pub colour: Option<usize>,
+    /// The label selectors that make edges: the kind that has one, and its field below `spec`.
+    pub selectors: &'static [(&'static str, &'static str)],
+}
 
-        /// The names of the built-in types, each at its number.
-        pub(crate) const BUILT_IN: &[&str] = &[$(stringify!($name)),*];
-
-        #[cfg(test)]
-        const NUMBERS: &[u16] = &[$($number),*];
+impl EdgeTypeSpec {
+    const DEFAULT: Self = Self {
+        name: "",
+        edge_type: EdgeType(0),
+        from: "",
+        to: "",
+        fields: "",
+        strength: "",
+        from_kinds: KindSet::Any,
+        to_kinds: KindSet::Any,
+        is_in_contract: false,
+        is_stored: true,
+        is_implied: false,
+        is_noisy: false,
+        is_symmetric: false,
+        is_ownership: false,
+        colour: None,
+        selectors: &[],
     };
-}
 
-types! {
-    /// Owner → dependent.
-    OWNS = 0;
-    /// Controller → Pod, also through other controllers.
-    MANAGES = 1;
-    /// Pod or workload → claim, ConfigMap, Secret, identity of a volume.
-    MOUNTS = 2;
-    /// Service → Pod or workload.
-    EXPOSES = 3;
-    /// Pod or workload → ConfigMap, Secret.
-    USES_CONFIG = 4;
-    /// NetworkPolicy → Pod or workload, and between those that a policy joins, both ways.
-    SAME_NETWORK = 5;
-    /// Namespace → object in it.
-    IS_NAMESPACE_OF = 6;
-    /// Pod or workload → ServiceAccount.
-    USES_SA = 7;
-    /// Pod or workload → Pod or Node that attracts it.
-    HAS_AFFINITY_TO = 8;
-    /// Widget → widget that it lists.
-    REFERENCES_KRATEO = 9;
-    /// Table or Paragraph → Markdown that names it in a label.
-    MANAGES_KRATEO = 10;
-    /// Pod or workload → Pod that it keeps away from.
-    HAS_ANTI_AFFINITY_TO = 11;
-    /// Pod, workload or ServiceAccount → Secret for pulling images.
-    PULLS_WITH = 12;
-    /// Ingress → Service or other backend.
-    ROUTES_TO = 13;
-    /// Ingress or Gateway → Secret.
-    TERMINATES_TLS_WITH = 14;
-    /// Ingress, Gateway, claim, volume, Pod → its class.
-    OF_CLASS = 15;
-    /// Route → Gateway or Service that it attaches to.
-    ATTACHES_TO = 16;
-    /// Route → Service.
-    FORWARDS_TO = 17;
-    /// ReferenceGrant → namespace from which it allows references.
-    GRANTS_REFERENCE = 18;
-    /// Policy → what it is attached to.
-    TARGETS_POLICY = 19;
-    /// Autoscaler → workload.
-    SCALES = 20;
-    /// PodDisruptionBudget → Pod or workload.
-    PROTECTS = 21;
-    /// NetworkPolicy → Pod or workload that it selects.
-    ISOLATES = 22;
-    /// NetworkPolicy → Pod or workload that may call those it selects.
-    ALLOWS_FROM = 23;
-    /// NetworkPolicy → Pod or workload that those it selects may call.
-    ALLOWS_TO = 24;
-    /// Binding → Role or ClusterRole.
-    BINDS_ROLE = 25;
-    /// Binding → ServiceAccount, User or Group.
-    BINDS_SUBJECT = 26;
-    /// ClusterRole → ClusterRole that it takes rules from.
-    AGGREGATES = 27;
-    /// Claim → PersistentVolume, PersistentVolume → claim.
-    BOUND_TO = 28;
-    /// StorageClass or PersistentVolume → CSIDriver.
-    PROVISIONED_BY = 29;
-    /// VolumeAttachment → PersistentVolume, Node, CSIDriver.
-    ATTACHES_VOLUME = 30;
-    /// VolumeSnapshot → claim or content.
-    SNAPSHOT_OF = 31;
-    /// Pod → Node.
-    SCHEDULED_ON = 32;
-    /// StatefulSet → the Service that names its Pods.
-    GOVERNED_BY = 33;
-    /// Webhook configuration, APIService, CustomResourceDefinition → Service.
-    CALLS_WEBHOOK = 34;
-    /// CustomResourceDefinition → its instances.
-    DEFINES_KIND = 35;
-    /// Namespace → ResourceQuota, LimitRange.
-    LIMITED_BY = 36;
-    /// ServiceMonitor → Service, PodMonitor → Pod.
-    SCRAPES = 37;
-    /// Certificate → issuer and Secret.
-    ISSUES = 38;
-    /// ExternalSecret → store and Secret.
-    SYNCS_FROM = 39;
-    /// What delivers → where it takes it from.
-    DEPLOYS = 40;
-    /// Object → application.
-    PART_OF = 41;
-    /// Pod or workload → image.
-    USES_IMAGE = 42;
-    /// Event → object.
-    REPORTS_ON = 43;
-    /// Any other reference.
-    REFERS_TO = 44;
-    /// ServiceAccount, User or Group → Role or ClusterRole that a binding gives it.
-    CAN_ACCESS = 45;
-    /// Pod or workload → tainted Node on which it may run all the same.
-    TOLERATES = 46;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_type_has_the_number_of_its_place() {
-        assert!(NUMBERS.iter().enumerate().all(|(place, number)| place == usize::from(*number)));
-        assert_eq!(BUILT_IN[usize::from(EdgeType::USES_SA.0)], "USES_SA");
+    /// Returns the built-in type called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        EDGE_TYPES.iter().find(|spec| spec.name == name)
     }
+
+    /// Returns the field below `spec` of `kind` whose selector makes edges of this type.
+    #[must_use]
+    pub fn selector_field(&self, kind: &str) -> Option<&'static str> {
+        // Workloads of `apps` select what they own.
+        let is_owner = || WorkloadKind::named(kind).is_some_and(|workload| workload.group() == "apps");
+        if self.is_ownership && is_owner() {
+            return Some("selector");
+        }
+        self.selectors.iter().find(|(selecting, _)| *selecting == kind).map(|(_, field)| *field)
+    }
+}
+
+impl EdgeType {
+    /// Returns the row of a built-in type; none for a declared one.
+    #[must_use]
+    pub fn spec(self) -> Option<&'static EdgeTypeSpec> {
+        EDGE_TYPES.get(usize::from(self.0))
+    }
+}
+
+/// The kinds of Kubernetes that can be at one end of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindSet {
+    /// Any kind.
+    Any,
+    /// Pods and kinds with a Pod template.
+    Workloads,
+    /// Pods, kinds with a Pod template, and one kind more.
+    WorkloadsAnd(&'static str),
+    /// These kinds.
+    Only(&'static [&'static str]),
+    /// Any kind but one.
+    Except(&'static str),
+    /// Any namespaced kind.
+    Namespaced,
+    /// Kinds of custom resources.
+    Custom,
 }

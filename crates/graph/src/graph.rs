@@ -1,7 +1,7 @@
 //! The graph itself: how it is built, and how one object more or less changes it.
 //!
-//! What an object contributes is derived from the object and from a few questions about others: is there an object of
-//! this name, of this uid. Whoever asked is noted under the question (`watchers`) and derived again when the answer changes.
+//! The edges of an object are derived from the object and from a few questions about others: is there an object of
+//! this name, of this uid. The object is recorded under each question (`watchers`) and derived again when the answer changes.
 //! References by name need no note: they lead to the node of that name, with or without an object.
 
 mod index;
@@ -12,34 +12,35 @@ mod walk;
 
 pub use walk::SelectionKey;
 
+use kubewright_value::workers::map_in_parallel;
 use kubewright_value::{Text, Value};
 
-use crate::derive::{Derived, Draft, Drafted, derive};
-use crate::edge::BUILT_IN;
+use crate::derive::{Derived, Drafted, EdgeDraft, derive_edges};
+use crate::edge::EDGE_TYPES;
 use crate::ids::{Ids, under};
-use crate::names::{Names, Symbol, SymbolMap};
-use crate::node::Identity;
-use crate::{EdgeType, Id, Node, References, Sort};
-use index::Header;
+use crate::names::{NameTable, Symbol, SymbolMap};
+use crate::node::ObjectIdentity;
+use crate::{EdgeType, GraphNode, Id, References, Sort};
+use index::ObjectHeader;
 pub(crate) use index::{KindFacts, KindNumber, has_no_namespace, is_widget_group};
 use selections::Selections;
-pub(crate) use selections::{Only, Scope, Selection};
-use store::{Batch, Slot, Wire};
+pub(crate) use selections::{Only, Selection, SelectionScope};
 pub(crate) use store::{CONTROLS, FOREIGN, REVERSED, Wire as DerivedWire};
+use store::{EdgeBatch, NodeSlot, Wire};
 use taints::Taints;
 
-/// Objects, and what they have to do with each other.
+/// Objects and the edges between them.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    pub(crate) names: Names,
+    pub(crate) names: NameTable,
     pub(crate) references: References,
-    slots: Vec<Slot>,
+    slots: Vec<NodeSlot>,
     // Of every node, by number: greater for what comes later in canonical order.
     ranks: Vec<u64>,
     free: Vec<Id>,
     // INVARIANT: once settled, every node in canonical order, ascending in rank.
     order: Vec<Id>,
-    identities: SymbolMap<Identity, Id>,
+    identities: SymbolMap<ObjectIdentity, Id>,
     uids: SymbolMap<Symbol, Ids>,
     kinds: SymbolMap<Symbol, Vec<Id>>,
     // What is known about every kind of a group, and its place there.
@@ -51,7 +52,7 @@ pub struct Graph {
     widgets: SymbolMap<Symbol, Ids>,
     // CustomResourceDefinitions by group and kind, and by group and plural.
     definitions: SymbolMap<(Symbol, Symbol), Ids>,
-    watchers: SymbolMap<Question, Ids>,
+    watchers: SymbolMap<EdgeDependency, Ids>,
     // Which objects have the same taints or tolerations.
     tainted: SymbolMap<Taints, Ids>,
     // Edges that were derived from an object at neither end.
@@ -62,18 +63,18 @@ pub struct Graph {
     is_settled: bool,
 }
 
-/// Something about other objects that an edge depends on.
+/// A fact about other objects that an edge depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Question {
-    /// Is there an object of this name?
-    Name(Identity),
-    /// Which objects have this uid?
+pub(crate) enum EdgeDependency {
+    /// Whether there is an object of this name.
+    Name(ObjectIdentity),
+    /// The objects with this uid.
     Uid(Symbol),
-    /// Has any object a uid?
+    /// Whether any object has a uid.
     AnyUid,
-    /// Which widgets are called so?
+    /// The widgets of this name.
     Widget(Symbol),
-    /// What are the plurals of kinds?
+    /// The plurals of kinds.
     Definitions,
 }
 
@@ -82,7 +83,7 @@ impl Graph {
     #[must_use]
     pub fn new(references: &References) -> Self {
         Self {
-            names: Names::new(),
+            names: NameTable::new(),
             references: references.clone(),
             slots: Vec::new(),
             ranks: Vec::new(),
@@ -124,7 +125,7 @@ impl Graph {
         for id in &ids {
             graph.index(*id);
         }
-        let mut batch = Batch::default();
+        let mut batch = EdgeBatch::default();
         for drafted in graph.draft_all(&ids, threads(ids.len())) {
             let (derived, ends) = drafted.adopted(&mut graph);
             graph.defer(derived, &ends, &mut batch);
@@ -135,7 +136,7 @@ impl Graph {
 
     /// Puts `object` into the graph, in place of the one with the same identity. Returns its node.
     pub fn insert(&mut self, object: Value) -> Id {
-        let header = Header::of(&object, self);
+        let header = ObjectHeader::of(&object, self);
         if let Some(twin) = self.twin(&header) {
             self.remove(twin);
         }
@@ -153,8 +154,8 @@ impl Graph {
         self.show(id);
         self.questions_about(id, &mut questions);
         if was_present && uid_before == self.uid_of(id) {
-            // Nobody who asked can notice, unless it defines kinds.
-            questions.retain(|question| matches!(question, Question::Definitions));
+            // No other edge can depend on the change, unless the object defines kinds.
+            questions.retain(|question| matches!(question, EdgeDependency::Definitions));
         }
         self.reselect(id);
         self.refresh(id);
@@ -179,9 +180,9 @@ impl Graph {
         self.collect(id);
     }
 
-    /// Returns the node `id`; none if there is no such node any more.
+    /// Returns the node `id`; none if it was removed.
     #[must_use]
-    pub fn node(&self, id: Id) -> Option<&Node> {
+    pub fn node(&self, id: Id) -> Option<&GraphNode> {
         self.slots.get(id.index()).filter(|slot| slot.is_used).map(|slot| &slot.node)
     }
 
@@ -197,14 +198,14 @@ impl Graph {
         self.order.len()
     }
 
-    /// Returns of how many different selectors nobody knows whom they select, because there are too many about too many
-    /// objects. Where there are some, what they would select has no edges.
+    /// Returns how many different selectors were not evaluated, because too many selectors apply to too many objects. Such
+    /// selectors make no edges.
     #[must_use]
     pub fn selectors_left_out(&self) -> usize {
         self.selections.left_out
     }
 
-    /// Returns whether there is no node.
+    /// Returns whether the graph has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
@@ -243,7 +244,7 @@ impl Graph {
         let find = |name: &str| self.names.find(name);
         let (group, kind) = (find(group)?, find(kind)?);
         let (namespace, name) = (find(namespace)?, find(name)?);
-        self.identities.get(&Identity { group, kind, namespace, name, uid: Symbol::EMPTY }).copied()
+        self.identities.get(&ObjectIdentity { group, kind, namespace, name, uid: Symbol::EMPTY }).copied()
     }
 
     /// Returns the type called `name`, built in or declared.
@@ -260,11 +261,13 @@ impl Graph {
 
     /// Returns all types: the built-in ones, then the declared ones by name.
     pub fn edge_types(&self) -> impl Iterator<Item = EdgeType> + use<> {
-        let count = BUILT_IN.len() + self.references.own_types().len();
+        let count = EDGE_TYPES.len() + self.references.own_types().len();
         (0..u16::try_from(count).unwrap_or(u16::MAX)).map(EdgeType)
     }
 
-    pub(crate) fn is_object(&self, id: Id) -> bool {
+    /// Returns whether the node `id` has an object.
+    #[must_use]
+    pub fn is_object(&self, id: Id) -> bool {
         self.node(id).is_some_and(|node| node.sort == Sort::Object)
     }
 
@@ -278,30 +281,20 @@ impl Graph {
         self.apply(id, derived);
     }
 
-    /// Derives what many objects contribute, on `count` threads. Nothing shows how many there were.
+    /// Derives what many objects contribute, on `count` threads. The result does not depend on the count.
     fn draft_all(&self, ids: &[Id], count: usize) -> Vec<Drafted> {
-        if count < 2 {
-            return vec![self.draft(ids)];
-        }
-        std::thread::scope(|scope| {
-            let chunks = ids.chunks(ids.len().div_ceil(count));
-            let threads: Vec<_> = chunks.map(|chunk| (chunk, scope.spawn(|| self.draft(chunk)))).collect();
-            let drafted = threads.into_iter().map(|(chunk, thread)| {
-                // No derivation panics; if one did, it would do so here.
-                thread.join().unwrap_or_else(|_| self.draft(chunk))
-            });
-            drafted.collect()
-        })
+        let chunks: Vec<&[Id]> = ids.chunks(ids.len().div_ceil(count.max(1)).max(1)).collect();
+        map_in_parallel(&chunks, count, |chunk| self.draft(chunk))
     }
 
     fn draft(&self, ids: &[Id]) -> Drafted {
-        let mut draft = Draft::new(self);
-        ids.iter().for_each(|id| derive(&mut draft, *id));
+        let mut draft = EdgeDraft::new(self);
+        ids.iter().for_each(|id| derive_edges(&mut draft, *id));
         draft.finish()
     }
 
-    /// Derives again everyone who asked one of `questions`.
-    fn answer(&mut self, questions: &[Question]) {
+    /// Derives again every object that depends on one of `questions`.
+    fn answer(&mut self, questions: &[EdgeDependency]) {
         let mut asked: Vec<Id> = Vec::new();
         for question in questions {
             asked.extend(under(&self.watchers, question));
@@ -315,17 +308,14 @@ impl Graph {
 }
 
 /// How many objects are worth a thread.
-const WORTH_A_THREAD: usize = 2_000;
+const MIN_OBJECTS_PER_THREAD: usize = 2_000;
 /// How many threads a graph is built on at most.
-const MAX_THREADS: usize = 4;
+const MAX_DERIVE_THREADS: usize = 4;
 
 /// Returns on how many threads `count` objects are gone through.
 fn threads(count: usize) -> usize {
-    if cfg!(target_family = "wasm") {
-        return 1;
-    }
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    processors.min(MAX_THREADS).min(count / WORTH_A_THREAD)
+    processors.min(MAX_DERIVE_THREADS).min(count / MIN_OBJECTS_PER_THREAD)
 }
 
 #[cfg(test)]

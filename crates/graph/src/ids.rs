@@ -28,7 +28,7 @@ pub(crate) fn under<'m, K: Eq + Hash>(lists: &'m SymbolMap<K, Ids>, key: &K) -> 
 }
 
 /// Puts `id` into the list under `key`, unless it is there.
-pub(crate) fn insert<K: Eq + Hash>(lists: &mut SymbolMap<K, Ids>, key: K, id: Id) {
+pub(crate) fn insert_id<K: Eq + Hash>(lists: &mut SymbolMap<K, Ids>, key: K, id: Id) {
     let list = lists.entry(key).or_insert(Ids::One(id));
     match list {
         Ids::One(only) if *only == id => {}

@@ -17,16 +17,16 @@ pub(crate) struct Symbol(pub(crate) u32);
 impl Symbol {
     /// The empty name.
     pub(crate) const EMPTY: Self = Self(0);
-    /// No name at all: stands for every namespace, where one is expected.
+    /// Not a name: every namespace, where a namespace is expected.
     pub(crate) const ANY: Self = Self(u32::MAX);
 }
 
-/// A map whose keys are made of symbols. Symbols are given in turn, so nobody can choose those that collide.
+/// A map whose keys are made of symbols. Symbols are numbered in turn, so input cannot choose colliding ones.
 pub(crate) type SymbolMap<K, V> = HashMap<K, V, BuildHasherDefault<SymbolHasher>>;
 
 /// All names that were ever given.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     // The symbol of the first text.
     first: u32,
     texts: Vec<Text>,
@@ -40,60 +40,60 @@ pub(crate) struct Names {
 
 /// A field, written from words and the places in lists that follow them: `spec.volumes[1].configMap`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Field<'a> {
-    /// As it stands.
+pub(crate) enum FieldPath<'a> {
+    /// The text itself.
     Text(&'a str),
     /// Words, each with a place or [`NO_PLACE`]; empty words are left out.
     Words([(&'static str, usize); 4]),
 }
 
-/// Stands for no place in a list.
+/// The index of a field path without a list index.
 pub(crate) const NO_PLACE: usize = u32::MAX as usize;
 
-impl<'a> From<&'a str> for Field<'a> {
+impl<'a> From<&'a str> for FieldPath<'a> {
     fn from(text: &'a str) -> Self {
         Self::Text(text)
     }
 }
 
-impl<'a> From<&'a String> for Field<'a> {
+impl<'a> From<&'a String> for FieldPath<'a> {
     fn from(text: &'a String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<[(&'static str, usize); 2]> for Field<'_> {
+impl From<[(&'static str, usize); 2]> for FieldPath<'_> {
     fn from([first, second]: [(&'static str, usize); 2]) -> Self {
         Self::Words([first, second, ("", NO_PLACE), ("", NO_PLACE)])
     }
 }
 
-impl From<[(&'static str, usize); 3]> for Field<'_> {
+impl From<[(&'static str, usize); 3]> for FieldPath<'_> {
     fn from([first, second, third]: [(&'static str, usize); 3]) -> Self {
         Self::Words([first, second, third, ("", NO_PLACE)])
     }
 }
 
-impl From<[(&'static str, usize); 4]> for Field<'_> {
+impl From<[(&'static str, usize); 4]> for FieldPath<'_> {
     fn from(words: [(&'static str, usize); 4]) -> Self {
         Self::Words(words)
     }
 }
 
-/// How many names there is room for at first.
-const ROOM: usize = 64;
+/// The initial capacity of the table, in names.
+const INITIAL_NAMES: usize = 64;
 
-impl Names {
+impl NameTable {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         let seed = [random.hash_one(0_u8), random.hash_one(1_u8)];
-        let table = vec![0; 2 * ROOM];
+        let table = vec![0; 2 * INITIAL_NAMES];
         Self { first: 0, texts: vec![Text::default()], table, seed, fields: SymbolMap::default() }
     }
 
     /// Returns a table for names that are not among these; their symbols come after.
     pub(crate) fn beside(&self) -> Self {
-        let (first, table) = (self.end(), vec![0; 2 * ROOM]);
+        let (first, table) = (self.end(), vec![0; 2 * INITIAL_NAMES]);
         Self { first, texts: Vec::new(), table, seed: self.seed, fields: SymbolMap::default() }
     }
 
@@ -111,7 +111,7 @@ impl Names {
         if name.is_empty() {
             return Symbol::EMPTY;
         }
-        let hash = hash::of(name.as_bytes(), self.seed);
+        let hash = hash::hash_bytes(name.as_bytes(), self.seed);
         self.probe(name, hash).unwrap_or_else(|place| self.add(Text::new(name), hash, place))
     }
 
@@ -120,7 +120,7 @@ impl Names {
         if name.is_empty() {
             return Symbol::EMPTY;
         }
-        let hash = hash::of(name.as_bytes(), self.seed);
+        let hash = hash::hash_bytes(name.as_bytes(), self.seed);
         self.probe(name, hash).unwrap_or_else(|place| self.add(name.clone(), hash, place))
     }
 
@@ -129,7 +129,7 @@ impl Names {
         if name.is_empty() {
             return Symbol::EMPTY;
         }
-        let hash = hash::of(name.as_bytes(), self.seed);
+        let hash = hash::hash_bytes(name.as_bytes(), self.seed);
         if let Ok(known) = base.probe(name, hash) {
             return known;
         }
@@ -137,16 +137,16 @@ impl Names {
     }
 
     /// Returns the symbol of a field in `base`, otherwise here. It is written out only when it is new.
-    pub(crate) fn field_beside(&mut self, field: Field<'_>, base: &Self) -> Symbol {
+    pub(crate) fn field_beside(&mut self, field: FieldPath<'_>, base: &Self) -> Symbol {
         let words = match field {
-            Field::Text(text) => return self.intern_beside(text, base),
-            Field::Words(words) => words,
+            FieldPath::Text(text) => return self.intern_beside(text, base),
+            FieldPath::Words(words) => words,
         };
-        let key = key_of(&words);
+        let key = field_path_key(&words);
         if let Some(known) = base.fields.get(&key).or_else(|| self.fields.get(&key)) {
             return *known;
         }
-        let symbol = self.intern_beside(&written(&words), base);
+        let symbol = self.intern_beside(&field_path_text(&words), base);
         self.fields.insert(key, symbol);
         symbol
     }
@@ -166,7 +166,7 @@ impl Names {
         if name.is_empty() {
             return Some(Symbol::EMPTY);
         }
-        self.probe(name, hash::of(name.as_bytes(), self.seed)).ok()
+        self.probe(name, hash::hash_bytes(name.as_bytes(), self.seed)).ok()
     }
 
     pub(crate) fn text(&self, symbol: Symbol) -> &str {
@@ -202,7 +202,7 @@ impl Names {
     fn add(&mut self, name: Text, hash: u64, place: usize) -> Symbol {
         let symbol = Symbol(self.end());
         self.texts.push(name);
-        put(&mut self.table, place, entry(hash, symbol));
+        put_table_entry(&mut self.table, place, table_entry(hash, symbol));
         if self.texts.len() * 2 > self.table.len() {
             self.resize(self.table.len() * 2);
         }
@@ -222,33 +222,33 @@ impl Names {
         let mask = size - 1;
         let mut table = vec![0; size];
         for (name, symbol) in self.texts.iter().zip(self.first..).filter(|(name, _)| !name.is_empty()) {
-            let hash = hash::of(name.as_bytes(), self.seed);
+            let hash = hash::hash_bytes(name.as_bytes(), self.seed);
             let mut place = hash as usize & mask;
             while table.get(place).is_some_and(|entry| *entry != 0) {
                 place = (place + 1) & mask;
             }
-            put(&mut table, place, entry(hash, Symbol(symbol)));
+            put_table_entry(&mut table, place, table_entry(hash, Symbol(symbol)));
         }
         self.table = table;
     }
 }
 
-/// A word of the program is the same one if it stands in the same place of memory.
-fn key_of(words: &[(&'static str, usize); 4]) -> [u64; 6] {
+/// Static words are compared by address.
+fn field_path_key(words: &[(&'static str, usize); 4]) -> [u64; 6] {
     let [a, b, c, d] = words.map(|(word, _)| (word.as_ptr().addr() as u64) ^ ((word.len() as u64) << 56));
     let [p, q, r, s] = words.map(|(_, place)| place as u64);
     [a, b, c, d, p | (q << 32), r | (s << 32)]
 }
 
-fn entry(hash: u64, symbol: Symbol) -> u64 {
+fn table_entry(hash: u64, symbol: Symbol) -> u64 {
     (hash >> 32 << 32) | u64::from(symbol.0)
 }
 
-fn put(table: &mut [u64], place: usize, entry: u64) {
+fn put_table_entry(table: &mut [u64], place: usize, entry: u64) {
     table.get_mut(place).into_iter().for_each(|free| *free = entry);
 }
 
-fn written(words: &[(&'static str, usize)]) -> String {
+fn field_path_text(words: &[(&'static str, usize)]) -> String {
     let mut text = String::new();
     for (word, place) in words.iter().filter(|(word, _)| !word.is_empty()) {
         if !text.is_empty() {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_name_keeps_its_symbol_while_others_come() {
-        let mut names = Names::new();
+        let mut names = NameTable::new();
         let name = |at: usize| format!("name-{at}-{}", "x".repeat(at % 40));
         let symbols: Vec<Symbol> = (0..5_000).map(|at| names.intern(&name(at))).collect();
         for (at, symbol) in symbols.iter().enumerate() {
@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn a_field_is_written_from_its_words() {
-        let (base, mut names) = (Names::new(), Names::new());
+        let (base, mut names) = (NameTable::new(), NameTable::new());
         let mut field = |at| {
             let words = [("spec", NO_PLACE), ("volumes", at), ("configMap", NO_PLACE)];
-            let symbol = names.field_beside(Field::from(words), &base);
+            let symbol = names.field_beside(FieldPath::from(words), &base);
             (symbol, names.text(symbol).to_owned())
         };
         assert_eq!(field(1).1, "spec.volumes[1].configMap");
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn names_that_were_given_beside_others_are_taken_over() {
-        let mut base = Names::new();
+        let mut base = NameTable::new();
         let known = base.intern("known");
         let mut beside = base.beside();
         assert_eq!(beside.intern_beside("known", &base), known);

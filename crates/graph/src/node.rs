@@ -1,4 +1,4 @@
-//! The objects of the graph, and what else an edge may lead to.
+//! Nodes: objects, and ends of edges that are not objects of the input.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,8 +6,8 @@ use kubewright_value::{Text, Value};
 
 use crate::names::Symbol;
 
-/// The number of a node, valid until its object is removed. The order of the numbers says nothing: for the order that
-/// people see there is [`Graph::ids`](crate::Graph::ids).
+/// The number of a node, valid until its object is removed. Numbers have no meaningful order; [`Graph::ids`](crate::Graph::ids)
+/// returns nodes in canonical order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub(crate) u32);
 
@@ -19,9 +19,9 @@ impl Id {
     }
 }
 
-/// One object, or what is known of one that others name.
+/// One object, or one that references name and that is not in the input.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct GraphNode {
     /// As the object writes it. For an absent one the usual version of its group, for a virtual one empty.
     pub api_version: Text,
     /// The kind.
@@ -34,32 +34,32 @@ pub struct Node {
     pub uid: Text,
     /// The object; none unless `sort` is [`Sort::Object`].
     pub object: Option<Value>,
-    /// What the node stands for.
+    /// Whether the node is an object of the input.
     pub sort: Sort,
 }
 
-impl Node {
+impl GraphNode {
     /// Returns the API group; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {
-        group_of(&self.api_version)
+        api_group_of(&self.api_version)
     }
 }
 
-/// What a node stands for.
+/// Whether a node is an object of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {
-    /// An object of the set.
+    /// An object of the input.
     Object,
-    /// An object that others name and that is not in the set: a reference to it is broken.
+    /// An object that a reference names and that is not in the input: the reference is broken.
     Absent,
-    /// Something that is no object, or need not be in the set for a reference to be whole: an image, the identity of a
-    /// volume, a user, a namespace or a cluster node without a manifest.
+    /// Not a Kubernetes object, or one that need not be in the input: an image, the identity of a volume, a user, a
+    /// namespace or a cluster node without a manifest.
     Virtual,
 }
 
 impl Sort {
-    /// Returns what a node without an object stands for.
+    /// Returns the sort of a node without an object.
     pub(crate) fn without_object(group: &str, kind: &str) -> Self {
         let is_virtual = match group {
             "" => matches!(kind, "Namespace" | "Node" | "Image" | "Volume" | "Application"),
@@ -69,7 +69,7 @@ impl Sort {
         if is_virtual { Self::Virtual } else { Self::Absent }
     }
 
-    /// Returns the word for it in every output.
+    /// Returns the name of the sort, as every output writes it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,9 +80,9 @@ impl Sort {
     }
 }
 
-/// What makes two objects the same one.
+/// The fields by which two objects are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ObjectIdentity {
     pub(crate) group: Symbol,
     pub(crate) kind: Symbol,
     pub(crate) namespace: Symbol,
@@ -91,7 +91,7 @@ pub(crate) struct Identity {
     pub(crate) uid: Symbol,
 }
 
-impl Hash for Identity {
+impl Hash for ObjectIdentity {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let pair = |a: Symbol, b: Symbol| u64::from(a.0) << 32 | u64::from(b.0);
         state.write_u64(pair(self.group, self.kind));
@@ -101,7 +101,7 @@ impl Hash for Identity {
 }
 
 /// Returns the group of an `apiVersion`.
-pub(crate) fn group_of(api_version: &str) -> &str {
+pub(crate) fn api_group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 

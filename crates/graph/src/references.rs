@@ -1,4 +1,4 @@
-//! References that are declared, not programmed: those of well-known kinds of other projects, and those that users teach.
+//! Declared references: those of well-known kinds of other projects, and those that users declare.
 //!
 //! ```yaml
 //! apiVersion: kubewright.dev/v1
@@ -18,18 +18,17 @@ use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Source, Text, yaml};
 
-use crate::edge::BUILT_IN;
-use crate::{EdgeType, Strength};
-pub(crate) use path::Path;
+use crate::{EDGE_TYPES, EdgeType, EdgeTypeSpec, Strength};
+pub(crate) use path::ReferencePath;
 pub use read::codes;
 
-/// What is known about references beside what Kubernetes' own kinds have.
+/// References of kinds that are not Kubernetes' own: built in and declared.
 #[derive(Debug, Clone)]
-pub struct References(Arc<Known>);
+pub struct References(Arc<ReferenceTable>);
 
 #[derive(Debug, Clone)]
-struct Known {
-    references: Vec<Reference>,
+struct ReferenceTable {
+    references: Vec<DeclaredReference>,
     // Positions in `references`, by the kind that refers; `*` for any.
     by_kind: HashMap<Text, Vec<usize>>,
     // The types that are not built in, sorted.
@@ -41,9 +40,9 @@ struct Known {
 
 /// One declared reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct DeclaredReference {
     pub(crate) from: KindName,
-    pub(crate) path: Path,
+    pub(crate) path: ReferencePath,
     /// Never empty; the first one is meant where a reference does not say its kind.
     pub(crate) to: Vec<KindName>,
     pub(crate) edge_type: Text,
@@ -84,12 +83,12 @@ pub(crate) enum Whereabouts {
     Any,
 }
 
-/// What selectors of Kubernetes' own kinds select, beside Pods.
-const OWN_CLASSES: [&str; 4] =
+/// Kinds other than Pod that selectors of Kubernetes' own kinds select.
+const BUILT_IN_CLASSES: [&str; 4] =
     ["ReplicaSet.apps", "Node.", "Service.", "ClusterRole.rbac.authorization.k8s.io"];
 
 /// The references of well-known kinds of other projects.
-static SHIPPED: LazyLock<References> = LazyLock::new(|| {
+static SHIPPED_REFERENCES: LazyLock<References> = LazyLock::new(|| {
     let reading = yaml::read(&Source::new("<built-in references>", include_str!("references/shipped.yaml")));
     let nothing = References::of(Vec::new(), true);
     reading.documents.iter().fold(nothing, |known, document| known.with(document).0)
@@ -97,7 +96,7 @@ static SHIPPED: LazyLock<References> = LazyLock::new(|| {
 
 impl Default for References {
     fn default() -> Self {
-        SHIPPED.clone()
+        SHIPPED_REFERENCES.clone()
     }
 }
 
@@ -105,18 +104,19 @@ impl References {
     /// Returns the type called `name`, built in or declared.
     #[must_use]
     pub fn edge_type(&self, name: &str) -> Option<EdgeType> {
-        let built_in = BUILT_IN.iter().position(|known| *known == name);
-        let own = || self.0.types.binary_search_by(|known| known.as_str().cmp(name)).ok();
-        let number = built_in.or_else(|| own().map(|at| at + BUILT_IN.len()))?;
-        u16::try_from(number).ok().map(EdgeType)
+        let declared = || {
+            let place = self.0.types.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
+            u16::try_from(EDGE_TYPES.len() + place).ok().map(EdgeType)
+        };
+        EdgeTypeSpec::named(name).map(|spec| spec.edge_type).or_else(declared)
     }
 
     /// Returns the name of a type; empty if it is of another graph.
     #[must_use]
     pub fn edge_type_name(&self, kind: EdgeType) -> &str {
-        let number = usize::from(kind.0);
-        let own = || self.0.types.get(number.checked_sub(BUILT_IN.len())?);
-        BUILT_IN.get(number).copied().or_else(|| own().map(Text::as_str)).unwrap_or_default()
+        let declared = || self.0.types.get(usize::from(kind.0).checked_sub(EDGE_TYPES.len())?);
+        let built_in = kind.spec().map(|spec| spec.name);
+        built_in.or_else(|| declared().map(Text::as_str)).unwrap_or_default()
     }
 
     /// Returns the names of the declared types that are not built in, sorted.
@@ -126,7 +126,7 @@ impl References {
     }
 
     /// Returns the references that objects of a kind may have.
-    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = &Reference> {
+    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = &DeclaredReference> {
         let lists = [self.0.by_kind.get(kind), self.0.by_kind.get("*")];
         let found = lists.into_iter().flatten().flatten().filter_map(|at| self.0.references.get(*at));
         found.filter(move |reference| reference.from.is(group, kind))
@@ -143,13 +143,13 @@ impl References {
         self.0.volumes_match_by_name
     }
 
-    fn of(references: Vec<Reference>, volumes_match_by_name: bool) -> Self {
+    fn of(references: Vec<DeclaredReference>, volumes_match_by_name: bool) -> Self {
         let mut by_kind: HashMap<Text, Vec<usize>> = HashMap::new();
-        let mut classes: HashSet<Text> = OWN_CLASSES.iter().copied().map(Text::new).collect();
+        let mut classes: HashSet<Text> = BUILT_IN_CLASSES.iter().copied().map(Text::new).collect();
         let mut types = BTreeSet::new();
         for (at, reference) in references.iter().enumerate() {
             by_kind.entry(reference.from.kind.clone()).or_default().push(at);
-            if !BUILT_IN.contains(&reference.edge_type.as_str()) {
+            if EdgeTypeSpec::named(&reference.edge_type).is_none() {
                 types.insert(reference.edge_type.clone());
             }
             if reference.is_selector {
@@ -157,7 +157,7 @@ impl References {
             }
         }
         let types = types.into_iter().collect();
-        Self(Arc::new(Known { references, by_kind, types, classes, volumes_match_by_name }))
+        Self(Arc::new(ReferenceTable { references, by_kind, types, classes, volumes_match_by_name }))
     }
 }
 

@@ -4,25 +4,25 @@ use kubewright_k8s::selector::read_values;
 use kubewright_k8s::{LabelOperator, LabelRequirement, LabelSelector};
 use kubewright_value::{Map, Text, Value};
 
-use crate::names::{Names, Symbol};
+use crate::names::{NameTable, Symbol};
 
 /// Conditions on labels: all of `all` and, if there are any, one of `any`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Selector {
-    pub(crate) all: Vec<Requirement>,
-    pub(crate) any: Vec<Vec<Requirement>>,
+pub(crate) struct GraphSelector {
+    pub(crate) all: Vec<SelectorRequirement>,
+    pub(crate) any: Vec<Vec<SelectorRequirement>>,
 }
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Requirement {
+pub(crate) struct SelectorRequirement {
     /// The label; for [`NAME_FIELD`] the object's name.
     pub(crate) key: Text,
     pub(crate) operator: NodeOperator,
     pub(crate) values: Vec<Text>,
 }
 
-/// Stands for `matchFields` on the name: no label may be called so.
+/// The key of a `matchFields` requirement on the name; never a valid label key.
 const NAME_FIELD: &str = "@metadata.name";
 
 /// How a label is compared: nodes are also selected by numbers.
@@ -33,7 +33,7 @@ pub(crate) enum NodeOperator {
     Less,
 }
 
-impl Requirement {
+impl SelectorRequirement {
     fn of_label(requirement: LabelRequirement) -> Self {
         let LabelRequirement { key, operator, values } = requirement;
         Self { key, operator: NodeOperator::Label(operator), values: sorted_values(values) }
@@ -45,7 +45,7 @@ impl Requirement {
     }
 }
 
-impl Selector {
+impl GraphSelector {
     /// Reads a plain map of labels; nothing but text can equal a label.
     pub(crate) fn of_map(labels: &Map) -> Option<Self> {
         LabelSelector::of_labels(labels).map(Self::of_label_selector)
@@ -62,7 +62,7 @@ impl Selector {
     }
 
     fn of_label_selector(selector: LabelSelector) -> Self {
-        let all = selector.requirements.into_iter().map(Requirement::of_label).collect();
+        let all = selector.requirements.into_iter().map(SelectorRequirement::of_label).collect();
         Self { all, any: Vec::new() }.sorted()
     }
 
@@ -70,7 +70,8 @@ impl Selector {
     pub(crate) fn of_nodes(node_selector: Option<&Map>, terms: Option<&[Value]>) -> Option<Self> {
         let labels = node_selector.filter(|labels| !labels.is_empty());
         let all = labels.map_or_else(|| Some(Self::default()), Self::of_map)?.all;
-        let any: Vec<Vec<Requirement>> = terms.unwrap_or_default().iter().filter_map(term).collect();
+        let any: Vec<Vec<SelectorRequirement>> =
+            terms.unwrap_or_default().iter().filter_map(read_node_selector_term).collect();
         let says_nothing = all.is_empty() && any.is_empty();
         // Terms that are all empty or broken match no node.
         let is_impossible = any.is_empty() && terms.is_some_and(|terms| !terms.is_empty());
@@ -80,7 +81,11 @@ impl Selector {
     /// Adds the condition that `key` has, or has not, the value `value`.
     pub(crate) fn and(mut self, key: &str, operator: LabelOperator, value: &str) -> Self {
         let values = vec![value.into()];
-        self.all.push(Requirement { key: key.into(), operator: NodeOperator::Label(operator), values });
+        self.all.push(SelectorRequirement {
+            key: key.into(),
+            operator: NodeOperator::Label(operator),
+            values,
+        });
         self.sorted()
     }
 
@@ -97,26 +102,26 @@ impl Selector {
 
 /// A selector whose labels are symbols.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rules {
-    all: Vec<Rule>,
-    any: Vec<Vec<Rule>>,
+pub(crate) struct InternedSelector {
+    all: Vec<InternedRequirement>,
+    any: Vec<Vec<InternedRequirement>>,
 }
 
 #[derive(Debug, Clone)]
-struct Rule {
+struct InternedRequirement {
     /// None for the object's name.
     key: Option<Symbol>,
     operator: NodeOperator,
     /// Sorted.
     values: Vec<Symbol>,
-    /// What numbers are compared with.
+    /// The operand of `Gt` and `Lt`.
     bound: Option<i64>,
 }
 
-impl Rules {
-    pub(crate) fn of(selector: &Selector, names: &mut Names) -> Self {
-        let mut rules = |requirements: &[Requirement]| -> Vec<Rule> {
-            requirements.iter().map(|requirement| Rule::of(requirement, names)).collect()
+impl InternedSelector {
+    pub(crate) fn of(selector: &GraphSelector, names: &mut NameTable) -> Self {
+        let mut rules = |requirements: &[SelectorRequirement]| -> Vec<InternedRequirement> {
+            requirements.iter().map(|requirement| InternedRequirement::of(requirement, names)).collect()
         };
         Self { all: rules(&selector.all), any: selector.any.iter().map(|term| rules(term)).collect() }
     }
@@ -129,18 +134,18 @@ impl Rules {
     /// Returns whether an object called `name`, with the labels that `label` knows, is selected.
     pub(crate) fn match_labels(
         &self,
-        names: &Names,
+        names: &NameTable,
         name: Symbol,
         label: impl Fn(Symbol) -> Option<Symbol>,
     ) -> bool {
-        let holds = |rule: &Rule| rule.holds(rule.key.map_or(Some(name), &label), names);
+        let holds = |rule: &InternedRequirement| rule.holds(rule.key.map_or(Some(name), &label), names);
         self.all.iter().all(holds)
             && (self.any.is_empty() || self.any.iter().any(|term| term.iter().all(holds)))
     }
 }
 
-impl Rule {
-    fn of(requirement: &Requirement, names: &mut Names) -> Self {
+impl InternedRequirement {
+    fn of(requirement: &SelectorRequirement, names: &mut NameTable) -> Self {
         let mut values: Vec<Symbol> =
             requirement.values.iter().map(|value| names.intern_text(value)).collect();
         values.sort_unstable();
@@ -152,7 +157,7 @@ impl Rule {
         }
     }
 
-    fn holds(&self, label: Option<Symbol>, names: &Names) -> bool {
+    fn holds(&self, label: Option<Symbol>, names: &NameTable) -> bool {
         let is_listed = |label: Symbol| self.values.binary_search(&label).is_ok();
         match self.operator {
             NodeOperator::Label(operator) => operator.holds(label.map(is_listed)),
@@ -161,29 +166,29 @@ impl Rule {
         }
     }
 
-    fn compares(&self, label: Option<Symbol>, names: &Names, holds: impl Fn(i64, i64) -> bool) -> bool {
+    fn compares(&self, label: Option<Symbol>, names: &NameTable, holds: impl Fn(i64, i64) -> bool) -> bool {
         let label = label.and_then(|label| names.text(label).parse().ok());
         label.zip(self.bound).is_some_and(|(label, bound)| holds(label, bound))
     }
 }
 
 /// Reads a term of `nodeAffinity`; an empty one matches no node.
-fn term(term: &Value) -> Option<Vec<Requirement>> {
-    let mut all = requirements(term.get("matchExpressions"), false)?;
-    all.extend(requirements(term.get("matchFields"), true)?);
+fn read_node_selector_term(term: &Value) -> Option<Vec<SelectorRequirement>> {
+    let mut all = read_selector_requirements(term.get("matchExpressions"), false)?;
+    all.extend(read_selector_requirements(term.get("matchFields"), true)?);
     (!all.is_empty()).then_some(all)
 }
 
 /// Reads a list of conditions; none if one of them is broken. With `are_fields` they are about the name.
-fn requirements(list: Option<&Value>, are_fields: bool) -> Option<Vec<Requirement>> {
+fn read_selector_requirements(list: Option<&Value>, are_fields: bool) -> Option<Vec<SelectorRequirement>> {
     list.and_then(Value::as_array)
         .unwrap_or_default()
         .iter()
-        .map(|item| requirement(item, are_fields))
+        .map(|item| read_selector_requirement(item, are_fields))
         .collect()
 }
 
-fn requirement(item: &Value, is_field: bool) -> Option<Requirement> {
+fn read_selector_requirement(item: &Value, is_field: bool) -> Option<SelectorRequirement> {
     let operator = match item.get("operator")?.as_str()? {
         "Gt" => NodeOperator::Greater,
         "Lt" => NodeOperator::Less,
@@ -192,9 +197,9 @@ fn requirement(item: &Value, is_field: bool) -> Option<Requirement> {
     let values = sorted_values(read_values(item));
     let key = item.get("key")?.as_str()?;
     match (is_field, key) {
-        (true, "metadata.name") => Some(Requirement { key: NAME_FIELD.into(), operator, values }),
+        (true, "metadata.name") => Some(SelectorRequirement { key: NAME_FIELD.into(), operator, values }),
         (true, _) => None,
-        (false, _) => Some(Requirement { key: key.into(), operator, values }),
+        (false, _) => Some(SelectorRequirement { key: key.into(), operator, values }),
     }
 }
 

@@ -1,49 +1,49 @@
-//! What can go wrong, before and while a template is rendered.
+//! Errors of compiling and of rendering a template.
 
 use kubewright_value::{Position, Step, Text};
 use thiserror::Error;
 
-use kubewright_cel::EvalErrorKind;
+use kubewright_cel::CelErrorKind;
 
-/// Something in a template that can never be rendered.
+/// An error in the text of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Problem {
-    /// The text that it is about, from the root of the template.
+pub struct InterpolationProblem {
+    /// The path of the string, from the root of the template.
     pub path: Vec<Step>,
-    /// Whether it is about the key that ends the path, not about its value.
+    /// Whether the error is in the key that ends the path, not in its value.
     pub is_key: bool,
-    /// What was found and what was expected.
+    /// The message: what was found and what was expected.
     pub message: String,
-    /// Where in the text.
+    /// The position in the string.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters that the error covers; at least 1.
     pub length: u32,
 }
 
-/// Why a template has no result for these values.
+/// An error of rendering a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct RenderError {
-    /// The text that failed, from the root of the template.
+    /// The path of the string, from the root of the template.
     pub path: Vec<Step>,
-    /// Whether the key that ends the path failed, not its value.
+    /// Whether the error is in the key that ends the path, not in its value.
     pub is_key: bool,
-    /// What went wrong.
+    /// The message.
     pub message: String,
-    /// Where in the text.
+    /// The position in the string.
     pub position: Position,
-    /// The expression that failed, without its braces; empty when it was none.
+    /// The expression that failed, without its braces; empty if no expression failed.
     pub expression: Text,
-    /// What kind of error it is.
-    pub kind: EvalErrorKind,
-    /// The key that a map does not have, where that is the error.
+    /// The kind of error.
+    pub kind: CelErrorKind,
+    /// The missing key, if the error is that a map does not have it.
     pub missing_key: Option<Text>,
 }
 
 impl RenderError {
-    /// Returns the error of the root of a template.
-    pub(super) fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
+    /// Returns an error with an empty path.
+    pub(super) fn new(kind: CelErrorKind, message: impl Into<String>) -> Self {
         Self {
             path: Vec::new(),
             is_key: false,
@@ -57,11 +57,11 @@ impl RenderError {
 
     pub(super) fn too_deep() -> Self {
         let most = kubewright_value::json::MAX_DEPTH;
-        Self::new(EvalErrorKind::Limit, format!("nested deeper than {most} levels"))
+        Self::new(CelErrorKind::Limit, format!("nested deeper than {most} levels"))
     }
 
-    /// Says that it is about what is under `step`. Steps are added from the inside out and turned around at
-    /// the end, so that rendering without errors keeps no path.
+    /// Adds a step to the path. Steps are added from the inside out and reversed at
+    /// the end, so that rendering without errors does not track a path.
     pub(super) fn under(mut self: Box<Self>, step: Step) -> Box<Self> {
         self.path.push(step);
         self
@@ -73,8 +73,8 @@ impl RenderError {
     }
 }
 
-/// Returns where something is that stands at `inner` of a part which starts at `start`.
-pub(super) fn moved(start: Position, inner: Position) -> Position {
+/// Returns the position in the whole string of a position `inner` in a part that starts at `start`.
+pub(super) fn offset_position(start: Position, inner: Position) -> Position {
     match inner.line {
         0 | 1 => {
             Position { line: start.line, column: start.column.saturating_add(inner.column).saturating_sub(1) }

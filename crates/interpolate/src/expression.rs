@@ -1,27 +1,27 @@
-//! One compiled expression, which knows where in its text it stands.
+//! A compiled expression with its position in the string.
 
 use kubewright_value::{Position, Text};
 
-use super::error::{Problem, RenderError, moved};
-use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
+use super::error::{InterpolationProblem, RenderError, offset_position};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
 
 #[derive(Debug, Clone)]
-pub(super) struct Expression {
-    pub(super) program: Program,
-    /// Where the text between the braces starts.
+pub(super) struct EmbeddedExpression {
+    pub(super) program: CelProgram,
+    /// The position of the text between the braces.
     start: Position,
 }
 
-impl Expression {
-    /// Compiles what is between the braces, which starts at `start` of the text; problems have no path yet.
+impl EmbeddedExpression {
+    /// Compiles the text between the braces, which starts at `start` of the string; problems have no path yet.
     pub(super) fn compile(
         inner: &str,
         start: Position,
-        environment: &Environment,
-    ) -> Result<Self, Vec<Problem>> {
+        environment: &CelEnvironment,
+    ) -> Result<Self, Vec<InterpolationProblem>> {
         if inner.trim().is_empty() {
             let message = "there is no expression between the braces".to_owned();
-            return Err(vec![Problem {
+            return Err(vec![InterpolationProblem {
                 path: Vec::new(),
                 is_key: false,
                 message,
@@ -29,37 +29,37 @@ impl Expression {
                 length: 1,
             }]);
         }
-        Program::compile(inner, environment).map(|program| Self { program, start }).map_err(|errors| {
-            let located = errors.into_iter().map(|error| Problem {
+        CelProgram::compile(inner, environment).map(|program| Self { program, start }).map_err(|errors| {
+            let located = errors.into_iter().map(|error| InterpolationProblem {
                 path: Vec::new(),
                 is_key: false,
                 message: error.message,
-                position: moved(start, error.position),
+                position: offset_position(start, error.position),
                 length: error.length,
             });
             located.collect()
         })
     }
 
-    /// Returns where the text between the braces starts.
+    /// Returns the position of the text between the braces.
     pub(super) fn start(&self) -> Position {
         self.start
     }
 
     pub(super) fn evaluate<'a>(
         &'a self,
-        bindings: &Bindings<'a>,
-        cost: &mut Cost,
+        bindings: &CelBindings<'a>,
+        cost: &mut CelCost,
     ) -> Result<Val<'a>, Box<RenderError>> {
         self.program.evaluate(bindings, cost).map_err(|error| {
-            let position = moved(self.start, error.position);
+            let position = offset_position(self.start, error.position);
             let missing_key = error.missing_key;
             let error = RenderError::new(error.kind, error.message);
             self.named(Box::new(RenderError { position, missing_key, ..error }))
         })
     }
 
-    /// Says that an error is of this expression, at its start unless the error knows better.
+    /// Adds the expression to an error, and its position unless the error has one.
     pub(super) fn named(&self, mut error: Box<RenderError>) -> Box<RenderError> {
         error.expression = Text::new(self.program.source());
         if error.position == Position::START {

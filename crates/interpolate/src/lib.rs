@@ -1,36 +1,41 @@
-//! `${…}`: CEL expressions inside of texts, and of structures of texts.
+//! `${…}`: CEL expressions inside strings and inside the strings of JSON values.
 //!
-//! A text that is one expression and nothing else becomes what the expression gives, with its type. In all
-//! other texts the results are spliced in as text, by position, and never looked at again. Templates are
-//! compiled once and rendered often; what has no expression in it is shared, not copied.
+//! A string that is a single expression renders to the value of the expression, with its type. In all
+//! other strings the results are inserted as text and never interpreted again. Templates are
+//! compiled once and rendered often; parts without expressions are shared, not copied.
 //!
-//! An expression may give the mark of [`omitted`]: the entry or item that it stands for is left out.
+//! An expression may evaluate to the marker of [`omitted`]: its entry or item is then left out.
 
 mod error;
 mod expression;
-mod find;
-mod mark;
+mod omitted;
 mod output;
-mod structure;
-mod text;
+mod segments;
+mod text_template;
+mod value_template;
 
-pub use error::{Problem, RenderError};
-pub use find::{Found, Unfinished, Written, expressions, written};
-pub use mark::{OMITTED, is_omitted, omitted};
-pub use output::rendered;
-pub use structure::Template;
-pub use text::{Piece, TextTemplate};
+pub use error::{InterpolationProblem, RenderError};
+pub use omitted::{OMITTED_TYPE_NAME, is_omitted, omitted};
+pub use output::render_val;
+pub use segments::{ExpressionSpan, TextSegment, UnfinishedExpression, find_expressions, split_segments};
+pub use text_template::{RenderedPiece, TextTemplate};
+pub use value_template::ValueTemplate;
 
 use kubewright_value::Value;
 
-/// What a template gives.
+/// The result of rendering a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rendered {
+pub enum RenderedValue {
     /// A value.
     Value(Value),
-    /// Nothing: it is to be left out.
+    /// The omission marker: the value is to be left out.
     Omitted,
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

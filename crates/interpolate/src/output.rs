@@ -1,6 +1,6 @@
-//! What expressions give, as JSON and as text.
+//! Conversion of the values of expressions to JSON and text.
 //!
-//! Everything made is counted, since a small value of an expression may hold another many times over.
+//! All output is counted, since a small value may contain another many times.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,60 +8,64 @@ use kubewright_value::json::MAX_DEPTH;
 use kubewright_value::{Map, Number, Text, Value, json};
 
 use super::error::RenderError;
-use super::{Rendered, is_omitted};
-use kubewright_cel::{Cost, EvalErrorKind, List, MapVal, Val};
+use super::{RenderedValue, is_omitted};
+use kubewright_cel::{CelCost, CelErrorKind, ListVal, MapVal, Val};
 
-type Failed = Box<RenderError>;
+type BoxedRenderError = Box<RenderError>;
 
-/// Returns `value` as JSON, without the entries and items that are marked as left out: whole doubles are
+/// Returns `value` as JSON, without omitted entries and items: whole doubles are
 /// integers, bytes are base64, a timestamp is text, a duration is a number of nanoseconds, a type is its
 /// name, an empty optional is null.
 ///
 /// # Errors
-/// When JSON has no word for it, or it is too large or too deep.
-pub fn rendered(value: &Val<'_>, cost: &mut Cost) -> Result<Rendered, RenderError> {
-    value_of(value, 0, cost)
-        .map(|value| value.map_or(Rendered::Omitted, Rendered::Value))
+/// When it has no JSON form, or is too large or too deep.
+pub fn render_val(value: &Val<'_>, cost: &mut CelCost) -> Result<RenderedValue, RenderError> {
+    val_to_json(value, 0, cost)
+        .map(|value| value.map_or(RenderedValue::Omitted, RenderedValue::Value))
         .map_err(|error| *error)
 }
 
-/// Returns the JSON of `value`, which will stand `depth` levels deep; nothing when it is left out.
-pub(super) fn value_of(value: &Val<'_>, depth: usize, cost: &mut Cost) -> Result<Option<Value>, Failed> {
+/// Returns the JSON of `value` at nesting level `depth`; nothing when it is omitted.
+pub(super) fn val_to_json(
+    value: &Val<'_>,
+    depth: usize,
+    cost: &mut CelCost,
+) -> Result<Option<Value>, BoxedRenderError> {
     if depth > MAX_DEPTH {
         return Err(Box::new(RenderError::too_deep()));
     }
-    cost.make(1).map_err(exceeded)?;
+    cost.make(1).map_err(limit_error)?;
     Ok(Some(match value {
         Val::Null | Val::Optional(None) => Value::Null,
         Val::Bool(value) => Value::Bool(*value),
         Val::Int(value) => Value::from(*value),
         Val::UInt(value) => Value::from(*value),
-        Val::Double(value) => Value::Number(number(*value)?),
+        Val::Double(value) => Value::Number(double_to_number(*value)?),
         Val::String(text) => {
-            counted_text(text.len(), cost)?;
+            charge_text_bytes(text.len(), cost)?;
             Value::String(text.as_ref().clone())
         }
         Val::Bytes(bytes) => {
-            counted_text(bytes.len().saturating_mul(2), cost)?;
+            charge_text_bytes(bytes.len().saturating_mul(2), cost)?;
             Value::from(STANDARD.encode(bytes))
         }
-        Val::List(List::Borrowed(items)) => counted(Value::Array((*items).clone()), depth, cost)?,
-        Val::List(List::Shared(items)) => counted(Value::Array(items.clone()), depth, cost)?,
-        Val::List(List::Made(items)) => {
+        Val::List(ListVal::Borrowed(items)) => charge_json(Value::Array((*items).clone()), depth, cost)?,
+        Val::List(ListVal::Shared(items)) => charge_json(Value::Array(items.clone()), depth, cost)?,
+        Val::List(ListVal::Made(items)) => {
             let mut kept = Vec::with_capacity(items.len());
             for item in items.iter() {
-                kept.extend(value_of(item, depth + 1, cost)?);
+                kept.extend(val_to_json(item, depth + 1, cost)?);
             }
             Value::array(kept)
         }
-        Val::Map(MapVal::Borrowed(map)) => counted(Value::Object((*map).clone()), depth, cost)?,
-        Val::Map(MapVal::Shared(map)) => counted(Value::Object(map.clone()), depth, cost)?,
+        Val::Map(MapVal::Borrowed(map)) => charge_json(Value::Object((*map).clone()), depth, cost)?,
+        Val::Map(MapVal::Shared(map)) => charge_json(Value::Object(map.clone()), depth, cost)?,
         Val::Map(map) => {
             let mut kept = Map::with_capacity(map.len());
             for (key, value) in map.iter() {
-                let Some(value) = value_of(&value, depth + 1, cost)? else { continue };
-                let key = key_of(&key)?;
-                counted_text(key.len(), cost)?;
+                let Some(value) = val_to_json(&value, depth + 1, cost)? else { continue };
+                let key = map_key_text(&key)?;
+                charge_text_bytes(key.len(), cost)?;
                 kept.insert(key, value);
             }
             Value::object(kept)
@@ -69,37 +73,41 @@ pub(super) fn value_of(value: &Val<'_>, depth: usize, cost: &mut Cost) -> Result
         Val::Timestamp(time) => Value::from(time.to_string()),
         Val::Duration(duration) => Value::from(duration.nanoseconds()),
         Val::Type(name) => Value::String(name.clone()),
-        Val::Optional(Some(value)) => return value_of(value, depth, cost),
+        Val::Optional(Some(value)) => return val_to_json(value, depth, cost),
         Val::Opaque(_) if is_omitted(value) => return Ok(None),
         Val::Opaque(value) => value.to_json().ok_or_else(|| {
-            wrong(format!("a value of type `{}` cannot be part of a manifest", value.type_name()))
+            type_error(format!("a value of type `{}` cannot be part of a manifest", value.type_name()))
         })?,
     }))
 }
 
 /// Appends `value` to a text: strings as they are, lists and maps as JSON with sorted keys.
-pub(super) fn write_text(out: &mut String, value: &Val<'_>, cost: &mut Cost) -> Result<(), Failed> {
+pub(super) fn write_val_text(
+    out: &mut String,
+    value: &Val<'_>,
+    cost: &mut CelCost,
+) -> Result<(), BoxedRenderError> {
     if let Val::String(text) = value {
-        counted_text(text.len(), cost)?;
+        charge_text_bytes(text.len(), cost)?;
         out.push_str(text);
         return Ok(());
     }
-    match value_of(value, 0, cost)? {
+    match val_to_json(value, 0, cost)? {
         None => {
             return Err(Box::new(RenderError::new(
-                EvalErrorKind::Type,
-                "what is left out cannot be a part of a text",
+                CelErrorKind::Type,
+                "an omitted value cannot be part of a text",
             )));
         }
         Some(Value::String(text)) => out.push_str(&text),
-        Some(value) => write_json(out, &value, cost)?,
+        Some(value) => write_sorted_json(out, &value, cost)?,
     }
     Ok(())
 }
 
-/// As Go writes JSON: keys in order, and nothing that could be taken for HTML.
-fn write_json(out: &mut String, value: &Value, cost: &mut Cost) -> Result<(), Failed> {
-    cost.work(1).map_err(exceeded)?;
+/// Writes JSON as Go does: keys sorted, HTML characters escaped.
+fn write_sorted_json(out: &mut String, value: &Value, cost: &mut CelCost) -> Result<(), BoxedRenderError> {
+    cost.work(1).map_err(limit_error)?;
     match value {
         Value::Array(items) => {
             out.push('[');
@@ -107,7 +115,7 @@ fn write_json(out: &mut String, value: &Value, cost: &mut Cost) -> Result<(), Fa
                 if index > 0 {
                     out.push(',');
                 }
-                write_json(out, item, cost)?;
+                write_sorted_json(out, item, cost)?;
             }
             out.push(']');
         }
@@ -119,20 +127,20 @@ fn write_json(out: &mut String, value: &Value, cost: &mut Cost) -> Result<(), Fa
                 if index > 0 {
                     out.push(',');
                 }
-                write_string(out, key, cost)?;
+                write_json_string(out, key, cost)?;
                 out.push(':');
-                write_json(out, value, cost)?;
+                write_sorted_json(out, value, cost)?;
             }
             out.push('}');
         }
-        Value::String(text) => write_string(out, text, cost)?,
+        Value::String(text) => write_json_string(out, text, cost)?,
         scalar => json::write(out, scalar),
     }
     Ok(())
 }
 
-fn write_string(out: &mut String, text: &str, cost: &mut Cost) -> Result<(), Failed> {
-    counted_text(text.len(), cost)?;
+fn write_json_string(out: &mut String, text: &str, cost: &mut CelCost) -> Result<(), BoxedRenderError> {
+    charge_text_bytes(text.len(), cost)?;
     for c in json::quote(text).chars() {
         match c {
             '<' => out.push_str("\\u003c"),
@@ -146,55 +154,55 @@ fn write_string(out: &mut String, text: &str, cost: &mut Cost) -> Result<(), Fai
     Ok(())
 }
 
-/// Counts JSON that is used as it is.
-fn counted(value: Value, depth: usize, cost: &mut Cost) -> Result<Value, Failed> {
-    count(&value, depth, cost)?;
+/// Charges for JSON that is used unchanged.
+fn charge_json(value: Value, depth: usize, cost: &mut CelCost) -> Result<Value, BoxedRenderError> {
+    charge_nested_values(&value, depth, cost)?;
     Ok(value)
 }
 
-fn count(value: &Value, depth: usize, cost: &mut Cost) -> Result<(), Failed> {
+fn charge_nested_values(value: &Value, depth: usize, cost: &mut CelCost) -> Result<(), BoxedRenderError> {
     if depth > MAX_DEPTH {
         return Err(Box::new(RenderError::too_deep()));
     }
-    cost.work(1).map_err(exceeded)?;
+    cost.work(1).map_err(limit_error)?;
     match value {
-        Value::Array(items) => items.iter().try_for_each(|item| count(item, depth + 1, cost)),
+        Value::Array(items) => items.iter().try_for_each(|item| charge_nested_values(item, depth + 1, cost)),
         Value::Object(map) => map.iter().try_for_each(|(key, value)| {
-            counted_text(key.len(), cost)?;
-            count(value, depth + 1, cost)
+            charge_text_bytes(key.len(), cost)?;
+            charge_nested_values(value, depth + 1, cost)
         }),
-        Value::String(text) => counted_text(text.len(), cost),
+        Value::String(text) => charge_text_bytes(text.len(), cost),
         _ => Ok(()),
     }
 }
 
-pub(super) fn counted_text(length: usize, cost: &mut Cost) -> Result<(), Failed> {
-    cost.work(length / 8).map_err(exceeded)?;
-    cost.produce(length).map_err(exceeded)
+pub(super) fn charge_text_bytes(length: usize, cost: &mut CelCost) -> Result<(), BoxedRenderError> {
+    cost.work(length / 8).map_err(limit_error)?;
+    cost.produce(length).map_err(limit_error)
 }
 
-fn number(value: f64) -> Result<Number, Failed> {
+fn double_to_number(value: f64) -> Result<Number, BoxedRenderError> {
     if value.is_finite() {
         Ok(Number::from(value).normalized())
     } else {
-        Err(wrong(format!("`{value}` is not a number that JSON can hold")))
+        Err(type_error(format!("`{value}` is not a number that JSON can hold")))
     }
 }
 
-fn key_of(key: &Val<'_>) -> Result<Text, Failed> {
+fn map_key_text(key: &Val<'_>) -> Result<Text, BoxedRenderError> {
     match key {
         Val::String(text) => Ok(text.as_ref().clone()),
         Val::Int(value) => Ok(value.to_string().into()),
         Val::UInt(value) => Ok(value.to_string().into()),
         Val::Bool(value) => Ok(value.to_string().into()),
-        other => Err(wrong(format!("a value of type `{}` cannot be a key", other.type_name()))),
+        other => Err(type_error(format!("a value of type `{}` cannot be a key", other.type_name()))),
     }
 }
 
-fn wrong(message: String) -> Failed {
-    Box::new(RenderError::new(EvalErrorKind::Value, message))
+fn type_error(message: String) -> BoxedRenderError {
+    Box::new(RenderError::new(CelErrorKind::Value, message))
 }
 
-pub(super) fn exceeded(exceeded: kubewright_cel::Exceeded) -> Failed {
-    Box::new(RenderError::new(EvalErrorKind::Limit, exceeded.to_string()))
+pub(super) fn limit_error(exceeded: kubewright_cel::CostExceeded) -> BoxedRenderError {
+    Box::new(RenderError::new(CelErrorKind::Limit, exceeded.to_string()))
 }

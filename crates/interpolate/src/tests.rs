@@ -2,23 +2,24 @@ use kubewright_value::{Step, Value, json};
 
 use super::*;
 use kubewright_cel::{
-    Bindings, Cost, Environment, EvalErrorKind, Functions, Kind, Library, Macros, Overload, Program, library,
+    CelBindings, CelCost, CelEnvironment, CelErrorKind, CelFunctions, CelKind, CelLibrary, CelOverload,
+    CelProgram, MacroSet, library,
 };
 
 /// A function that gives the mark.
-const OMIT: Library = Library {
+const OMIT: CelLibrary = CelLibrary {
     name: "omit",
-    functions: |functions: &mut Functions| {
-        functions.add(Overload::function("omit", &[], Kind::Any, |_, _| Ok(omitted())));
+    functions: |functions: &mut CelFunctions| {
+        functions.add(CelOverload::function("omit", &[], CelKind::Any, |_, _| Ok(omitted())));
     },
-    macros: Macros::NONE,
+    macros: MacroSet::NONE,
     types: &[],
 };
 
-fn environment() -> Environment {
+fn environment() -> CelEnvironment {
     [&library::OPTIONALS, &library::STRINGS, &OMIT]
         .into_iter()
-        .fold(Environment::standard().with_mixed_arithmetic(), |environment, library| {
+        .fold(CelEnvironment::standard().with_mixed_arithmetic(), |environment, library| {
             environment.with(library)
         })
         .variable("p")
@@ -32,23 +33,23 @@ fn given() -> Value {
     .unwrap()
 }
 
-fn render_within(template: &str, cost: &mut Cost) -> Result<Rendered, RenderError> {
+fn render_within(template: &str, cost: &mut CelCost) -> Result<RenderedValue, RenderError> {
     let value = json::parse(template).unwrap();
     let given = given();
-    let (template, problems) = Template::compile(&value, &environment());
+    let (template, problems) = ValueTemplate::compile(&value, &environment());
     assert_eq!(problems, [], "{value}");
-    let bindings = Bindings::new().with("p", &given);
+    let bindings = CelBindings::new().with("p", &given);
     template.render(&bindings, cost)
 }
 
-fn render(template: &str) -> Result<Rendered, RenderError> {
-    render_within(template, &mut Cost::default())
+fn render(template: &str) -> Result<RenderedValue, RenderError> {
+    render_within(template, &mut CelCost::default())
 }
 
 /// Renders JSON and compares with JSON.
 #[track_caller]
 fn check(template: &str, want: &str) {
-    assert_eq!(render(template).unwrap(), Rendered::Value(json::parse(want).unwrap()), "{template}");
+    assert_eq!(render(template).unwrap(), RenderedValue::Value(json::parse(want).unwrap()), "{template}");
 }
 
 /// Renders JSON, which fails at `path` and `position`.
@@ -62,7 +63,7 @@ fn fails(template: &str, path: &str, position: &str, message: &str) {
 /// Compiles JSON, which has one problem at `path` and `position`.
 #[track_caller]
 fn refuses(template: &str, path: &str, position: &str, message: &str) {
-    let (_, problems) = Template::compile(&json::parse(template).unwrap(), &environment());
+    let (_, problems) = ValueTemplate::compile(&json::parse(template).unwrap(), &environment());
     let [problem] = &problems[..] else { panic!("{problems:?}") };
     assert_eq!((shown(&problem.path), problem.position.to_string()), (path.to_owned(), position.to_owned()));
     assert!(problem.message.contains(message), "{}", problem.message);
@@ -79,13 +80,13 @@ fn shown(path: &[Step]) -> String {
 /// Finds the expressions of `text`.
 #[track_caller]
 fn finds(text: &str, want: &[&str]) {
-    let found = expressions(text).unwrap();
+    let found = find_expressions(text).unwrap();
     let inner: Vec<&str> = found.into_iter().map(|one| &text[one.inner]).collect();
     assert_eq!(inner, want, "{text}");
 }
 
 #[test]
-fn braces_are_counted() {
+fn nested_braces_are_counted() {
     finds("a ${ {'x': {'y': 1}} } b ${c}", &[" {'x': {'y': 1}} ", "c"]);
 }
 
@@ -106,14 +107,14 @@ fn letters_before_a_quote_are_a_prefix_only_on_their_own() {
 }
 
 #[test]
-fn a_dollar_alone_is_text_and_nothing_escapes_one() {
+fn single_dollar_is_text_and_has_no_escape() {
     finds("$x {y} $ {z}", &[]);
     check(r#""\\${p.s} $${p.s}""#, r#""\\str $str""#);
     check(r#""${'${x}'}""#, r#""${x}""#);
 }
 
 #[test]
-fn an_expression_without_end_is_a_problem_with_its_place() {
+fn unclosed_expression_is_a_problem_with_its_position() {
     refuses(r#"{"a": ["ok", "x ${p.s"]}"#, "/a/1", "1:3", "no closing `}`");
     refuses(r#""${p.s}\n ${oops""#, "", "2:2", "no closing `}`");
     refuses(r#""${'a}""#, "", "1:3", "a string in `${…}` has no end");
@@ -121,7 +122,7 @@ fn an_expression_without_end_is_a_problem_with_its_place() {
 }
 
 #[test]
-fn what_does_not_compile_is_a_problem_with_its_place_in_the_text() {
+fn compile_error_has_its_position_in_the_text() {
     refuses(r#"{"k": "é ${p.s}\n${1 +\n  nope}"}"#, "/k", "3:3", "unknown name `nope`");
     refuses(r#"{"${nope}": 1}"#, "/${nope}", "1:3", "unknown name `nope`");
     refuses(r#""${ }""#, "", "1:3", "no expression");
@@ -129,9 +130,9 @@ fn what_does_not_compile_is_a_problem_with_its_place_in_the_text() {
 }
 
 #[test]
-fn what_does_not_compile_fails_when_it_is_rendered_all_the_same() {
+fn rendering_a_broken_template_fails() {
     let (template, problems) = TextTemplate::compile("a ${nope}", &environment());
-    let error = template.render(&Bindings::new(), &mut Cost::default()).unwrap_err();
+    let error = template.render(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
     assert_eq!(
         (problems[0].position, problems[0].message.as_str()),
         (error.position, error.message.as_str())
@@ -149,7 +150,7 @@ fn a_whole_expression_keeps_its_type() {
 }
 
 #[test]
-fn what_json_has_no_word_for_is_written_as_text_or_number() {
+fn non_json_values_render_as_text_or_number() {
     check(r#"["${b'hi'}", "${1u}", "${type(1)}", "${2.0}"]"#, r#"["aGk=", 1, "int", 2]"#);
     check(
         r#"["${timestamp('2024-01-01T00:00:00Z')}", "${duration('1s')}"]"#,
@@ -161,12 +162,12 @@ fn what_json_has_no_word_for_is_written_as_text_or_number() {
 
 #[test]
 fn whole_doubles_become_integers() {
-    let Rendered::Value(Value::Number(number)) = render(r#""${p.f * 2}""#).unwrap() else { panic!() };
+    let RenderedValue::Value(Value::Number(number)) = render(r#""${p.f * 2}""#).unwrap() else { panic!() };
     assert!(number.is_integer() && number.as_i64() == Some(3));
 }
 
 #[test]
-fn other_texts_have_the_results_spliced_in() {
+fn mixed_text_inserts_results() {
     check(r#""i=${p.i} f=${p.f} b=${p.b} n=${p.n} s=${p.s}""#, r#""i=3 f=1.5 b=true n=null s=str""#);
     check(r#""${p.big * 1.0}|${p.big}""#, r#""12345678|12345678""#);
     check(r#""x${p.m}${p.l}""#, r#""x{\"a\":\"\\u003c\\u0026\\u003e\",\"z\":1}[1,\"a\"]""#);
@@ -192,37 +193,38 @@ fn two_keys_that_become_equal_are_an_error_unless_one_is_left_out() {
 }
 
 #[test]
-fn entries_and_items_that_are_marked_are_left_out() {
+fn omitted_entries_and_items_are_left_out() {
     check(r#"{"a": "${omit()}", "b": ["${omit()}", 1]}"#, r#"{"b": [1]}"#);
     check(r#""${{'x': {'y': omit(), 'z': [omit(), 1]}}}""#, r#"{"x": {"z": [1]}}"#);
     check(r#""${p.l.map(i, i == 1 ? omit() : i)}""#, r#"["a"]"#);
     check(r#"{"a": {"b": "${omit()}"}}"#, r#"{"a": {}}"#);
-    assert_eq!(render(r#""${omit()}""#).unwrap(), Rendered::Omitted);
+    assert_eq!(render(r#""${omit()}""#).unwrap(), RenderedValue::Omitted);
 }
 
 #[test]
-fn what_is_left_out_cannot_be_a_part_of_a_text() {
-    fails(r#"{"a": "x${omit()}"}"#, "/a", "1:4", "cannot be a part of a text");
+fn omitted_value_in_mixed_text_is_an_error() {
+    fails(r#"{"a": "x${omit()}"}"#, "/a", "1:4", "cannot be part of a text");
 }
 
 #[test]
-fn an_error_says_where_and_in_which_expression() {
+fn render_error_has_path_position_and_expression() {
     let error = render(r#"{"a": ["x", "one ${p.i} two ${p.i + p.s}"]}"#).unwrap_err();
     assert_eq!((shown(&error.path), error.position.to_string()), ("/a/1".to_owned(), "1:22".to_owned()));
-    assert_eq!((error.expression.as_str(), error.kind), ("p.i + p.s", EvalErrorKind::Type));
+    assert_eq!((error.expression.as_str(), error.kind), ("p.i + p.s", CelErrorKind::Type));
     let missing = render(r#""${p.zz.yy}""#).unwrap_err();
-    assert_eq!(missing.kind, EvalErrorKind::Missing);
+    assert_eq!(missing.kind, CelErrorKind::Missing);
 }
 
 #[test]
-fn what_has_no_expression_is_shared() {
+fn constant_template_is_shared() {
     let value = json::parse(r#"{"a": {"b": ["x", "$y"]}}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment());
+    let (template, _) = ValueTemplate::compile(&value, &environment());
     assert!(template.constant().is_some_and(|constant| constant.is_same(&value)));
     let value = json::parse(r#"{"a": {"b": ["x"]}, "c": "${p.i}"}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment());
+    let (template, _) = ValueTemplate::compile(&value, &environment());
     let given = given();
-    let Ok(Rendered::Value(made)) = template.render(&Bindings::new().with("p", &given), &mut Cost::default())
+    let Ok(RenderedValue::Value(made)) =
+        template.render(&CelBindings::new().with("p", &given), &mut CelCost::default())
     else {
         panic!()
     };
@@ -233,7 +235,7 @@ fn what_has_no_expression_is_shared() {
 #[test]
 fn all_expressions_can_be_visited() {
     let value = json::parse(r#"{"a": ["x", "${p.i}-${q}"], "${p.s}": 1}"#).unwrap();
-    let (template, _) = Template::compile(&value, &environment().variable("q"));
+    let (template, _) = ValueTemplate::compile(&value, &environment().variable("q"));
     assert_eq!(template.names().collect::<Vec<_>>(), ["p", "q"]);
     let mut found = Vec::new();
     template.visit(|path, is_key, program, at| {
@@ -243,47 +245,52 @@ fn all_expressions_can_be_visited() {
 }
 
 #[test]
-fn pieces_tell_what_was_written_from_what_was_given() {
+fn render_pieces_separates_literals_from_results() {
     let given = given();
     let (template, _) = TextTemplate::compile("/data/${p.s}/${p.i}", &environment());
-    let bindings = Bindings::new().with("p", &given);
-    let pieces = template.render_pieces(&bindings, &mut Cost::default()).unwrap();
-    let want =
-        [Piece::Literal("/data/"), Piece::Given("str".into()), Piece::Literal("/"), Piece::Given("3".into())];
+    let bindings = CelBindings::new().with("p", &given);
+    let pieces = template.render_pieces(&bindings, &mut CelCost::default()).unwrap();
+    let want = [
+        RenderedPiece::Literal("/data/"),
+        RenderedPiece::Evaluated("str".into()),
+        RenderedPiece::Literal("/"),
+        RenderedPiece::Evaluated("3".into()),
+    ];
     assert_eq!(pieces, want);
     let (whole, _) = TextTemplate::compile(" ${p.i} ", &environment());
     assert!(whole.is_whole() && !template.is_whole());
-    let error = whole.render_pieces(&Bindings::new().with("p", &given), &mut Cost::default()).unwrap_err();
+    let error =
+        whole.render_pieces(&CelBindings::new().with("p", &given), &mut CelCost::default()).unwrap_err();
     assert!(error.message.contains("expected a string, found int"));
 }
 
 #[test]
-fn a_small_value_that_holds_another_many_times_over_is_counted_as_what_it_becomes() {
+fn value_with_many_copies_is_charged_for_all_of_them() {
     const LIMIT: u64 = 100_000_000;
     let given = given();
     let list = format!("[{}]", ["p"; 60].join(","));
     let expression = format!("[{list}].map(a, a.map(b, a.map(c, a.map(d, a))))");
-    let program = Program::compile(&expression, &environment()).unwrap();
-    let bindings = Bindings::new().with("p", &given);
-    assert!(program.evaluate(&bindings, &mut Cost::new(LIMIT)).is_ok());
+    let program = CelProgram::compile(&expression, &environment()).unwrap();
+    let bindings = CelBindings::new().with("p", &given);
+    assert!(program.evaluate(&bindings, &mut CelCost::new(LIMIT)).is_ok());
     for template in [format!("${{{expression}}}"), format!("x${{{expression}}}")] {
-        let error = render_within(&json::quote(&template), &mut Cost::new(LIMIT)).unwrap_err();
-        assert_eq!(error.kind, EvalErrorKind::Limit);
+        let error = render_within(&json::quote(&template), &mut CelCost::new(LIMIT)).unwrap_err();
+        assert_eq!(error.kind, CelErrorKind::Limit);
     }
 }
 
 #[test]
-fn a_value_deeper_than_any_manifest_is_refused() {
+fn too_deep_value_is_an_error() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let value = json::parse(&deep).unwrap();
     let template = json::parse(&format!(r#"{}"${{p}}"{}"#, "[".repeat(100), "]".repeat(100))).unwrap();
-    let (template, _) = Template::compile(&template, &environment());
-    let error = template.render(&Bindings::new().with("p", &value), &mut Cost::default()).unwrap_err();
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    let (template, _) = ValueTemplate::compile(&template, &environment());
+    let error = template.render(&CelBindings::new().with("p", &value), &mut CelCost::default()).unwrap_err();
+    assert_eq!(error.kind, CelErrorKind::Limit);
 }
 
 #[test]
-fn many_expressions_in_one_text_take_no_longer_than_they_are() {
+fn many_expressions_take_linear_time() {
     let text = "${p.i}\n".repeat(20_000);
     let (template, problems) = TextTemplate::compile(&text, &environment());
     assert_eq!((problems.len(), template.programs().count()), (0, 20_000));
@@ -292,14 +299,14 @@ fn many_expressions_in_one_text_take_no_longer_than_they_are() {
 }
 
 #[test]
-fn a_text_is_the_sum_of_its_parts_as_they_are_written() {
-    let parts = written("/a/${b['}']}${c}/d").unwrap();
+fn segments_join_to_the_original_text() {
+    let parts = split_segments("/a/${b['}']}${c}/d").unwrap();
     let want = [
-        Written::Literal("/a/"),
-        Written::Expression("${b['}']}"),
-        Written::Expression("${c}"),
-        Written::Literal("/d"),
+        TextSegment::Literal("/a/"),
+        TextSegment::Expression("${b['}']}"),
+        TextSegment::Expression("${c}"),
+        TextSegment::Literal("/d"),
     ];
     assert_eq!(parts, want);
-    assert_eq!(written(""), Ok(vec![]));
+    assert_eq!(split_segments(""), Ok(vec![]));
 }

@@ -1,7 +1,7 @@
-//! What an expression is made of.
+//! The syntax tree of an expression.
 //!
-//! What is long in practice is flat: a path, a pipe and a chain of `||` or `&&` are lists, however
-//! long they are. What nests knows its height, so that no walk over it can run out of stack.
+//! Nodes that are long in practice are flat: a path, a pipe and a chain of `||` or `&&` are lists, however
+//! long they are. Nested nodes know their height, which is limited so that no walk overflows the stack.
 
 use std::sync::Arc;
 
@@ -9,71 +9,71 @@ use kubewright_value::{Text, Value};
 
 use super::function;
 
-/// How high expressions may be, and how many levels they may add to a value.
+/// The largest height of an expression, and the most levels that it may add to a value.
 pub(super) const MAX_HEIGHT: u32 = 128;
 
-/// From how many copies of a value on a result is charged for all of them; see [`Shape::copies`].
-const MANY_COPIES: u32 = 256;
+/// The copies of a value that a result may contain before all of them are charged; see [`ExprShape::copies`].
+const MAX_UNCHARGED_COPIES: u32 = 256;
 
-/// A part of an expression and where it starts, in bytes.
+/// A node of the tree, with its byte offset.
 #[derive(Debug, Clone)]
-pub(super) struct Expr {
-    pub(super) node: Node,
+pub(super) struct JmesPathExpr {
+    pub(super) node: JmesPathNode,
     pub(super) at: u32,
-    pub(super) shape: Shape,
+    pub(super) shape: ExprShape,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum JmesPathNode {
     /// `@`
     Current,
     Literal(Value),
     /// `a.b[0]`; the steps are never empty.
-    Path(Box<Expr>, Vec<Step>),
+    Path(Box<JmesPathExpr>, Vec<JmesPathStep>),
     /// `a[*].b`
     Projection(Box<Projection>),
     /// `a | b | c`
-    Pipe(Vec<Expr>),
+    Pipe(Vec<JmesPathExpr>),
     /// `a || b || c`
-    Or(Vec<Expr>),
+    Or(Vec<JmesPathExpr>),
     /// `a && b && c`
-    And(Vec<Expr>),
+    And(Vec<JmesPathExpr>),
     /// `!a`
-    Not(Box<Expr>),
+    Not(Box<JmesPathExpr>),
     /// `a == b`
-    Compare(Comparison, Box<(Expr, Expr)>),
+    Compare(JmesPathComparison, Box<(JmesPathExpr, JmesPathExpr)>),
     /// `[a, b]`
-    List(Vec<Expr>),
+    List(Vec<JmesPathExpr>),
     /// `{a: b}`
-    Object(Vec<(Text, Expr)>),
-    Call(Arc<function::Call>, Vec<Expr>),
+    Object(Vec<(Text, JmesPathExpr)>),
+    Call(Arc<function::JmesPathCall>, Vec<JmesPathExpr>),
     /// `&a`, only as an argument.
-    Reference(Box<Expr>),
+    Reference(Box<JmesPathExpr>),
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum JmesPathStep {
     Key(Text),
     /// A key that ends the path with null where an object does not have it.
-    NeededKey(Text),
+    RequiredKey(Text),
     /// Negative counts from the end.
     Index(i64),
-    /// Evaluated on what the steps before found.
-    Expr(Expr),
+    /// Evaluated on the result of the steps before.
+    Expr(JmesPathExpr),
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Projection {
-    pub(super) source: Expr,
-    pub(super) over: Over,
-    /// Evaluated on each element; what is null then is left out.
-    pub(super) each: Option<Expr>,
-    /// Whether a source that fails is null.
+    pub(super) source: JmesPathExpr,
+    pub(super) over: ProjectionKind,
+    /// Evaluated on each element; null results are left out.
+    pub(super) each: Option<JmesPathExpr>,
+    /// Whether an error of the source counts as null.
     pub(super) is_forgiving: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Over {
+pub(super) enum ProjectionKind {
     /// `[*]`
     Items,
     /// `.*`
@@ -81,20 +81,20 @@ pub(super) enum Over {
     /// `[]`
     Flattened,
     /// `[?a]`
-    Filtered(Expr),
+    Filtered(JmesPathExpr),
     /// `[0:2]`
-    Slice(Slice),
+    Slice(SliceBounds),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Slice {
+pub(super) struct SliceBounds {
     pub(super) start: Option<i64>,
     pub(super) stop: Option<i64>,
     pub(super) step: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum JmesPathComparison {
     Equal,
     NotEqual,
     Less,
@@ -103,31 +103,31 @@ pub(super) enum Comparison {
     GreaterOrEqual,
 }
 
-/// Bounds on what evaluating costs that no budget sees.
+/// Bounds on the cost of a result that the budget does not cover.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
-    /// How deep expressions nest in it.
+pub(super) struct ExprShape {
+    /// The nesting depth of the expression.
     height: u32,
-    /// How many levels deeper than the value it is evaluated on the result can be.
+    /// How many levels deeper than its input the result can be.
     levels: u32,
-    /// How often the result can contain the value it is evaluated on. Copies share memory, so
+    /// How often the result can contain its input. Copies share memory, so
     /// `[@, @] | [@, @] | …` is cheap to make and grows without end when it is walked.
     copies: u32,
 }
 
-impl Shape {
+impl ExprShape {
     pub(super) fn is_too_high(self) -> bool {
         self.height > MAX_HEIGHT || self.levels > MAX_HEIGHT
     }
 
     pub(super) fn has_many_copies(self) -> bool {
-        self.copies > MANY_COPIES
+        self.copies > MAX_UNCHARGED_COPIES
     }
 
     const LEAF: Self = Self { height: 1, levels: 0, copies: 1 };
 
-    /// Returns the shape of an expression whose parts stand beside each other.
-    fn beside(parts: impl IntoIterator<Item = Self>) -> Self {
+    /// Returns the shape of an expression whose parts are all evaluated on the same value.
+    fn in_parallel(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self { height: 0, levels: 0, copies: 0 }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.max(b.levels),
@@ -136,7 +136,7 @@ impl Shape {
     }
 
     /// Returns the shape of an expression whose parts are evaluated on each other's results.
-    fn after(parts: impl IntoIterator<Item = Self>) -> Self {
+    fn in_sequence(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self { height: 0, levels: 0, copies: 1 }, |a, b| Self {
             height: a.height.max(b.height),
             levels: a.levels.saturating_add(b.levels),
@@ -153,80 +153,90 @@ impl Shape {
     }
 }
 
-impl Expr {
-    pub(super) fn new(node: Node, at: u32) -> Self {
-        let shape = shape(&node);
+impl JmesPathExpr {
+    pub(super) fn new(node: JmesPathNode, at: u32) -> Self {
+        let shape = measure_shape(&node);
         Self { node, at, shape }
     }
 
     /// Returns `self.right`, as one flat path.
     pub(super) fn then(self, right: Self) -> Self {
         match right.node {
-            Node::Path(first, steps) if matches!(first.node, Node::Current) => {
+            JmesPathNode::Path(first, steps) if matches!(first.node, JmesPathNode::Current) => {
                 steps.into_iter().fold(self, Self::step)
             }
-            _ => self.step(Step::Expr(right)),
+            _ => self.step(JmesPathStep::Expr(right)),
         }
     }
 
     /// Returns `self` with one more step.
-    pub(super) fn step(self, step: Step) -> Self {
+    pub(super) fn step(self, step: JmesPathStep) -> Self {
         let at = self.at;
         let added = match &step {
-            Step::Expr(expr) => expr.shape,
-            Step::Key(_) | Step::NeededKey(_) | Step::Index(_) => Shape::LEAF,
+            JmesPathStep::Expr(expr) => expr.shape,
+            JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => ExprShape::LEAF,
         };
         match self {
-            Self { node: Node::Path(first, mut steps), shape, .. } => {
+            Self { node: JmesPathNode::Path(first, mut steps), shape, .. } => {
                 steps.push(step);
                 // The path itself was counted when its first step was made.
-                let inner = Shape { height: shape.height.saturating_sub(1), ..shape };
-                let shape = Shape::after([inner, added]).raised(1, 0);
-                Self { node: Node::Path(first, steps), at, shape }
+                let inner = ExprShape { height: shape.height.saturating_sub(1), ..shape };
+                let shape = ExprShape::in_sequence([inner, added]).raised(1, 0);
+                Self { node: JmesPathNode::Path(first, steps), at, shape }
             }
             first => {
-                let shape = Shape::after([first.shape, added]).raised(1, 0);
-                Self { node: Node::Path(Box::new(first), vec![step]), at, shape }
+                let shape = ExprShape::in_sequence([first.shape, added]).raised(1, 0);
+                Self { node: JmesPathNode::Path(Box::new(first), vec![step]), at, shape }
             }
         }
     }
 }
 
-fn shape(node: &Node) -> Shape {
+fn measure_shape(node: &JmesPathNode) -> ExprShape {
     match node {
-        Node::Current | Node::Literal(_) => Shape::LEAF,
-        Node::Path(first, steps) => {
+        JmesPathNode::Current | JmesPathNode::Literal(_) => ExprShape::LEAF,
+        JmesPathNode::Path(first, steps) => {
             let steps = steps.iter().map(|step| match step {
-                Step::Expr(expr) => expr.shape,
-                Step::Key(_) | Step::NeededKey(_) | Step::Index(_) => Shape::LEAF,
+                JmesPathStep::Expr(expr) => expr.shape,
+                JmesPathStep::Key(_) | JmesPathStep::RequiredKey(_) | JmesPathStep::Index(_) => {
+                    ExprShape::LEAF
+                }
             });
-            Shape::after(std::iter::once(first.shape).chain(steps)).raised(1, 0)
+            ExprShape::in_sequence(std::iter::once(first.shape).chain(steps)).raised(1, 0)
         }
-        Node::Projection(projection) => {
-            let each = projection.each.as_ref().map_or(Shape::LEAF, |each| each.shape);
-            let shape = Shape::after([projection.source.shape, each]).raised(1, 0);
+        JmesPathNode::Projection(projection) => {
+            let each = projection.each.as_ref().map_or(ExprShape::LEAF, |each| each.shape);
+            let shape = ExprShape::in_sequence([projection.source.shape, each]).raised(1, 0);
             match &projection.over {
-                Over::Filtered(condition) => {
-                    Shape { height: shape.height.max(condition.shape.height.saturating_add(1)), ..shape }
+                ProjectionKind::Filtered(condition) => {
+                    ExprShape { height: shape.height.max(condition.shape.height.saturating_add(1)), ..shape }
                 }
                 _ => shape,
             }
         }
-        Node::Pipe(parts) => Shape::after(parts.iter().map(|part| part.shape)).raised(1, 0),
-        Node::Or(parts) | Node::And(parts) => Shape::beside(parts.iter().map(|part| part.shape)).raised(1, 0),
-        Node::Not(operand) => Shape { height: operand.shape.height.saturating_add(1), ..Shape::LEAF },
-        Node::Compare(_, sides) => {
+        JmesPathNode::Pipe(parts) => ExprShape::in_sequence(parts.iter().map(|part| part.shape)).raised(1, 0),
+        JmesPathNode::Or(parts) | JmesPathNode::And(parts) => {
+            ExprShape::in_parallel(parts.iter().map(|part| part.shape)).raised(1, 0)
+        }
+        JmesPathNode::Not(operand) => {
+            ExprShape { height: operand.shape.height.saturating_add(1), ..ExprShape::LEAF }
+        }
+        JmesPathNode::Compare(_, sides) => {
             let height = sides.0.shape.height.max(sides.1.shape.height);
-            Shape { height: height.saturating_add(1), ..Shape::LEAF }
+            ExprShape { height: height.saturating_add(1), ..ExprShape::LEAF }
         }
-        Node::List(members) => Shape::beside(members.iter().map(|member| member.shape)).raised(1, 1),
-        Node::Object(members) => Shape::beside(members.iter().map(|(_, member)| member.shape)).raised(1, 1),
+        JmesPathNode::List(members) => {
+            ExprShape::in_parallel(members.iter().map(|member| member.shape)).raised(1, 1)
+        }
+        JmesPathNode::Object(members) => {
+            ExprShape::in_parallel(members.iter().map(|(_, member)| member.shape)).raised(1, 1)
+        }
         // A function may put its arguments into each other, and may call its references on them.
-        Node::Call(_, arguments) => {
-            let after = Shape::after(arguments.iter().map(|argument| argument.shape));
-            let beside = Shape::beside(arguments.iter().map(|argument| argument.shape));
-            Shape { copies: after.copies.max(beside.copies), ..after }.raised(1, 2)
+        JmesPathNode::Call(_, arguments) => {
+            let after = ExprShape::in_sequence(arguments.iter().map(|argument| argument.shape));
+            let beside = ExprShape::in_parallel(arguments.iter().map(|argument| argument.shape));
+            ExprShape { copies: after.copies.max(beside.copies), ..after }.raised(1, 2)
         }
-        Node::Reference(expr) => expr.shape.raised(1, 0),
+        JmesPathNode::Reference(expr) => expr.shape.raised(1, 0),
     }
 }

@@ -1,93 +1,115 @@
-//! Evaluating an expression.
+//! Evaluation of an expression.
 
 use std::borrow::Cow;
 
 use kubewright_value::{Budget, Map, Text, Value};
 
-use super::ast::{Comparison, Expr, Node};
-use super::function::{Argument, Call, Failure, Reference};
+use super::ast::{JmesPathComparison, JmesPathExpr, JmesPathNode};
+use super::function::{ExpressionReference, JmesPathArgument, JmesPathCall, JmesPathFailure};
 
 mod compare;
 mod path;
 mod project;
 
-pub(super) use compare::{equal, weigh};
-pub(super) use path::find;
+pub(super) use compare::{charge_written_value, equal_within_budget};
+pub(super) use path::lookup_expr;
 
-type Evaluated<'a> = Result<Cow<'a, Value>, Failure>;
+type JmesPathResult<'a> = Result<Cow<'a, Value>, JmesPathFailure>;
 
 static NULL: Value = Value::Null;
 
 /// Evaluates a whole expression on `root`.
-pub(super) fn whole<'a>(budget: &mut Budget, expr: &'a Expr, root: &'a Value) -> Evaluated<'a> {
-    let found = eval(budget, expr, root)?;
+pub(super) fn evaluate_root<'a>(
+    budget: &mut Budget,
+    expr: &'a JmesPathExpr,
+    root: &'a Value,
+) -> JmesPathResult<'a> {
+    let found = evaluate_expr(budget, expr, root)?;
     charge_copies(budget, expr, &found)?;
     Ok(found)
 }
 
 /// Charges for the copies in a result of `expr`, if there can be many.
-pub(super) fn charge_copies(budget: &mut Budget, expr: &Expr, found: &Value) -> Result<(), Failure> {
+pub(super) fn charge_copies(
+    budget: &mut Budget,
+    expr: &JmesPathExpr,
+    found: &Value,
+) -> Result<(), JmesPathFailure> {
     if expr.shape.has_many_copies() {
-        weigh(budget, found)?;
+        charge_written_value(budget, found)?;
     }
     Ok(())
 }
 
 /// Evaluates `expr` on `current`.
-pub(super) fn eval<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Evaluated<'a> {
+pub(super) fn evaluate_expr<'a>(
+    budget: &mut Budget,
+    expr: &'a JmesPathExpr,
+    current: &'a Value,
+) -> JmesPathResult<'a> {
     match &expr.node {
-        // These are most of all there is, and cost no level.
-        Node::Current => Ok(Cow::Borrowed(current)),
-        Node::Literal(value) => Ok(Cow::Borrowed(value)),
-        Node::Path(first, steps) => {
-            path::value(budget, first, steps, current).map_err(|failure| failure.at(expr.at))
+        // The most common nodes, which need no level of nesting.
+        JmesPathNode::Current => Ok(Cow::Borrowed(current)),
+        JmesPathNode::Literal(value) => Ok(Cow::Borrowed(value)),
+        JmesPathNode::Path(first, steps) => {
+            path::follow_path(budget, first, steps, current).map_err(|failure| failure.at(expr.at))
         }
         _ => {
-            let at = |exhausted| Failure::from(exhausted).at(expr.at);
+            let at = |exhausted| JmesPathFailure::from(exhausted).at(expr.at);
             budget.step(1).map_err(at)?;
             budget.enter().map_err(at)?;
-            let found = eval_nested(budget, expr, current);
+            let found = evaluate_nested(budget, expr, current);
             budget.leave();
             found.map_err(|failure| failure.at(expr.at))
         }
     }
 }
 
-fn eval_nested<'a>(budget: &mut Budget, expr: &'a Expr, current: &'a Value) -> Evaluated<'a> {
+fn evaluate_nested<'a>(
+    budget: &mut Budget,
+    expr: &'a JmesPathExpr,
+    current: &'a Value,
+) -> JmesPathResult<'a> {
     match &expr.node {
-        Node::Current | Node::Literal(_) | Node::Path(..) => eval(budget, expr, current),
-        Node::Projection(projection) => project::project(budget, projection, current),
-        Node::Pipe(parts) => {
-            parts.iter().try_fold(Cow::Borrowed(current), |value, part| on(budget, part, value))
+        JmesPathNode::Current | JmesPathNode::Literal(_) | JmesPathNode::Path(..) => {
+            evaluate_expr(budget, expr, current)
         }
-        Node::Or(parts) => first_that(budget, parts, current, is_true),
-        Node::And(parts) => first_that(budget, parts, current, |value| !is_true(value)),
-        Node::Not(operand) => {
-            let value = eval(budget, operand, current)?;
-            Ok(Cow::Owned(Value::Bool(!is_true(&value))))
+        JmesPathNode::Projection(projection) => project::evaluate_projection(budget, projection, current),
+        JmesPathNode::Pipe(parts) => {
+            parts.iter().try_fold(Cow::Borrowed(current), |value, part| evaluate_on(budget, part, value))
         }
-        Node::Compare(comparison, sides) => {
-            let left = eval(budget, &sides.0, current)?;
-            let right = eval(budget, &sides.1, current)?;
-            compare(budget, *comparison, &left, &right).map(Cow::Owned)
+        JmesPathNode::Or(parts) => first_deciding_part(budget, parts, current, is_truthy_value),
+        JmesPathNode::And(parts) => {
+            first_deciding_part(budget, parts, current, |value| !is_truthy_value(value))
         }
-        Node::List(members) => list(budget, members, current),
-        Node::Object(members) => object(budget, members, current),
-        Node::Call(function, arguments) => call(budget, function, arguments, current),
-        Node::Reference(_) => Err(Failure::wrong_type("an expression is only of use to a function")),
+        JmesPathNode::Not(operand) => {
+            let value = evaluate_expr(budget, operand, current)?;
+            Ok(Cow::Owned(Value::Bool(!is_truthy_value(&value))))
+        }
+        JmesPathNode::Compare(comparison, sides) => {
+            let left = evaluate_expr(budget, &sides.0, current)?;
+            let right = evaluate_expr(budget, &sides.1, current)?;
+            compare_values(budget, *comparison, &left, &right).map(Cow::Owned)
+        }
+        JmesPathNode::List(members) => evaluate_list(budget, members, current),
+        JmesPathNode::Object(members) => evaluate_object(budget, members, current),
+        JmesPathNode::Call(function, arguments) => call_function(budget, function, arguments, current),
+        JmesPathNode::Reference(_) => Err(JmesPathFailure::wrong_type(
+            "an expression reference is only valid as an argument of a function",
+        )),
     }
 }
 
-/// Evaluates `expr` on a value that may not live as long as the object.
-fn on<'a>(budget: &mut Budget, expr: &'a Expr, value: Cow<'a, Value>) -> Evaluated<'a> {
+/// Evaluates `expr` on a value that may be temporary.
+fn evaluate_on<'a>(budget: &mut Budget, expr: &'a JmesPathExpr, value: Cow<'a, Value>) -> JmesPathResult<'a> {
     match value {
-        Cow::Borrowed(value) => eval(budget, expr, value),
-        Cow::Owned(value) => eval(budget, expr, &value).map(|found| Cow::Owned(found.into_owned())),
+        Cow::Borrowed(value) => evaluate_expr(budget, expr, value),
+        Cow::Owned(value) => evaluate_expr(budget, expr, &value).map(|found| Cow::Owned(found.into_owned())),
     }
 }
 
-/// Returns whether a condition with this result holds. Zero does, what is empty does not.
-pub(super) fn is_true(value: &Value) -> bool {
+/// Returns whether a condition with this result holds: null, false and empty values do not, zero does.
+pub(super) fn is_truthy_value(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(b) => *b,
@@ -99,15 +121,15 @@ pub(super) fn is_true(value: &Value) -> bool {
 }
 
 /// Returns the first result that `decides`, or else the last one.
-fn first_that<'a>(
+fn first_deciding_part<'a>(
     budget: &mut Budget,
-    parts: &'a [Expr],
+    parts: &'a [JmesPathExpr],
     current: &'a Value,
     decides: impl Fn(&Value) -> bool,
-) -> Evaluated<'a> {
+) -> JmesPathResult<'a> {
     let mut last = Cow::Borrowed(&NULL);
     for part in parts {
-        last = eval(budget, part, current)?;
+        last = evaluate_expr(budget, part, current)?;
         if decides(&last) {
             break;
         }
@@ -115,51 +137,59 @@ fn first_that<'a>(
     Ok(last)
 }
 
-/// Only numbers have an order; it is null for anything else.
-fn compare(
+/// Compares two values. Only numbers have an order; for other types `<` and its like are null.
+fn compare_values(
     budget: &mut Budget,
-    comparison: Comparison,
+    comparison: JmesPathComparison,
     left: &Value,
     right: &Value,
-) -> Result<Value, Failure> {
+) -> Result<Value, JmesPathFailure> {
     let ordered = |is: fn(std::cmp::Ordering) -> bool| match (left, right) {
         (Value::Number(left), Value::Number(right)) => Value::Bool(is(left.cmp(right))),
         _ => Value::Null,
     };
     Ok(match comparison {
-        Comparison::Equal => Value::Bool(equal(budget, left, right)?),
-        Comparison::NotEqual => Value::Bool(!equal(budget, left, right)?),
-        Comparison::Less => ordered(std::cmp::Ordering::is_lt),
-        Comparison::LessOrEqual => ordered(std::cmp::Ordering::is_le),
-        Comparison::Greater => ordered(std::cmp::Ordering::is_gt),
-        Comparison::GreaterOrEqual => ordered(std::cmp::Ordering::is_ge),
+        JmesPathComparison::Equal => Value::Bool(equal_within_budget(budget, left, right)?),
+        JmesPathComparison::NotEqual => Value::Bool(!equal_within_budget(budget, left, right)?),
+        JmesPathComparison::Less => ordered(std::cmp::Ordering::is_lt),
+        JmesPathComparison::LessOrEqual => ordered(std::cmp::Ordering::is_le),
+        JmesPathComparison::Greater => ordered(std::cmp::Ordering::is_gt),
+        JmesPathComparison::GreaterOrEqual => ordered(std::cmp::Ordering::is_ge),
     })
 }
 
-fn list<'a>(budget: &mut Budget, members: &'a [Expr], current: &'a Value) -> Evaluated<'a> {
+fn evaluate_list<'a>(
+    budget: &mut Budget,
+    members: &'a [JmesPathExpr],
+    current: &'a Value,
+) -> JmesPathResult<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
-    let items = list_members(budget, members, current)?;
+    let items = evaluate_members(budget, members, current)?;
     Ok(Cow::Owned(Value::array(items.into_iter().map(Cow::into_owned).collect())))
 }
 
-/// Returns the members of `[a, b]` before they are put into a list.
-fn list_members<'a>(
+/// Returns the members of `[a, b]` without building a list.
+fn evaluate_members<'a>(
     budget: &mut Budget,
-    members: &'a [Expr],
+    members: &'a [JmesPathExpr],
     current: &'a Value,
-) -> Result<Vec<Cow<'a, Value>>, Failure> {
+) -> Result<Vec<Cow<'a, Value>>, JmesPathFailure> {
     budget.step(members.len() as u64)?;
     budget.produce(members.len().saturating_mul(size_of::<Value>()))?;
     let mut items = Vec::with_capacity(members.len());
     for member in members {
-        items.push(eval(budget, member, current)?);
+        items.push(evaluate_expr(budget, member, current)?);
     }
     Ok(items)
 }
 
-fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Value) -> Evaluated<'a> {
+fn evaluate_object<'a>(
+    budget: &mut Budget,
+    members: &'a [(Text, JmesPathExpr)],
+    current: &'a Value,
+) -> JmesPathResult<'a> {
     if current.is_null() {
         return Ok(Cow::Borrowed(&NULL));
     }
@@ -167,24 +197,24 @@ fn object<'a>(budget: &mut Budget, members: &'a [(Text, Expr)], current: &'a Val
     let mut map = Map::with_capacity(members.len());
     for (key, member) in members {
         budget.step(1)?;
-        map.insert(key.clone(), eval(budget, member, current)?.into_owned());
+        map.insert(key.clone(), evaluate_expr(budget, member, current)?.into_owned());
     }
     Ok(Cow::Owned(Value::object(map)))
 }
 
-fn call<'a>(
+fn call_function<'a>(
     budget: &mut Budget,
-    called: &'a Call,
-    arguments: &'a [Expr],
+    called: &'a JmesPathCall,
+    arguments: &'a [JmesPathExpr],
     current: &'a Value,
-) -> Evaluated<'a> {
-    let mut evaluate = |argument: &'a Expr| {
+) -> JmesPathResult<'a> {
+    let mut evaluate = |argument: &'a JmesPathExpr| {
         Ok(match &argument.node {
-            Node::Reference(expr) => Argument::Reference(Reference(expr)),
-            _ => Argument::Value(eval(budget, argument, current)?),
+            JmesPathNode::Reference(expr) => JmesPathArgument::Reference(ExpressionReference(expr)),
+            _ => JmesPathArgument::Value(evaluate_expr(budget, argument, current)?),
         })
     };
-    // Most calls have one argument or two, which need no list.
+    // Most calls have one or two arguments, which need no allocation.
     let result = match arguments {
         [one] => {
             let evaluated = [evaluate(one)?];
@@ -195,7 +225,7 @@ fn call<'a>(
             called.call(&evaluated, budget)
         }
         many => {
-            let evaluated = many.iter().map(evaluate).collect::<Result<Vec<_>, Failure>>()?;
+            let evaluated = many.iter().map(evaluate).collect::<Result<Vec<_>, JmesPathFailure>>()?;
             called.call(&evaluated, budget)
         }
     };

@@ -1,4 +1,4 @@
-//! The functions an expression may call, as a table that a dialect can extend.
+//! The functions that an expression may call, as a table that can be extended.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,70 +7,71 @@ use std::sync::{Arc, LazyLock};
 
 use kubewright_value::{Budget, Number, Value};
 
-use super::ast::Expr;
+use super::ast::JmesPathExpr;
 use super::{Inputs, eval, kubernetes, standard};
 
 mod failure;
 mod signature;
 
-pub use failure::Failure;
-pub use signature::{Accepts, Signature};
+pub use failure::JmesPathFailure;
+pub use signature::{ArgumentTypes, JmesPathSignature};
 
-pub(super) type Body = dyn Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync;
+pub(super) type JmesPathFunctionBody =
+    dyn Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure> + Send + Sync;
 
-/// Makes a body for a call of which some arguments are literals. They are checked as all others
-/// when it is called.
-type Prepare = fn(&[Option<&Value>]) -> Option<Box<Body>>;
+/// Makes a specialized body for a call with literal arguments, such as a compiled regular expression.
+/// Literals are checked like other arguments when it is called.
+type PrepareBody = fn(&[Option<&Value>]) -> Option<Box<JmesPathFunctionBody>>;
 
-/// The functions that can be called. A copy is cheap.
+/// The functions that an expression may call. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Functions {
-    known: Arc<BTreeMap<Cow<'static, str>, Arc<Function>>>,
+pub struct JmesPathFunctions {
+    known: Arc<BTreeMap<Cow<'static, str>, Arc<JmesPathFunction>>>,
 }
 
-/// A function of a [`Functions`] table.
-pub(super) struct Function {
+/// A function of a [`JmesPathFunctions`] table.
+pub(super) struct JmesPathFunction {
     name: Cow<'static, str>,
-    signature: Signature,
-    body: Box<Body>,
-    prepare: Option<Prepare>,
+    signature: JmesPathSignature,
+    body: Box<JmesPathFunctionBody>,
+    prepare: Option<PrepareBody>,
     is_volatile: bool,
 }
 
-/// A function that needs nothing from a caller, as the tables of this crate list it.
-pub(super) struct Builtin {
+/// An entry of this crate's function tables. Its body captures nothing.
+pub(super) struct JmesPathBuiltin {
     name: &'static str,
-    signature: Signature,
-    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
-    prepare: Option<Prepare>,
+    signature: JmesPathSignature,
+    body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
+    prepare: Option<PrepareBody>,
     is_volatile: bool,
 }
 
 /// A call in an expression.
-pub(super) struct Call {
-    function: Arc<Function>,
-    /// Made when the expression was parsed; does what the function does, and faster.
-    prepared: Option<Box<Body>>,
+pub(super) struct JmesPathCall {
+    function: Arc<JmesPathFunction>,
+    /// The specialized body for literal arguments, made when the expression was parsed.
+    prepared: Option<Box<JmesPathFunctionBody>>,
 }
 
-/// Returns an entry of a table.
-pub(super) const fn builtin(
+/// Returns an entry of a function table.
+pub(super) const fn define_builtin(
     name: &'static str,
-    takes: &'static [Accepts],
+    takes: &'static [ArgumentTypes],
     returns: &'static str,
     help: &'static str,
-    body: fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure>,
-) -> Builtin {
-    Builtin {
+    body: fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>,
+) -> JmesPathBuiltin {
+    JmesPathBuiltin {
         name,
-        signature: Signature::fixed(takes, returns, help),
+        signature: JmesPathSignature::fixed(takes, returns, help),
         body,
         prepare: None,
         is_volatile: false,
     }
 }
 
-impl Builtin {
+impl JmesPathBuiltin {
     pub(super) const fn variadic(mut self) -> Self {
         self.signature.repeat_last();
         self
@@ -82,27 +83,27 @@ impl Builtin {
         self
     }
 
-    /// Lets `prepare` look at the literals of a call when an expression is parsed.
-    pub(super) const fn preparing(mut self, prepare: Prepare) -> Self {
+    /// Sets the function that specializes the body for literal arguments when an expression is parsed.
+    pub(super) const fn preparing(mut self, prepare: PrepareBody) -> Self {
         self.prepare = Some(prepare);
         self
     }
 }
 
-/// An argument after evaluation.
+/// An evaluated argument.
 #[derive(Debug)]
-pub enum Argument<'a> {
+pub enum JmesPathArgument<'a> {
     /// A value.
     Value(Cow<'a, Value>),
     /// An expression to be evaluated by the function, as in `sort_by(@, &name)`.
-    Reference(Reference<'a>),
+    Reference(ExpressionReference<'a>),
 }
 
 /// An expression that a function evaluates on values of its choice.
 #[derive(Debug, Clone, Copy)]
-pub struct Reference<'a>(pub(super) &'a Expr);
+pub struct ExpressionReference<'a>(pub(super) &'a JmesPathExpr);
 
-impl Functions {
+impl JmesPathFunctions {
     /// Returns a table without functions.
     #[must_use]
     pub fn none() -> Self {
@@ -112,54 +113,62 @@ impl Functions {
     /// Returns the functions of the specification.
     #[must_use]
     pub fn standard() -> Self {
-        static STANDARD: LazyLock<Functions> = LazyLock::new(|| Functions::of(standard::TABLES));
+        static STANDARD: LazyLock<JmesPathFunctions> =
+            LazyLock::new(|| JmesPathFunctions::of(standard::STANDARD_TABLES));
         STANDARD.clone()
     }
 
     /// Returns the functions of the specification and those that policy engines add for Kubernetes
     /// objects, such as `regex_match`, `add` for quantities and `semver_compare`.
     ///
-    /// Some of the specification are others here, as policies were written against them: `sum` takes
+    /// Some standard functions are replaced, because policies were written against the replacements: `sum` takes
     /// quantities and durations, and refuses an empty array; `to_number` and `to_string` read and write
-    /// as Go does. What needs a clock or chance fails until [`Functions::with_inputs`] gives it.
+    /// as Go does. Functions that need the time or a seed fail until [`JmesPathFunctions::with_inputs`] sets them.
     #[must_use]
     pub fn kubernetes() -> Self {
-        static KUBERNETES: LazyLock<Functions> =
-            LazyLock::new(|| Functions::of(&[standard::TABLES, kubernetes::TABLES].concat()));
+        static KUBERNETES: LazyLock<JmesPathFunctions> = LazyLock::new(|| {
+            JmesPathFunctions::of(&[standard::STANDARD_TABLES, kubernetes::KUBERNETES_TABLES].concat())
+        });
         KUBERNETES.clone()
     }
 
-    /// Gives the functions of [`Functions::kubernetes`] what no function can know by itself: the present
-    /// moment for `time_now`, `time_now_utc` and `time_since`, and a seed for `random`.
+    /// Sets, for the functions of [`JmesPathFunctions::kubernetes`] the current
+    /// time for `time_now`, `time_now_utc` and `time_since`, and the seed of `random`.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
-        kubernetes::with_inputs(self, inputs)
+        kubernetes::add_inputs(self, inputs)
     }
 
     /// Adds the function `name`, or replaces it.
     ///
-    /// Its arguments have been checked against `signature` when `body` is called. The call itself
-    /// is charged; what grows with the arguments has to be charged by `body`.
+    /// The arguments are checked against `signature` before `body` is called. The call itself
+    /// is charged; `body` must charge for work that grows with the arguments.
     #[must_use]
     pub fn with(
         mut self,
         name: impl Into<Cow<'static, str>>,
-        signature: Signature,
-        body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
+        signature: JmesPathSignature,
+        body: impl Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         let name = name.into();
         let is_volatile = self.get(&name).is_some_and(|replaced| replaced.is_volatile);
         let body = Box::new(body);
-        let function = Function { name: name.clone(), signature, body, prepare: None, is_volatile };
+        let function = JmesPathFunction { name: name.clone(), signature, body, prepare: None, is_volatile };
         Arc::make_mut(&mut self.known).insert(name, Arc::new(function));
         self
     }
 
     /// Replaces the body of the function `name`, if there is one.
-    pub(super) fn instead(
+    pub(super) fn replace_body(
         self,
         name: &'static str,
-        body: impl Fn(&[Argument<'_>], &mut Budget) -> Result<Value, Failure> + Send + Sync + 'static,
+        body: impl Fn(&[JmesPathArgument<'_>], &mut Budget) -> Result<Value, JmesPathFailure>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         match self.signature(name).cloned() {
             Some(signature) => self.with(name, signature, body),
@@ -167,13 +176,13 @@ impl Functions {
         }
     }
 
-    /// Of two functions of one name the later one counts.
-    fn of(tables: &[&[Builtin]]) -> Self {
+    /// Returns the functions of `tables`. Of two functions of one name the later one wins.
+    fn of(tables: &[&[JmesPathBuiltin]]) -> Self {
         let functions = tables.iter().copied().flatten().map(|builtin| {
             let name = Cow::Borrowed(builtin.name);
             let (signature, prepare) = (builtin.signature.clone(), builtin.prepare);
             let (body, is_volatile) = (Box::new(builtin.body), builtin.is_volatile);
-            let function = Function { name: name.clone(), signature, body, prepare, is_volatile };
+            let function = JmesPathFunction { name: name.clone(), signature, body, prepare, is_volatile };
             (name, Arc::new(function))
         });
         Self { known: Arc::new(functions.collect()) }
@@ -184,17 +193,17 @@ impl Functions {
         self.known.keys().map(AsRef::as_ref)
     }
 
-    /// Returns what the function `name` takes and returns.
+    /// Returns the signature of the function `name`.
     #[must_use]
-    pub fn signature(&self, name: &str) -> Option<&Signature> {
+    pub fn signature(&self, name: &str) -> Option<&JmesPathSignature> {
         self.get(name).map(|function| &function.signature)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<Function>> {
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<JmesPathFunction>> {
         self.known.get(name)
     }
 
-    /// Returns the function that `name` was probably meant to be: the same but for case, `_` and `-`.
+    /// Returns the function whose name differs from `name` only in case and underscores, as a suggestion.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let wanted = plain(name);
@@ -202,8 +211,8 @@ impl Functions {
     }
 }
 
-impl Function {
-    pub(super) fn signature(&self) -> &Signature {
+impl JmesPathFunction {
+    pub(super) fn signature(&self) -> &JmesPathSignature {
         &self.signature
     }
 
@@ -212,36 +221,40 @@ impl Function {
     }
 }
 
-impl Call {
-    /// Returns a call of `function` with these arguments, of which the literals are known.
-    pub(super) fn new(function: Arc<Function>, literals: &[Option<&Value>]) -> Self {
+impl JmesPathCall {
+    /// Returns a call of `function`; `literals` has the arguments that are literals.
+    pub(super) fn new(function: Arc<JmesPathFunction>, literals: &[Option<&Value>]) -> Self {
         let prepared = function.prepare.and_then(|prepare| prepare(literals));
         Self { function, prepared }
     }
 
     /// Checks the types of `arguments` and calls the function.
-    pub(super) fn call(&self, arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-        let Function { name, signature, body, .. } = &*self.function;
+    pub(super) fn call(
+        &self,
+        arguments: &[JmesPathArgument<'_>],
+        budget: &mut Budget,
+    ) -> Result<Value, JmesPathFailure> {
+        let JmesPathFunction { name, signature, body, .. } = &*self.function;
         for (i, argument) in arguments.iter().enumerate() {
             let accepts = signature.accepts(i);
             if !accepts.admits(argument, budget)? {
                 let number = i + 1;
                 let message = format!("argument {number} of `{name}` must be {accepts}, not {argument}");
-                return Err(Failure::wrong_type(message).about(i));
+                return Err(JmesPathFailure::wrong_type(message).about(i));
             }
         }
-        // Looking at long text takes time, whatever comes of it.
+        // Reading long strings takes time, whatever the function does.
         let looked_at: usize = arguments.iter().map(|argument| argument.text().len()).sum();
         budget.step(looked_at as u64 / BYTES_PER_STEP)?;
         self.prepared.as_ref().unwrap_or(body)(arguments, budget)
     }
 }
 
-/// How many bytes of the texts that a function is given are a step.
+/// The bytes of string arguments that count as one step.
 const BYTES_PER_STEP: u64 = 32;
 
-impl Argument<'_> {
-    /// Returns the value; null for a reference, which a signature refuses unless it asks for it.
+impl JmesPathArgument<'_> {
+    /// Returns the value; null for a reference, which only some signatures accept.
     #[must_use]
     pub fn value(&self) -> &Value {
         static NULL: Value = Value::Null;
@@ -273,7 +286,7 @@ impl Argument<'_> {
     ///
     /// # Errors
     /// As the expression.
-    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, Failure> {
+    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, JmesPathFailure> {
         match self {
             Self::Reference(reference) => reference.apply(value, budget),
             Self::Value(value) => Ok(value.clone().into_owned()),
@@ -281,34 +294,34 @@ impl Argument<'_> {
     }
 }
 
-/// What it is, with its article.
-impl fmt::Display for Argument<'_> {
+/// The type with its article, such as `a string`.
+impl fmt::Display for JmesPathArgument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(value) => f.write_str(signature::with_article(value.kind())),
+            Self::Value(value) => f.write_str(signature::kind_with_article(value.kind())),
             Self::Reference(_) => f.write_str("an expression"),
         }
     }
 }
 
-impl Reference<'_> {
+impl ExpressionReference<'_> {
     /// Evaluates the expression on `value`.
     ///
     /// # Errors
     /// As the expression.
-    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, Failure> {
-        eval::eval(budget, self.0, value).map(Cow::into_owned)
+    pub fn apply(&self, value: &Value, budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+        eval::evaluate_expr(budget, self.0, value).map(Cow::into_owned)
     }
 }
 
-impl fmt::Debug for Call {
+impl fmt::Debug for JmesPathCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Call({})", self.function.name)
+        write!(f, "JmesPathCall({})", self.function.name)
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for JmesPathFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({})", self.name)
+        write!(f, "JmesPathFunction({})", self.name)
     }
 }

@@ -1,12 +1,12 @@
 //! JMESPath, such as `spec.containers[?image != 'x'].{name: name, ports: ports[].containerPort}`.
 //!
-//! An expression is parsed once and evaluated often. What it finds is borrowed from the object
-//! where it can be. A missing key is `null`, as the specification wants it, and objects keep the
+//! An expression is parsed once and evaluated often. Results are borrowed from the object
+//! where possible. A missing key is `null`, as the specification requires, and objects keep the
 //! order of their keys.
 //!
-//! Which functions exist is a table that the caller hands to the parser, so an unknown name or a
+//! The caller passes the table of functions to the parser, so an unknown name or a
 //! wrong number of arguments is found before anything is evaluated. Where the specification leaves
-//! the grouping open, it is the one of the reference implementations: `!a.b` is `(!a).b`.
+//! the grouping open, it follows the reference implementations: `!a.b` is `(!a).b`.
 
 mod ast;
 mod eval;
@@ -20,86 +20,89 @@ mod standard;
 use std::borrow::Cow;
 use std::fmt;
 
-pub use function::{Accepts, Argument, Failure, Functions, Reference, Signature};
+pub use function::{
+    ArgumentTypes, ExpressionReference, JmesPathArgument, JmesPathFailure, JmesPathFunctions,
+    JmesPathSignature,
+};
 
 pub use kubewright_golib::inputs::Inputs;
 use kubewright_value::{Budget, Position, Text, Value};
-pub use rewrite::{Change, Roots};
+pub use rewrite::{JmesPathChange, PathRoots};
 use thiserror::Error;
 
-/// What an expression forgives.
+/// The variant of the language: how missing keys and errors are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    /// As the specification has it.
+pub enum JmesPathLanguage {
+    /// The specification.
     #[default]
     Standard,
-    /// As policy engines have it. A path ends with null at a key that an object does not have, so a function
-    /// behind it is not called; and `[]`, `[?…]` and `.*` over what fails find null.
+    /// Kyverno's variant. A path ends with null at a missing key, so a function
+    /// behind it is not called; and `[]`, `[?…]` and `.*` over a source that fails are null.
     Forgiving,
 }
 
 /// A compiled expression.
-pub struct Expression {
+pub struct JmesPathExpression {
     source: Box<str>,
-    root: ast::Expr,
+    root: ast::JmesPathExpr,
     is_volatile: bool,
 }
 
-/// What [`Expression::find`] found.
+/// The result of [`JmesPathExpression::find`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum JmesPathLookup<'a> {
     /// A value, which may be null.
     Value(Cow<'a, Value>),
-    /// Nothing, because an object does not have this key.
+    /// No value, because an object does not have this key.
     Missing(Text),
 }
 
-/// Returns what policy engines say where `key` is missing.
+/// Returns Kyverno's message for a missing key.
 #[must_use]
-pub fn unknown_key(key: &str) -> String {
+pub fn unknown_key_message(key: &str) -> String {
     format!("Unknown key \"{key}\" in path")
 }
 
-/// Why a text is no expression.
+/// An error in the text of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct ParseError {
-    /// What was found and what was expected.
+pub struct JmesPathParseError {
+    /// The message: what was found and what was expected.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// How many characters it is about; at least 1.
+    /// The number of characters that the error covers; at least 1.
     pub length: u32,
-    /// What kind of error it is.
-    pub kind: ParseErrorKind,
+    /// The kind of error.
+    pub kind: JmesPathParseErrorKind,
 }
 
-/// The kinds of [`ParseError`].
+/// The kinds of [`JmesPathParseError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParseErrorKind {
+pub enum JmesPathParseErrorKind {
     /// The text does not follow the grammar, or nests too deep.
     Syntax,
-    /// A function is called that the table does not have.
+    /// An unknown function is called.
     UnknownFunction,
     /// A function is called with too few or too many arguments.
     Arity,
 }
 
-/// Why an expression has no result for this object.
+/// An error of evaluating an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct EvalError {
-    /// What went wrong.
+pub struct JmesPathError {
+    /// The message.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Position,
-    /// What kind of error it is.
-    pub kind: EvalErrorKind,
+    /// The kind of error.
+    pub kind: JmesPathErrorKind,
 }
 
-/// The kinds of [`EvalError`].
+/// The kinds of [`JmesPathError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EvalErrorKind {
+pub enum JmesPathErrorKind {
     /// An argument of the wrong type.
     Type,
     /// A value of the right type that cannot be used, such as a slice with step 0.
@@ -108,26 +111,30 @@ pub enum EvalErrorKind {
     Limit,
 }
 
-impl Expression {
+impl JmesPathExpression {
     /// Parses `text`, in which the functions of `functions` may be called.
     ///
     /// # Errors
-    /// When it is no expression; unknown functions and wrong numbers of arguments included.
-    pub fn parse(text: &str, functions: &Functions) -> Result<Self, ParseError> {
-        Self::parse_as(text, functions, Language::Standard)
+    /// When it is not a valid expression, or calls an unknown function or one with a wrong number of arguments.
+    pub fn parse(text: &str, functions: &JmesPathFunctions) -> Result<Self, JmesPathParseError> {
+        Self::parse_as(text, functions, JmesPathLanguage::Standard)
     }
 
     /// Parses `text` in `language`.
     ///
     /// # Errors
-    /// As [`Expression::parse`].
-    pub fn parse_as(text: &str, functions: &Functions, language: Language) -> Result<Self, ParseError> {
-        parser::parse(text, functions, language)
+    /// As [`JmesPathExpression::parse`].
+    pub fn parse_as(
+        text: &str,
+        functions: &JmesPathFunctions,
+        language: JmesPathLanguage,
+    ) -> Result<Self, JmesPathParseError> {
+        parser::parse_jmespath(text, functions, language)
             .map(|(root, is_volatile)| Self { source: text.into(), root, is_volatile })
             .map_err(|bad| bad.located(text))
     }
 
-    /// Returns the text it was parsed from.
+    /// Returns the text of the expression.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -137,30 +144,34 @@ impl Expression {
     ///
     /// # Errors
     /// When a function refuses its arguments, a slice has step 0, or the budget is used up.
-    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Value, EvalError> {
+    pub fn evaluate(&self, root: &Value, budget: &mut Budget) -> Result<Value, JmesPathError> {
         self.evaluate_ref(root, budget).map(Cow::into_owned)
     }
 
     /// Evaluates the expression on `root` and borrows what it finds.
     ///
     /// # Errors
-    /// As [`Expression::evaluate`].
+    /// As [`JmesPathExpression::evaluate`].
     pub fn evaluate_ref<'a>(
         &'a self,
         root: &'a Value,
         budget: &mut Budget,
-    ) -> Result<Cow<'a, Value>, EvalError> {
-        eval::whole(budget, &self.root, root).map_err(|failure| self.located(failure))
+    ) -> Result<Cow<'a, Value>, JmesPathError> {
+        eval::evaluate_root(budget, &self.root, root).map_err(|failure| self.located(failure))
     }
 
-    /// Evaluates the expression on `root`, and tells a missing key from null where a path at the end of the
-    /// expression runs into it: in `a.b` and in `x && a.b`, but not in `a.b || c` or `f(a.b)`.
+    /// Evaluates the expression on `root`, and distinguishes a missing key from null if a path at the end of the
+    /// expression meets it: in `a.b` and in `x && a.b`, but not in `a.b || c` or `f(a.b)`.
     ///
     /// # Errors
-    /// As [`Expression::evaluate`].
-    pub fn find<'a>(&'a self, root: &'a Value, budget: &mut Budget) -> Result<Found<'a>, EvalError> {
-        let found = eval::find(budget, &self.root, root).and_then(|found| {
-            if let Found::Value(value) = &found {
+    /// As [`JmesPathExpression::evaluate`].
+    pub fn find<'a>(
+        &'a self,
+        root: &'a Value,
+        budget: &mut Budget,
+    ) -> Result<JmesPathLookup<'a>, JmesPathError> {
+        let found = eval::lookup_expr(budget, &self.root, root).and_then(|found| {
+            if let JmesPathLookup::Value(value) = &found {
                 eval::charge_copies(budget, &self.root, value)?;
             }
             Ok(found)
@@ -168,23 +179,28 @@ impl Expression {
         found.map_err(|failure| self.located(failure))
     }
 
-    fn located(&self, failure: Failure) -> EvalError {
+    fn located(&self, failure: JmesPathFailure) -> JmesPathError {
         let (kind, message, at) = failure.into_parts();
-        EvalError { message, position: Position::of(&self.source, at as usize), kind }
+        JmesPathError { message, position: Position::of(&self.source, at as usize), kind }
     }
 }
 
-/// Returns whether a condition with this result holds. Zero does; null, false and what is empty do not.
+/// Returns whether a condition with this result holds: null, false and empty values do not, zero does.
 #[must_use]
-pub fn is_true(value: &Value) -> bool {
-    eval::is_true(value)
+pub fn is_truthy(value: &Value) -> bool {
+    eval::is_truthy_value(value)
 }
 
-impl fmt::Debug for Expression {
+impl fmt::Debug for JmesPathExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Expression({:?})", self.source)
+        write!(f, "JmesPathExpression({:?})", self.source)
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[cfg(test)]
 mod tests;

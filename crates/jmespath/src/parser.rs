@@ -1,48 +1,55 @@
-//! Expressions from text, by operator ranks.
+//! The parser: operator precedence by binding power.
 //!
-//! The right side of a projection reaches as far as the ranks of the reference implementations
+//! The right side of a projection extends as far as the binding powers of the reference implementations
 //! let it: up to `[]`, a comparison, `&&`, `||`, `|` or a closing bracket.
 
 use kubewright_value::Text;
 
-use super::Language;
-use super::ast::{Comparison, Expr, MAX_HEIGHT, Node, Over, Projection, Slice, Step};
-use super::function::Functions;
-use super::lex::{self, Bad, Token, Word};
+use super::JmesPathLanguage;
+use super::ast::{
+    JmesPathComparison, JmesPathExpr, JmesPathNode, JmesPathStep, MAX_HEIGHT, Projection, ProjectionKind,
+    SliceBounds,
+};
+use super::function::JmesPathFunctions;
+use super::lex::{self, JmesPathSyntaxError, JmesPathToken, JmesPathTokenKind};
 
 mod select;
 
-/// Parses all of `text`. Returns also whether it calls a function of the time or of chance.
-pub(super) fn parse(text: &str, functions: &Functions, language: Language) -> Result<(Expr, bool), Bad> {
-    let tokens = lex::tokens(text)?;
-    let mut parser = Parser { tokens, next: 0, depth: 0, functions, language, is_volatile: false };
+/// Parses all of `text`. Also returns whether it calls a function of the current time or of the random seed.
+pub(super) fn parse_jmespath(
+    text: &str,
+    functions: &JmesPathFunctions,
+    language: JmesPathLanguage,
+) -> Result<(JmesPathExpr, bool), JmesPathSyntaxError> {
+    let tokens = lex::tokenize_jmespath(text)?;
+    let mut parser = JmesPathParser { tokens, next: 0, depth: 0, functions, language, is_volatile: false };
     let expr = parser.expr(0)?;
     match parser.peek() {
-        Word::End => Ok((expr, parser.is_volatile)),
+        JmesPathTokenKind::End => Ok((expr, parser.is_volatile)),
         _ => Err(parser.unexpected("an operator or the end of the expression")),
     }
 }
 
-/// What binds less than this ends a projection.
-const PROJECTION_STOP: u8 = 10;
-const FLATTEN: u8 = 9;
-const STAR: u8 = 20;
-const FILTER: u8 = 21;
-const DOT: u8 = 40;
-const NOT: u8 = 45;
+/// Operators with less binding power end a projection.
+const PROJECTION_STOP_POWER: u8 = 10;
+const FLATTEN_POWER: u8 = 9;
+const STAR_POWER: u8 = 20;
+const FILTER_POWER: u8 = 21;
+const DOT_POWER: u8 = 40;
+const NOT_POWER: u8 = 45;
 
-fn rank(word: &Word) -> u8 {
-    let Word::Sign(sign) = word else { return 0 };
+fn binding_power(word: &JmesPathTokenKind) -> u8 {
+    let JmesPathTokenKind::Sign(sign) = word else { return 0 };
     match *sign {
         "|" => 1,
         "||" => 2,
         "&&" => 3,
         "==" | "!=" | "<" | "<=" | ">" | ">=" => 5,
-        "[]" => FLATTEN,
-        "*" => STAR,
-        "[?" => FILTER,
-        "." => DOT,
-        "!" => NOT,
+        "[]" => FLATTEN_POWER,
+        "*" => STAR_POWER,
+        "[?" => FILTER_POWER,
+        "." => DOT_POWER,
+        "!" => NOT_POWER,
         "{" => 50,
         "[" => 55,
         "(" => 60,
@@ -50,24 +57,24 @@ fn rank(word: &Word) -> u8 {
     }
 }
 
-struct Parser<'f> {
-    tokens: Vec<Token>,
+struct JmesPathParser<'f> {
+    tokens: Vec<JmesPathToken>,
     next: usize,
     depth: u32,
-    functions: &'f Functions,
-    language: Language,
+    functions: &'f JmesPathFunctions,
+    language: JmesPathLanguage,
     is_volatile: bool,
 }
 
-impl Parser<'_> {
-    /// Reads an expression and the operators after it that rank above `floor`.
-    fn expr(&mut self, floor: u8) -> Result<Expr, Bad> {
+impl JmesPathParser<'_> {
+    /// Reads an expression and the operators after it that bind tighter than `floor`.
+    fn expr(&mut self, floor: u8) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         if self.depth == MAX_HEIGHT {
             return Err(self.too_deep());
         }
         self.depth += 1;
         let mut left = self.operand()?;
-        while rank(self.peek()) > floor {
+        while binding_power(self.peek()) > floor {
             left = self.operator(left)?;
             if left.shape.is_too_high() {
                 return Err(self.too_deep());
@@ -77,68 +84,77 @@ impl Parser<'_> {
         if left.shape.is_too_high() { Err(self.too_deep()) } else { Ok(left) }
     }
 
-    /// Reads what can start an expression.
-    fn operand(&mut self) -> Result<Expr, Bad> {
+    /// Reads the start of an expression.
+    fn operand(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let at = self.at();
-        let current = || Expr::new(Node::Current, at);
+        let current = || JmesPathExpr::new(JmesPathNode::Current, at);
         let (word, next) = (self.peek().clone(), self.peek_at(1));
         match word {
-            Word::Literal(value) => {
+            JmesPathTokenKind::Literal(value) => {
                 self.next += 1;
-                Ok(Expr::new(Node::Literal(value), at))
+                Ok(JmesPathExpr::new(JmesPathNode::Literal(value), at))
             }
-            Word::Identifier(_) if *next == Word::Sign("(") => self.call(),
-            Word::Identifier(name) => self.key(name, at),
-            Word::Quoted(name) => {
-                if *next == Word::Sign("(") {
+            JmesPathTokenKind::Identifier(_) if *next == JmesPathTokenKind::Sign("(") => self.call(),
+            JmesPathTokenKind::Identifier(name) => self.key(name, at),
+            JmesPathTokenKind::Quoted(name) => {
+                if *next == JmesPathTokenKind::Sign("(") {
                     return Err(self.bad("a function name must not be quoted"));
                 }
                 self.key(name, at)
             }
-            Word::Sign("*") => {
+            JmesPathTokenKind::Sign("*") => {
                 self.next += 1;
-                self.project(current(), Over::Values, STAR)
+                self.project(current(), ProjectionKind::Values, STAR_POWER)
             }
-            Word::Sign("!") => {
+            JmesPathTokenKind::Sign("!") => {
                 self.next += 1;
-                let operand = self.expr(NOT)?;
-                Ok(Expr::new(Node::Not(Box::new(operand)), at))
+                let operand = self.expr(NOT_POWER)?;
+                Ok(JmesPathExpr::new(JmesPathNode::Not(Box::new(operand)), at))
             }
-            Word::Sign("(") => {
+            JmesPathTokenKind::Sign("(") => {
                 self.next += 1;
                 let inner = self.expr(0)?;
                 self.take(")")?;
                 Ok(inner)
             }
-            Word::Sign("@") => {
+            JmesPathTokenKind::Sign("@") => {
                 self.next += 1;
                 Ok(current())
             }
-            Word::Sign("[") if matches!(next, Word::Number(_) | Word::Sign(":")) => self.bracket(current()),
-            Word::Sign("[") if *next == Word::Sign("*") && *self.peek_at(2) == Word::Sign("]") => {
+            JmesPathTokenKind::Sign("[")
+                if matches!(next, JmesPathTokenKind::Number(_) | JmesPathTokenKind::Sign(":")) =>
+            {
                 self.bracket(current())
             }
-            Word::Sign("[") => self.multi_list(),
-            Word::Sign("{") => self.multi_object(),
-            Word::Sign("[]") => self.flatten(current()),
-            Word::Sign("[?") => self.filter(current()),
-            Word::Sign("&") => Err(self.bad("`&` can only stand before an argument of a function")),
+            JmesPathTokenKind::Sign("[")
+                if *next == JmesPathTokenKind::Sign("*")
+                    && *self.peek_at(2) == JmesPathTokenKind::Sign("]") =>
+            {
+                self.bracket(current())
+            }
+            JmesPathTokenKind::Sign("[") => self.multi_list(),
+            JmesPathTokenKind::Sign("{") => self.multi_object(),
+            JmesPathTokenKind::Sign("[]") => self.flatten(current()),
+            JmesPathTokenKind::Sign("[?") => self.filter(current()),
+            JmesPathTokenKind::Sign("&") => {
+                Err(self.bad("`&` is only allowed before an argument of a function"))
+            }
             _ => Err(self.unexpected("an expression")),
         }
     }
 
-    fn key(&mut self, name: Text, at: u32) -> Result<Expr, Bad> {
+    fn key(&mut self, name: Text, at: u32) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
         let step = match self.language {
-            Language::Standard => Step::Key(name),
-            Language::Forgiving => Step::NeededKey(name),
+            JmesPathLanguage::Standard => JmesPathStep::Key(name),
+            JmesPathLanguage::Forgiving => JmesPathStep::RequiredKey(name),
         };
-        Ok(Expr::new(Node::Current, at).step(step))
+        Ok(JmesPathExpr::new(JmesPathNode::Current, at).step(step))
     }
 
-    /// Reads an operator and what stands right of it.
-    fn operator(&mut self, left: Expr) -> Result<Expr, Bad> {
-        let Word::Sign(sign) = *self.peek() else { return Err(self.unexpected("an operator")) };
+    /// Reads an operator and its right operand.
+    fn operator(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
+        let JmesPathTokenKind::Sign(sign) = *self.peek() else { return Err(self.unexpected("an operator")) };
         match sign {
             "." => self.dot(left),
             "[" => self.bracket(left),
@@ -146,13 +162,13 @@ impl Parser<'_> {
             "[?" => self.filter(left),
             "|" | "||" | "&&" => self.chain(left, sign),
             "(" => Err(self.unexpected("an operator, only a name can be called")),
-            _ => match comparison(sign) {
+            _ => match parse_comparison(sign) {
                 Some(comparison) => {
-                    let rank = rank(self.peek());
+                    let rank = binding_power(self.peek());
                     self.next += 1;
                     let right = self.expr(rank)?;
                     let at = left.at;
-                    Ok(Expr::new(Node::Compare(comparison, Box::new((left, right))), at))
+                    Ok(JmesPathExpr::new(JmesPathNode::Compare(comparison, Box::new((left, right))), at))
                 }
                 None => Err(self.unexpected("an operator")),
             },
@@ -160,75 +176,77 @@ impl Parser<'_> {
     }
 
     /// Reads all further operands of `sign`, so that a long chain is one node.
-    fn chain(&mut self, left: Expr, sign: &'static str) -> Result<Expr, Bad> {
-        let rank = rank(self.peek());
+    fn chain(&mut self, left: JmesPathExpr, sign: &'static str) -> Result<JmesPathExpr, JmesPathSyntaxError> {
+        let rank = binding_power(self.peek());
         let at = left.at;
         let mut parts = vec![left];
-        while *self.peek() == Word::Sign(sign) {
+        while *self.peek() == JmesPathTokenKind::Sign(sign) {
             self.next += 1;
             parts.push(self.expr(rank)?);
         }
         let node = match sign {
-            "|" => Node::Pipe(parts),
-            "||" => Node::Or(parts),
-            _ => Node::And(parts),
+            "|" => JmesPathNode::Pipe(parts),
+            "||" => JmesPathNode::Or(parts),
+            _ => JmesPathNode::And(parts),
         };
-        Ok(Expr::new(node, at))
+        Ok(JmesPathExpr::new(node, at))
     }
 
-    fn dot(&mut self, left: Expr) -> Result<Expr, Bad> {
+    fn dot(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
-        if *self.peek() == Word::Sign("*") {
+        if *self.peek() == JmesPathTokenKind::Sign("*") {
             self.next += 1;
-            return self.project(left, Over::Values, DOT);
+            return self.project(left, ProjectionKind::Values, DOT_POWER);
         }
-        let right = self.after_dot(DOT)?;
+        let right = self.after_dot(DOT_POWER)?;
         Ok(left.then(right))
     }
 
-    /// Reads what can stand behind a dot.
-    fn after_dot(&mut self, floor: u8) -> Result<Expr, Bad> {
+    /// Reads the expression behind a dot.
+    fn after_dot(&mut self, floor: u8) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         match self.peek() {
-            Word::Identifier(_) | Word::Quoted(_) | Word::Sign("*") => self.expr(floor),
-            Word::Sign("[") => self.multi_list(),
-            Word::Sign("{") => self.multi_object(),
+            JmesPathTokenKind::Identifier(_)
+            | JmesPathTokenKind::Quoted(_)
+            | JmesPathTokenKind::Sign("*") => self.expr(floor),
+            JmesPathTokenKind::Sign("[") => self.multi_list(),
+            JmesPathTokenKind::Sign("{") => self.multi_object(),
             _ => Err(self.unexpected("a name, `*`, `[` or `{` after `.`")),
         }
     }
 
     /// Reads `[0]`, `[0:2]` or `[*]`.
-    fn bracket(&mut self, left: Expr) -> Result<Expr, Bad> {
+    fn bracket(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
         match (self.peek().clone(), self.peek_at(1)) {
-            (Word::Number(index), Word::Sign("]")) => {
+            (JmesPathTokenKind::Number(index), JmesPathTokenKind::Sign("]")) => {
                 self.next += 2;
-                Ok(left.step(Step::Index(index)))
+                Ok(left.step(JmesPathStep::Index(index)))
             }
-            (Word::Number(_) | Word::Sign(":"), _) => {
+            (JmesPathTokenKind::Number(_) | JmesPathTokenKind::Sign(":"), _) => {
                 let slice = self.slice()?;
-                self.project(left, Over::Slice(slice), STAR)
+                self.project(left, ProjectionKind::Slice(slice), STAR_POWER)
             }
-            (Word::Sign("*"), _) => {
+            (JmesPathTokenKind::Sign("*"), _) => {
                 self.next += 1;
                 self.take("]")?;
-                self.project(left, Over::Items, STAR)
+                self.project(left, ProjectionKind::Items, STAR_POWER)
             }
             _ => Err(self.unexpected("an index, a slice or `*` in `[]`, a key is written `.key`")),
         }
     }
 
-    fn slice(&mut self) -> Result<Slice, Bad> {
+    fn slice(&mut self) -> Result<SliceBounds, JmesPathSyntaxError> {
         let mut parts = [None; 3];
         let mut colons = 0;
         let mut is_number_allowed = true;
         loop {
             match *self.peek() {
-                Word::Sign("]") => break,
-                Word::Sign(":") if colons < 2 => {
+                JmesPathTokenKind::Sign("]") => break,
+                JmesPathTokenKind::Sign(":") if colons < 2 => {
                     colons += 1;
                     is_number_allowed = true;
                 }
-                Word::Number(number) if is_number_allowed => {
+                JmesPathTokenKind::Number(number) if is_number_allowed => {
                     if let Some(part) = parts.get_mut(colons) {
                         *part = Some(number);
                     }
@@ -240,47 +258,58 @@ impl Parser<'_> {
         }
         self.next += 1;
         let [start, stop, step] = parts;
-        Ok(Slice { start, stop, step })
+        Ok(SliceBounds { start, stop, step })
     }
 
-    fn flatten(&mut self, left: Expr) -> Result<Expr, Bad> {
+    fn flatten(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
-        self.project(left, Over::Flattened, FLATTEN)
+        self.project(left, ProjectionKind::Flattened, FLATTEN_POWER)
     }
 
-    fn filter(&mut self, left: Expr) -> Result<Expr, Bad> {
+    fn filter(&mut self, left: JmesPathExpr) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         self.next += 1;
         let condition = self.expr(0)?;
         self.take("]")?;
-        self.project(left, Over::Filtered(condition), FILTER)
+        self.project(left, ProjectionKind::Filtered(condition), FILTER_POWER)
     }
 
-    /// Reads what is applied to each element, and makes the projection.
-    fn project(&mut self, source: Expr, over: Over, floor: u8) -> Result<Expr, Bad> {
-        let each = if rank(self.peek()) < PROJECTION_STOP {
+    /// Reads the expression for each element, and makes the projection.
+    fn project(
+        &mut self,
+        source: JmesPathExpr,
+        over: ProjectionKind,
+        floor: u8,
+    ) -> Result<JmesPathExpr, JmesPathSyntaxError> {
+        let each = if binding_power(self.peek()) < PROJECTION_STOP_POWER {
             None
         } else {
             Some(match self.peek() {
-                Word::Sign("[" | "[?") => self.expr(floor)?,
-                Word::Sign(".") => {
+                JmesPathTokenKind::Sign("[" | "[?") => self.expr(floor)?,
+                JmesPathTokenKind::Sign(".") => {
                     self.next += 1;
                     self.after_dot(floor)?
                 }
                 _ => return Err(self.unexpected("`.`, `[` or an operator")),
             })
         };
-        let is_forgiving = self.language == Language::Forgiving
-            && matches!(over, Over::Values | Over::Flattened | Over::Filtered(_));
+        let is_forgiving = self.language == JmesPathLanguage::Forgiving
+            && matches!(
+                over,
+                ProjectionKind::Values | ProjectionKind::Flattened | ProjectionKind::Filtered(_)
+            );
         let at = source.at;
-        Ok(Expr::new(Node::Projection(Box::new(Projection { source, over, each, is_forgiving })), at))
+        Ok(JmesPathExpr::new(
+            JmesPathNode::Projection(Box::new(Projection { source, over, each, is_forgiving })),
+            at,
+        ))
     }
 
-    fn peek(&self) -> &Word {
+    fn peek(&self) -> &JmesPathTokenKind {
         self.peek_at(0)
     }
 
-    fn peek_at(&self, ahead: usize) -> &Word {
-        self.tokens.get(self.next + ahead).map_or(&Word::End, |token| &token.word)
+    fn peek_at(&self, ahead: usize) -> &JmesPathTokenKind {
+        self.tokens.get(self.next + ahead).map_or(&JmesPathTokenKind::End, |token| &token.word)
     }
 
     fn at(&self) -> u32 {
@@ -288,48 +317,48 @@ impl Parser<'_> {
         u32::try_from(start).unwrap_or(u32::MAX)
     }
 
-    fn take(&mut self, sign: &'static str) -> Result<(), Bad> {
-        if *self.peek() != Word::Sign(sign) {
+    fn take(&mut self, sign: &'static str) -> Result<(), JmesPathSyntaxError> {
+        if *self.peek() != JmesPathTokenKind::Sign(sign) {
             return Err(self.unexpected(&format!("`{sign}`")));
         }
         self.next += 1;
         Ok(())
     }
 
-    /// Returns an error about the next word.
-    fn bad(&self, message: &str) -> Bad {
+    /// Returns an error about the next token.
+    fn bad(&self, message: &str) -> JmesPathSyntaxError {
         let place = self.tokens.get(self.next).or(self.tokens.last());
         let (start, end) = place.map_or((0, 0), |token| (token.start, token.end));
-        Bad::syntax(message, start, end)
+        JmesPathSyntaxError::syntax(message, start, end)
     }
 
-    fn unexpected(&self, expected: &str) -> Bad {
+    fn unexpected(&self, expected: &str) -> JmesPathSyntaxError {
         let found = match self.peek() {
-            Word::Identifier(name) => format!("`{name}`"),
-            Word::Quoted(name) => format!("the name `{name}`"),
-            Word::Literal(value) => {
+            JmesPathTokenKind::Identifier(name) => format!("`{name}`"),
+            JmesPathTokenKind::Quoted(name) => format!("the name `{name}`"),
+            JmesPathTokenKind::Literal(value) => {
                 format!("the {}", if value.as_str().is_some() { "string" } else { "literal" })
             }
-            Word::Number(number) => format!("`{number}`"),
-            Word::Sign(sign) => format!("`{sign}`"),
-            Word::End => "the end".to_owned(),
+            JmesPathTokenKind::Number(number) => format!("`{number}`"),
+            JmesPathTokenKind::Sign(sign) => format!("`{sign}`"),
+            JmesPathTokenKind::End => "the end".to_owned(),
         };
         self.bad(&format!("found {found}, expected {expected}"))
     }
 
-    fn too_deep(&self) -> Bad {
+    fn too_deep(&self) -> JmesPathSyntaxError {
         self.bad(&format!("nested deeper than {MAX_HEIGHT} levels"))
     }
 }
 
-fn comparison(sign: &str) -> Option<Comparison> {
+fn parse_comparison(sign: &str) -> Option<JmesPathComparison> {
     Some(match sign {
-        "==" => Comparison::Equal,
-        "!=" => Comparison::NotEqual,
-        "<" => Comparison::Less,
-        "<=" => Comparison::LessOrEqual,
-        ">" => Comparison::Greater,
-        ">=" => Comparison::GreaterOrEqual,
+        "==" => JmesPathComparison::Equal,
+        "!=" => JmesPathComparison::NotEqual,
+        "<" => JmesPathComparison::Less,
+        "<=" => JmesPathComparison::LessOrEqual,
+        ">" => JmesPathComparison::Greater,
+        ">=" => JmesPathComparison::GreaterOrEqual,
         _ => return None,
     })
 }

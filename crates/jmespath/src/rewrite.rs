@@ -1,29 +1,29 @@
-//! What an expression reads from the value it is evaluated on, and the same expression reading from elsewhere.
+//! The keys that an expression reads from its input, and rewriting of its paths.
 //!
-//! Only paths that start at that value count. In `a[?b == c]` these are `a` alone: `b` and `c` are keys of
+//! Only paths that start at the input count. In `a[?b == c]` that is `a` alone: `b` and `c` are keys of
 //! the items of `a`.
 
 use std::cell::Cell;
 
 use kubewright_value::Text;
 
-use super::Expression;
-use super::ast::{Expr, Node, Projection, Step};
+use super::JmesPathExpression;
+use super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep, Projection};
 
-/// What an expression reads from the value it is evaluated on.
+/// The keys that an expression reads from its input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Roots {
-    /// The first keys of its paths, each once, in the order in which they stand.
+pub struct PathRoots {
+    /// The first keys of its paths, without repetitions, in the order of the expression.
     pub names: Vec<Text>,
     /// The keys that its paths start with, up to the first index, function or `*`.
     pub paths: Vec<Vec<Text>>,
-    /// Whether it takes the value as a whole, as `@`, `*` and `[0]` do.
+    /// Whether it reads the input as a whole, as `@`, `*` and `[0]` do.
     pub takes_all: bool,
     /// Whether its result depends on the time or on a random seed.
     pub is_volatile: bool,
 }
 
-impl Roots {
+impl PathRoots {
     /// Returns whether a path starts with `keys`.
     #[must_use]
     pub fn reads(&self, keys: &[&str]) -> bool {
@@ -33,60 +33,60 @@ impl Roots {
     }
 }
 
-/// How the beginning of a path changes: how many keys are left out, and which ones take their place.
-pub type Change = Option<(usize, Vec<Text>)>;
+/// The change of a path: how many of its first keys are replaced, and by which; nothing for no change.
+pub type JmesPathChange = Option<(usize, Vec<Text>)>;
 
-impl Expression {
-    /// Returns what the expression reads.
+impl JmesPathExpression {
+    /// Returns the keys that the expression reads.
     #[must_use]
-    pub fn roots(&self) -> Roots {
-        let mut roots = Roots { is_volatile: self.is_volatile, ..Roots::default() };
-        collect(&self.root, &mut roots);
+    pub fn roots(&self) -> PathRoots {
+        let mut roots = PathRoots { is_volatile: self.is_volatile, ..PathRoots::default() };
+        collect_roots(&self.root, &mut roots);
         roots
     }
 
-    /// Returns the keys of its path, if it is nothing but that: `a`, `b` for `a.b`.
+    /// Returns the keys of the path, if the expression is a plain path: `a`, `b` for `a.b`.
     #[must_use]
     pub fn plain_path(&self) -> Option<Vec<Text>> {
         match &self.root.node {
-            Node::Path(first, steps) if matches!(first.node, Node::Current) => {
-                let keys = keys(steps);
+            JmesPathNode::Path(first, steps) if matches!(first.node, JmesPathNode::Current) => {
+                let keys = leading_keys(steps);
                 (keys.len() == steps.len()).then(|| keys.into_iter().map(Text::new).collect())
             }
             _ => None,
         }
     }
 
-    /// Returns the alternatives that read something and the constant ones behind them, if both are there:
-    /// `a || b` and `'x'` for `a || b || 'x'`. The constant ones count when the others are not true.
+    /// Splits a chain of `||` into the alternatives that read the input and the constants behind them, if it has both:
+    /// `a || b` and `'x'` for `a || b || 'x'`. The constant ones are the default.
     #[must_use]
     pub fn split_default(&self) -> Option<(Self, Self)> {
-        let Node::Or(parts) = &self.root.node else { return None };
-        let reads = |part: &Expr| {
-            let mut roots = Roots::default();
-            collect(part, &mut roots);
-            roots != Roots::default()
+        let JmesPathNode::Or(parts) = &self.root.node else { return None };
+        let reads = |part: &JmesPathExpr| {
+            let mut roots = PathRoots::default();
+            collect_roots(part, &mut roots);
+            roots != PathRoots::default()
         };
         let count = parts.iter().rposition(reads)? + 1;
         let (before, constant) =
             parts.split_at_checked(count).filter(|(_, constant)| !constant.is_empty())?;
-        let made = |parts: &[Expr]| {
+        let made = |parts: &[JmesPathExpr]| {
             let root = match parts {
                 [only] => only.clone(),
-                parts => Expr::new(Node::Or(parts.to_vec()), self.root.at),
+                parts => JmesPathExpr::new(JmesPathNode::Or(parts.to_vec()), self.root.at),
             };
             Self { source: self.source.clone(), root, is_volatile: self.is_volatile }
         };
         Some((made(before), made(constant)))
     }
 
-    /// Returns the expression with other beginnings of its paths, or nothing when none changes.
+    /// Returns the expression with the first keys of its paths replaced, or nothing when no path changes.
     ///
     /// `change` gets the keys that a path starts with, up to the first index, function or `*`. The text of
     /// the expression stays as it was, since positions are places in it.
     #[must_use]
-    pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> Change) -> Option<Self> {
-        let rewriter = Rewriter { change, has_changed: Cell::new(false) };
+    pub fn rewritten(&self, change: &dyn Fn(&[&str]) -> JmesPathChange) -> Option<Self> {
+        let rewriter = JmesPathRewriter { change, has_changed: Cell::new(false) };
         let root = rewriter.expr(&self.root);
         (rewriter.has_changed.get() && !root.shape.is_too_high()).then(|| Self {
             source: self.source.clone(),
@@ -96,106 +96,113 @@ impl Expression {
     }
 }
 
-fn keys(steps: &[Step]) -> Vec<&str> {
+fn leading_keys(steps: &[JmesPathStep]) -> Vec<&str> {
     let key = |step| match step {
-        &Step::Key(ref key) | &Step::NeededKey(ref key) => Some(key.as_str()),
-        &(Step::Index(_) | Step::Expr(_)) => None,
+        &JmesPathStep::Key(ref key) | &JmesPathStep::RequiredKey(ref key) => Some(key.as_str()),
+        &(JmesPathStep::Index(_) | JmesPathStep::Expr(_)) => None,
     };
     steps.iter().map_while(key).collect()
 }
 
-fn collect(expr: &Expr, roots: &mut Roots) {
+fn collect_roots(expr: &JmesPathExpr, roots: &mut PathRoots) {
     match &expr.node {
-        Node::Current => roots.takes_all = true,
-        Node::Literal(_) | Node::Reference(_) => {}
-        Node::Path(first, steps) => match (&first.node, steps.first()) {
-            (Node::Current, Some(Step::Key(key) | Step::NeededKey(key))) => {
+        JmesPathNode::Current => roots.takes_all = true,
+        JmesPathNode::Literal(_) | JmesPathNode::Reference(_) => {}
+        JmesPathNode::Path(first, steps) => match (&first.node, steps.first()) {
+            (JmesPathNode::Current, Some(JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key))) => {
                 if !roots.names.contains(key) {
                     roots.names.push(key.clone());
                 }
-                let path = keys(steps).into_iter().map(Text::new).collect();
+                let path = leading_keys(steps).into_iter().map(Text::new).collect();
                 if !roots.paths.contains(&path) {
                     roots.paths.push(path);
                 }
             }
-            (Node::Current, Some(Step::Expr(expr))) => collect(expr, roots),
-            _ => collect(first, roots),
+            (JmesPathNode::Current, Some(JmesPathStep::Expr(expr))) => collect_roots(expr, roots),
+            _ => collect_roots(first, roots),
         },
-        Node::Projection(projection) => collect(&projection.source, roots),
-        Node::Pipe(parts) => {
-            let starts = parts.iter().take_while(|part| matches!(part.node, Node::Current)).count();
-            // `@ | a` reads `a`; what stands behind the first real part reads from its result.
+        JmesPathNode::Projection(projection) => collect_roots(&projection.source, roots),
+        JmesPathNode::Pipe(parts) => {
+            let starts = parts.iter().take_while(|part| matches!(part.node, JmesPathNode::Current)).count();
+            // `@ | a` reads `a`; the parts behind the first one that is not `@` read from its result.
             match parts.get(starts) {
-                Some(part) => collect(part, roots),
+                Some(part) => collect_roots(part, roots),
                 None => roots.takes_all = true,
             }
         }
-        Node::Or(parts) | Node::And(parts) | Node::List(parts) | Node::Call(_, parts) => {
-            parts.iter().for_each(|part| collect(part, roots));
+        JmesPathNode::Or(parts)
+        | JmesPathNode::And(parts)
+        | JmesPathNode::List(parts)
+        | JmesPathNode::Call(_, parts) => {
+            parts.iter().for_each(|part| collect_roots(part, roots));
         }
-        Node::Not(operand) => collect(operand, roots),
-        Node::Compare(_, sides) => {
-            collect(&sides.0, roots);
-            collect(&sides.1, roots);
+        JmesPathNode::Not(operand) => collect_roots(operand, roots),
+        JmesPathNode::Compare(_, sides) => {
+            collect_roots(&sides.0, roots);
+            collect_roots(&sides.1, roots);
         }
-        Node::Object(members) => members.iter().for_each(|(_, member)| collect(member, roots)),
+        JmesPathNode::Object(members) => members.iter().for_each(|(_, member)| collect_roots(member, roots)),
     }
 }
 
-struct Rewriter<'c> {
-    change: &'c dyn Fn(&[&str]) -> Change,
+struct JmesPathRewriter<'c> {
+    change: &'c dyn Fn(&[&str]) -> JmesPathChange,
     has_changed: Cell<bool>,
 }
 
-impl Rewriter<'_> {
-    fn expr(&self, expr: &Expr) -> Expr {
-        let all = |parts: &[Expr]| parts.iter().map(|part| self.expr(part)).collect();
+impl JmesPathRewriter<'_> {
+    fn expr(&self, expr: &JmesPathExpr) -> JmesPathExpr {
+        let all = |parts: &[JmesPathExpr]| parts.iter().map(|part| self.expr(part)).collect();
         let node = match &expr.node {
-            Node::Current | Node::Literal(_) | Node::Reference(_) => return expr.clone(),
-            Node::Path(first, steps) => match (&first.node, steps.split_first()) {
-                (Node::Current, Some((Step::Expr(inner), rest))) => {
-                    let steps = std::iter::once(Step::Expr(self.expr(inner))).chain(rest.iter().cloned());
-                    Node::Path(first.clone(), steps.collect())
+            JmesPathNode::Current | JmesPathNode::Literal(_) | JmesPathNode::Reference(_) => {
+                return expr.clone();
+            }
+            JmesPathNode::Path(first, steps) => match (&first.node, steps.split_first()) {
+                (JmesPathNode::Current, Some((JmesPathStep::Expr(inner), rest))) => {
+                    let steps =
+                        std::iter::once(JmesPathStep::Expr(self.expr(inner))).chain(rest.iter().cloned());
+                    JmesPathNode::Path(first.clone(), steps.collect())
                 }
-                (Node::Current, _) => match self.steps(steps) {
-                    steps if steps.is_empty() => Node::Current,
-                    steps => Node::Path(first.clone(), steps),
+                (JmesPathNode::Current, _) => match self.steps(steps) {
+                    steps if steps.is_empty() => JmesPathNode::Current,
+                    steps => JmesPathNode::Path(first.clone(), steps),
                 },
-                _ => Node::Path(Box::new(self.expr(first)), steps.clone()),
+                _ => JmesPathNode::Path(Box::new(self.expr(first)), steps.clone()),
             },
-            Node::Projection(projection) => Node::Projection(Box::new(Projection {
+            JmesPathNode::Projection(projection) => JmesPathNode::Projection(Box::new(Projection {
                 source: self.expr(&projection.source),
                 ..(**projection).clone()
             })),
-            Node::Pipe(parts) => {
-                let starts = parts.iter().take_while(|part| matches!(part.node, Node::Current)).count();
+            JmesPathNode::Pipe(parts) => {
+                let starts =
+                    parts.iter().take_while(|part| matches!(part.node, JmesPathNode::Current)).count();
                 let parts = parts.iter().enumerate();
                 let parts = parts.map(|(i, part)| if i <= starts { self.expr(part) } else { part.clone() });
-                Node::Pipe(parts.collect())
+                JmesPathNode::Pipe(parts.collect())
             }
-            Node::Or(parts) => Node::Or(all(parts)),
-            Node::And(parts) => Node::And(all(parts)),
-            Node::List(members) => Node::List(all(members)),
-            Node::Call(function, arguments) => Node::Call(function.clone(), all(arguments)),
-            Node::Not(operand) => Node::Not(Box::new(self.expr(operand))),
-            Node::Compare(comparison, sides) => {
-                Node::Compare(*comparison, Box::new((self.expr(&sides.0), self.expr(&sides.1))))
+            JmesPathNode::Or(parts) => JmesPathNode::Or(all(parts)),
+            JmesPathNode::And(parts) => JmesPathNode::And(all(parts)),
+            JmesPathNode::List(members) => JmesPathNode::List(all(members)),
+            JmesPathNode::Call(function, arguments) => JmesPathNode::Call(function.clone(), all(arguments)),
+            JmesPathNode::Not(operand) => JmesPathNode::Not(Box::new(self.expr(operand))),
+            JmesPathNode::Compare(comparison, sides) => {
+                JmesPathNode::Compare(*comparison, Box::new((self.expr(&sides.0), self.expr(&sides.1))))
             }
-            Node::Object(members) => {
+            JmesPathNode::Object(members) => {
                 let members = members.iter().map(|(key, member)| (key.clone(), self.expr(member)));
-                Node::Object(members.collect())
+                JmesPathNode::Object(members.collect())
             }
         };
-        Expr::new(node, expr.at)
+        JmesPathExpr::new(node, expr.at)
     }
 
-    fn steps(&self, steps: &[Step]) -> Vec<Step> {
-        let Some((count, replacement)) = (self.change)(&keys(steps)) else { return steps.to_vec() };
+    fn steps(&self, steps: &[JmesPathStep]) -> Vec<JmesPathStep> {
+        let Some((count, replacement)) = (self.change)(&leading_keys(steps)) else { return steps.to_vec() };
         self.has_changed.set(true);
-        let is_needed = matches!(steps.first(), Some(Step::NeededKey(_)));
+        let is_needed = matches!(steps.first(), Some(JmesPathStep::RequiredKey(_)));
         let made = replacement.into_iter().map(|key| match is_needed {
-            true => Step::NeededKey(key),
-            false => Step::Key(key),
+            true => JmesPathStep::RequiredKey(key),
+            false => JmesPathStep::Key(key),
         });
         made.chain(steps.iter().skip(count).cloned()).collect()
     }
@@ -206,10 +213,11 @@ mod tests {
     use kubewright_value::{Budget, json};
 
     use super::*;
-    use crate::{Functions, Language};
+    use crate::{JmesPathFunctions, JmesPathLanguage};
 
-    fn parse(text: &str) -> Expression {
-        Expression::parse_as(text, &Functions::standard(), Language::Forgiving).expect(text)
+    fn parse(text: &str) -> JmesPathExpression {
+        JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
+            .expect(text)
     }
 
     #[track_caller]
@@ -236,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_from_the_root_are_read() {
+    fn roots_are_the_paths_from_the_input() {
         reads("a.b.c", "a");
         reads("a[?b == c].d | e", "a");
         reads("a || b.c && !d", "a b d");
@@ -254,8 +262,8 @@ mod tests {
     #[test]
     fn roots_know_the_keys_of_paths_and_functions_of_the_time() {
         let roots = |text: &str| {
-            let functions = Functions::kubernetes();
-            Expression::parse_as(text, &functions, Language::Forgiving).expect(text).roots()
+            let functions = JmesPathFunctions::kubernetes();
+            JmesPathExpression::parse_as(text, &functions, JmesPathLanguage::Forgiving).expect(text).roots()
         };
         assert!(roots("length(request.roles)").reads(&["request", "roles"]));
         assert!(!roots("request.object.roles").reads(&["request", "roles"]));
@@ -280,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_can_become_the_value_itself() {
+    fn rewritten_path_may_be_the_input_itself() {
         let strip = |keys: &[&str]| keys.starts_with(&["a", "b"]).then(|| (2, Vec::new()));
         let value = json::parse(r#"{"c":[1]}"#).expect("JSON");
         for (text, want) in
@@ -292,9 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn constant_alternatives_are_told_apart() {
+    fn split_default_separates_constant_alternatives() {
         let split = |text: &str| {
-            let evaluate = |e: Expression| {
+            let evaluate = |e: JmesPathExpression| {
                 let root = json::parse(r#"{"a":"A","e":""}"#).expect("JSON");
                 e.evaluate(&root, &mut Budget::default()).expect(text).to_string()
             };
@@ -308,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_path_shows_its_keys() {
+    fn plain_path_returns_its_keys() {
         assert_eq!(parse("a.\"b c\"").plain_path(), Some(["a", "b c"].map(Text::new).into()));
         assert_eq!(parse("a.b[0]").plain_path(), None);
         assert_eq!(parse("a.b || c").plain_path(), None);

@@ -1,11 +1,12 @@
-//! The functions of the specification, by theme.
+//! The functions of the specification.
 
-use super::function::Builtin;
+use super::function::JmesPathBuiltin;
 
 mod lists;
 mod numbers;
 mod order;
 mod types;
 
-/// All 26 of them.
-pub(super) const TABLES: &[&[Builtin]] = &[lists::TABLE, numbers::TABLE, order::TABLE, types::TABLE];
+/// The tables of all 26 functions.
+pub(super) const STANDARD_TABLES: &[&[JmesPathBuiltin]] =
+    &[lists::TABLE, numbers::TABLE, order::TABLE, types::TABLE];

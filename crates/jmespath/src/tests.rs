@@ -8,8 +8,9 @@ const POD: &str = r#"{"kind":"Pod","metadata":{"name":"web","labels":{"z":"1","a
     {"name":"b","image":"nginx","ports":[{"p":80},{"p":443}]},{"name":"a","image":"redis","ports":[{"p":6379}]},{"name":"c"}]},
     "n":[3,1,2],"big":9007199254740993,"mixed":[1,"x",null,[2,[3]]],"none":null,"empty":""}"#;
 
-fn parse(text: &str) -> Expression {
-    Expression::parse(text, &Functions::standard()).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn parse(text: &str) -> JmesPathExpression {
+    JmesPathExpression::parse(text, &JmesPathFunctions::standard())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Evaluates `text` on [`POD`] and compares with the JSON `want`.
@@ -22,7 +23,7 @@ fn check(text: &str, want: &str) {
 /// Parses `text` and compares the error with `want`, which starts with `line:column+length`.
 #[track_caller]
 fn refuse(text: &str, want: &str) {
-    let error = Expression::parse(text, &Functions::standard()).expect_err(text);
+    let error = JmesPathExpression::parse(text, &JmesPathFunctions::standard()).expect_err(text);
     assert_eq!(format!("{}+{} {}", error.position, error.length, error.message), want);
 }
 
@@ -39,11 +40,11 @@ fn exhaust(text: &str, root: &Value) {
     let limits = Limits { steps: 100_000, bytes: 1 << 20, depth: 256 };
     let found = parse(text).evaluate(root, &mut Budget::new(limits));
     let kind = found.map_err(|error| error.kind).map(|_| "no error");
-    assert_eq!(kind, Err(EvalErrorKind::Limit), "{text:.100}");
+    assert_eq!(kind, Err(JmesPathErrorKind::Limit), "{text:.100}");
 }
 
 #[test]
-fn paths_find_parts_and_null_where_there_is_none() {
+fn path_of_missing_key_is_null() {
     check("metadata.name", r#""web""#);
     check("spec.containers[0].name", r#""b""#);
     check("spec.containers[-1].name", r#""c""#);
@@ -67,7 +68,7 @@ fn objects_keep_the_order_of_their_keys() {
 }
 
 #[test]
-fn a_projection_leaves_out_what_is_null() {
+fn projection_drops_nulls() {
     check("spec.containers[*].image", r#"["nginx","redis"]"#);
     check("spec.containers[*].ports[*].p", "[[80,443],[6379]]");
     check("spec.containers[].ports[].p", "[80,443,6379]");
@@ -97,7 +98,7 @@ fn grouping_is_that_of_the_reference_implementations() {
 }
 
 #[test]
-fn slices_go_both_ways_and_never_leave_the_list() {
+fn slices_go_both_ways_within_bounds() {
     check("n[1:]", "[1,2]");
     check("n[::-1]", "[2,1,3]");
     check("n[-2:-1]", "[1]");
@@ -152,7 +153,7 @@ fn functions_do_what_the_specification_says() {
     check("not_null(none, no, kind)", r#""Pod""#);
     check("max(`[]`)", "null");
     check("type(&kind)", "argument 1 of `type` must be a value, not an expression");
-    assert_eq!(Functions::standard().names().count(), 26);
+    assert_eq!(JmesPathFunctions::standard().names().count(), 26);
 }
 
 #[test]
@@ -166,14 +167,14 @@ fn literals_and_strings_keep_their_backslashes() {
 }
 
 #[test]
-fn errors_of_the_text_say_where_they_are() {
+fn parse_errors_have_positions() {
     refuse("foo.", "1:5+1 found the end, expected a name, `*`, `[` or `{` after `.`");
     refuse("a.\n  é", "2:3+1 unexpected `é`");
     refuse("a = b", "1:3+1 unexpected `=`, equality is written `==`");
     refuse("'abc", "1:1+4 string is not closed");
     refuse("a[b]", "1:3+1 found `b`, expected an index, a slice or `*` in `[]`, a key is written `.key`");
     refuse("\"length\"(@)", "1:1+8 a function name must not be quoted");
-    refuse("&a", "1:1+1 `&` can only stand before an argument of a function");
+    refuse("&a", "1:1+1 `&` is only allowed before an argument of a function");
     refuse("a || length()", "1:6+6 `length` takes 1 argument, not 0");
     refuse("not_null()", "1:1+8 `not_null` takes at least 1 argument, not 0");
     refuse("join('a')", "1:1+4 `join` takes 2 arguments, not 1");
@@ -185,7 +186,7 @@ fn errors_of_the_text_say_where_they_are() {
 }
 
 #[test]
-fn errors_of_a_call_say_which_argument_they_are_about() {
+fn call_errors_point_at_the_argument() {
     fail("abs(kind)", "1:5 Type argument 1 of `abs` must be a number, not a string");
     fail(
         "kind | join(',', `[1]`)",
@@ -206,24 +207,30 @@ fn errors_of_a_call_say_which_argument_they_are_about() {
 
 #[test]
 fn a_dialect_adds_and_replaces_functions() {
-    let functions = Functions::standard()
-        .with("twice", Signature::of([Accepts::REFERENCE, Accepts::ANY]), |arguments, budget| {
-            let [each, value] = arguments else { return Ok(Value::Null) };
-            let once = each.apply(value.value(), budget)?;
-            each.apply(&once, budget)
-        })
-        .with("pad", Signature::of([Accepts::STRING, Accepts::NUMBER]).optional(1), |arguments, _| {
-            match arguments.get(1) {
+    let functions = JmesPathFunctions::standard()
+        .with(
+            "twice",
+            JmesPathSignature::of([ArgumentTypes::REFERENCE, ArgumentTypes::ANY]),
+            |arguments, budget| {
+                let [each, value] = arguments else { return Ok(Value::Null) };
+                let once = each.apply(value.value(), budget)?;
+                each.apply(&once, budget)
+            },
+        )
+        .with(
+            "pad",
+            JmesPathSignature::of([ArgumentTypes::STRING, ArgumentTypes::NUMBER]).optional(1),
+            |arguments, _| match arguments.get(1) {
                 Some(width) if width.number().as_i64().is_none_or(|width| width < 0) => {
-                    Err(Failure::wrong_value("the width is negative").about(1))
+                    Err(JmesPathFailure::wrong_value("the width is negative").about(1))
                 }
                 Some(width) => Ok(Value::from(format!("{}:{}", arguments[0].text(), width.number()))),
                 None => Ok(Value::from("short")),
-            }
-        })
-        .with("length", Signature::of([Accepts::ANY]), |_, _| Ok(Value::from("replaced")));
+            },
+        )
+        .with("length", JmesPathSignature::of([ArgumentTypes::ANY]), |_, _| Ok(Value::from("replaced")));
     let find = |text: &str| {
-        let expression = Expression::parse(text, &functions).map_err(|error| error.message)?;
+        let expression = JmesPathExpression::parse(text, &functions).map_err(|error| error.message)?;
         expression.evaluate(&Value::Null, &mut Budget::default()).map_err(|error| error.message)
     };
     assert_eq!(find("twice(&join('', [@, 'b']), 'a')"), Ok(Value::from("abb")));
@@ -235,7 +242,7 @@ fn a_dialect_adds_and_replaces_functions() {
 }
 
 #[test]
-fn what_stands_in_the_object_is_borrowed() {
+fn evaluate_ref_borrows_from_the_object() {
     let pod = json::parse(POD).unwrap();
     for (text, is_borrowed) in
         [("metadata.labels", true), ("none || n[0]", true), ("n[*]", false), ("'a'", true)]
@@ -251,14 +258,14 @@ fn what_stands_in_the_object_is_borrowed() {
 fn find(text: &str, want: &str) {
     let (expression, pod) = (parse(text), json::parse(POD).unwrap());
     let found = match expression.find(&pod, &mut Budget::default()).unwrap() {
-        Found::Value(value) => value.to_string(),
-        Found::Missing(key) => format!("missing {key}"),
+        JmesPathLookup::Value(value) => value.to_string(),
+        JmesPathLookup::Missing(key) => format!("missing {key}"),
     };
     assert_eq!(found, want, "{text}");
 }
 
 #[test]
-fn a_missing_key_can_be_told_from_null() {
+fn find_distinguishes_missing_key_from_null() {
     find("metadata.name", r#""web""#);
     find("none", "null");
     find("none.x", "null");
@@ -279,9 +286,11 @@ fn a_missing_key_can_be_told_from_null() {
 }
 
 #[test]
-fn the_forgiving_language_makes_null_of_more() {
+fn forgiving_language_turns_errors_into_null() {
     let forgive = |text: &str| {
-        let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+        let expression =
+            JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
+                .unwrap();
         let found = expression.evaluate(&json::parse(POD).unwrap(), &mut Budget::default());
         found.map_or_else(|error| error.message, |value| value.to_string())
     };
@@ -311,23 +320,26 @@ fn the_forgiving_language_makes_null_of_more() {
 }
 
 #[test]
-fn the_end_of_the_budget_is_never_forgiven() {
+fn exhausted_budget_is_an_error_in_the_forgiving_language() {
     let text = "map(&@, @)[?@ == `1`]";
-    let expression = Expression::parse_as(text, &Functions::standard(), Language::Forgiving).unwrap();
+    let expression =
+        JmesPathExpression::parse_as(text, &JmesPathFunctions::standard(), JmesPathLanguage::Forgiving)
+            .unwrap();
     let long = Value::array(vec![Value::Null; 1_000]);
     let limits = Limits { steps: 500, ..Limits::default() };
     let error = expression.evaluate(&long, &mut Budget::new(limits)).expect_err(text);
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    assert_eq!(error.kind, JmesPathErrorKind::Limit);
 }
 
 #[test]
 fn a_function_may_take_no_arguments_and_keep_a_value_of_its_own() {
     let now = Value::from("2024-05-01T10:00:00Z");
-    let functions = Functions::none().with("time_now", Signature::of([]), move |_, _| Ok(now.clone()));
-    let expression = Expression::parse("time_now()", &functions).unwrap();
+    let functions =
+        JmesPathFunctions::none().with("time_now", JmesPathSignature::of([]), move |_, _| Ok(now.clone()));
+    let expression = JmesPathExpression::parse("time_now()", &functions).unwrap();
     let found = expression.evaluate(&Value::Null, &mut Budget::default()).unwrap();
     assert_eq!(found, Value::from("2024-05-01T10:00:00Z"));
-    assert!(Expression::parse("time_now(@)", &functions).is_err());
+    assert!(JmesPathExpression::parse("time_now(@)", &functions).is_err());
 }
 
 #[test]
@@ -358,13 +370,13 @@ fn deep_expressions_are_refused() {
         format!("@{}", ".{a: @}".repeat(5_000)),
     ];
     for text in texts {
-        let error = Expression::parse(&text, &Functions::standard()).expect_err(&text);
+        let error = JmesPathExpression::parse(&text, &JmesPathFunctions::standard()).expect_err(&text);
         assert_eq!(error.message, "nested deeper than 128 levels", "{text:.20}");
     }
 }
 
 #[test]
-fn the_budget_ends_what_grows_too_much() {
+fn budget_limits_growing_results() {
     let long = Value::array((0..10_000_i64).map(Value::from).collect());
     exhaust("[?length(map(&@, [@, @])) > `0`] | [*].[@, @, @, @, @, @, @, @, @, @]", &long);
     exhaust(&vec!["[@, @]"; 100].join(" | "), &Value::Bool(true));

@@ -282,5 +282,10 @@ fn located(source: &str, fault: &Fault) -> EvalError {
     EvalError { message: fault.kind.to_string(), position: Position::of(source, fault.at as usize), kind }
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

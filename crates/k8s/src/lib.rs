@@ -27,3 +27,8 @@ pub use operation::{Operation, Operations};
 pub use selector::{LabelOperator, LabelRequirement, LabelSelector};
 pub use user_info::UserInfo;
 pub use workload::{PodTemplatePath, WorkloadKind};
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

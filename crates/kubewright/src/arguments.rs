@@ -1,6 +1,7 @@
 //! What can be said on the command line. Nothing is done here.
 
 mod checked;
+#[cfg(feature = "serve")]
 mod cluster;
 mod detect;
 mod function;
@@ -8,7 +9,9 @@ mod graph;
 mod install;
 mod render;
 mod selector;
+#[cfg(feature = "serve")]
 mod serve;
+mod shared;
 
 use std::path::PathBuf;
 
@@ -23,6 +26,7 @@ use crate::output::{
     ColorChoice, Output, ReportContent, case_output, diagnostic_output, object_output, output_help,
 };
 pub(crate) use checked::languages;
+#[cfg(feature = "serve")]
 pub(crate) use cluster::{ClusterArguments, Doctor, DoctorFormat, Rescue};
 pub(crate) use detect::{Compat, Detect};
 pub(crate) use function::Function;
@@ -30,7 +34,9 @@ pub(crate) use graph::Graph;
 pub(crate) use install::Install;
 pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
 pub(crate) use selector::CaseSelector;
+#[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
+pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,12 +103,15 @@ pub(crate) enum Command {
     /// Print the manifests that put the webhook into a cluster
     Install(Install),
     /// Look at the webhook in a cluster and say what is wrong with it
+    #[cfg(feature = "serve")]
     Doctor(Doctor),
     /// Remove the webhook configurations: open the door
+    #[cfg(feature = "serve")]
     Rescue(Rescue),
     /// Try an expression on an object
     Eval(Eval),
     /// Answer a cluster's API server: the admission webhook
+    #[cfg(feature = "serve")]
     Serve(Box<Serve>),
     /// Sign manifests, for rules that check signatures
     Sign(Sign),

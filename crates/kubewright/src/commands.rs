@@ -6,6 +6,7 @@ mod conversion;
 mod convert;
 mod demo;
 mod detect;
+#[cfg(feature = "serve")]
 mod doctor;
 mod eval;
 mod explain;
@@ -16,7 +17,9 @@ mod install;
 mod lint;
 mod man;
 mod render;
+#[cfg(feature = "serve")]
 mod rescue;
+#[cfg(feature = "serve")]
 mod serve;
 mod sign;
 mod test;
@@ -38,6 +41,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Trace(arguments) => trace::run(&arguments, color),
+        #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments, color),
         Command::Sign(arguments) => sign::run(&arguments, color),
         Command::Test(arguments) => test::run(&arguments, color),
@@ -51,7 +55,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Detect(arguments) => detect::run(&arguments, color),
         Command::Graph(arguments) => graph::run(&arguments, color),
         Command::Install(arguments) => install::run(&arguments),
+        #[cfg(feature = "serve")]
         Command::Doctor(arguments) => doctor::run(&arguments, color),
+        #[cfg(feature = "serve")]
         Command::Rescue(arguments) => rescue::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments, color),
     }

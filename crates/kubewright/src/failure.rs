@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use kubewright_files::plain;
+use kubewright_files::io_error_text;
 use kubewright_value::Position;
 use thiserror::Error;
 
@@ -58,7 +58,7 @@ pub(crate) enum Failure {
         length: u32,
     },
     /// A file could not be written.
-    #[error("cannot write `{}`: {}", path.display(), plain(error))]
+    #[error("cannot write `{}`: {}", path.display(), io_error_text(error))]
     Write {
         /// The file.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub(crate) enum Failure {
         error: io::Error,
     },
     /// Standard output could not be written.
-    #[error("cannot write the output: {}", plain(.0))]
+    #[error("cannot write the output: {}", io_error_text(.0))]
     Output(#[from] io::Error),
 }
 

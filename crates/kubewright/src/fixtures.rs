@@ -32,7 +32,7 @@ pub(crate) fn file<T>(
 ) -> Option<T> {
     let found = files::find(&[path?.to_owned()]);
     problems.extend(found.problems);
-    let document = files::documents(&found.inputs, problems).into_iter().next()?;
+    let document = files::read_documents(&found.inputs, problems).into_iter().next()?;
     read(&document).map_err(|wrong| problems.extend(wrong)).ok()
 }
 

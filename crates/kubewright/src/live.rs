@@ -1,6 +1,8 @@
 //! The cluster that a command talks to, one call after the other.
 
-use kubewright_cluster::{Client, Config, Discovery, Error, Limits, Patch, Resource, Resources};
+use kubewright_cluster::{
+    CallLimits, Client, Config, DiscoveredResources, Discovery, Error, GroupVersionResource, PatchType,
+};
 use kubewright_k8s::ApiPath;
 use kubewright_value::Value;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ impl Live {
         let config =
             Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
         let client = Client::new(config).map_err(wrong)?;
-        let client = client.limited(Limits { time: PATIENCE, ..Limits::default() });
+        let client = client.limited(CallLimits { time: PATIENCE, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, runtime })
     }
@@ -50,7 +52,7 @@ impl Live {
     /// Reads an object that may be absent.
     pub(crate) fn find_one(
         &self,
-        resource: &Resource,
+        resource: &GroupVersionResource,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, Error> {
@@ -71,7 +73,7 @@ impl Live {
 
     /// Changes parts of an object.
     pub(crate) fn merge(&self, path: &ApiPath, body: &Value) -> Result<Value, Error> {
-        self.runtime.block_on(self.client.patch(path, Patch::Merge, body))
+        self.runtime.block_on(self.client.patch(path, PatchType::Merge, body))
     }
 
     /// Deletes an object.
@@ -80,7 +82,7 @@ impl Live {
     }
 
     /// Returns what resources there are.
-    pub(crate) fn resources(&self) -> Result<Arc<Resources>, Error> {
+    pub(crate) fn resources(&self) -> Result<Arc<DiscoveredResources>, Error> {
         self.runtime.block_on(Discovery::new(self.client.clone()).resources())
     }
 }

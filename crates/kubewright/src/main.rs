@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod fields;
 mod fixtures;
+#[cfg(feature = "serve")]
 mod live;
 mod output;
 mod pattern_inputs;

@@ -91,11 +91,11 @@ impl PatternInputs {
                 written
             }
         });
-        let (known, mut wrong) = patterns::taught(&written);
+        let (known, mut wrong) = patterns::read_references(&written);
         let patterns = compiled(&written, &known, &mut wrong);
         wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
         diagnostics.extend(wrong);
-        let is_any = written.iter().any(patterns::is_pattern);
+        let is_any = written.iter().any(patterns::is_pattern_document);
         if !is_any && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
             diagnostics.push(no_patterns(paths));
         }
@@ -162,13 +162,13 @@ impl PatternInputs {
 
 /// Returns whether `path` is the name of a pattern that ships, and no file.
 pub(crate) fn is_name_of_shipped(path: &str) -> bool {
-    patterns::shipped::named(path).is_some() && !Path::new(path).exists()
+    patterns::shipped::shipped_pattern(path).is_some() && !Path::new(path).exists()
 }
 
 /// Returns the patterns that ship.
 fn shipped() -> Vec<Document> {
-    let all = patterns::shipped::shipped().iter();
-    all.flat_map(|shipped| files::documents_of_text(&shipped_source(shipped.name), shipped.source)).collect()
+    let all = patterns::shipped::shipped_patterns().iter();
+    all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source)).collect()
 }
 
 fn is_called(pattern: &Pattern, names: &[String]) -> bool {
@@ -179,8 +179,8 @@ fn is_called(pattern: &Pattern, names: &[String]) -> bool {
 fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
     let found = files::find(paths);
     diagnostics.extend(found.problems);
-    let documents = files::documents(&found.inputs, diagnostics);
-    files::taken(documents, Wanted::Payloads, &mut Vec::new())
+    let documents = files::read_documents(&found.inputs, diagnostics);
+    files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new())
 }
 
 fn compiled(
@@ -189,8 +189,8 @@ fn compiled(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Pattern> {
     let mut compiled = Vec::new();
-    for document in documents.iter().filter(|document| patterns::is_pattern(document)) {
-        let (pattern, wrong) = patterns::compile_with(document, references.own_types());
+    for document in documents.iter().filter(|document| patterns::is_pattern_document(document)) {
+        let (pattern, wrong) = patterns::compile_pattern_with(document, references.own_types());
         compiled.extend(pattern);
         diagnostics.extend(wrong);
     }

@@ -109,7 +109,7 @@ fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArgu
 pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> FileWorld {
     let found = files::find(paths);
     diagnostics.extend(found.problems);
-    let documents = files::documents(&found.inputs, diagnostics);
+    let documents = files::read_documents(&found.inputs, diagnostics);
     let mut answers = Answers::default();
     let objects = fixtures::objects(documents, &mut answers, diagnostics);
     FileWorld::new(objects, answers, values).alone(paths.is_empty())

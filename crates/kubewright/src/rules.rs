@@ -42,16 +42,16 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let exceptions = files::find(&arguments.exceptions);
     let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
-    let mut documents = files::documents(&found.inputs, &mut diagnostics);
+    let mut documents = files::read_documents(&found.inputs, &mut diagnostics);
     if arguments.further_exceptions.iter().any(|path| paths.contains(path)) {
         documents.retain(|document| !kubewright_dialects::is_exception(document));
     }
     let mut options = dialect_options(&arguments.options, namespace);
-    let documents_of_exceptions = files::documents(&exceptions.inputs, &mut diagnostics);
+    let documents_of_exceptions = files::read_documents(&exceptions.inputs, &mut diagnostics);
     options.exceptions = self::exceptions(documents_of_exceptions);
     // What is wrong with these files is said where they are read for what they are.
     let further = files::find(&arguments.further_exceptions).inputs;
-    options.exceptions.extend(self::exceptions(files::documents(&further, &mut Vec::new())));
+    options.exceptions.extend(self::exceptions(files::read_documents(&further, &mut Vec::new())));
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
         let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);

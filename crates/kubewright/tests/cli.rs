@@ -205,7 +205,7 @@ spec:
 
 #[test]
 fn lint_shows_every_mistake_with_its_line() {
-    for format in ["table", "json", "sarif", "github"] {
+    for format in ["table", "json", "sarif", "github", "yaml", "junit", "markdown"] {
         check(&format!("lint-{format}"), &format!("lint lint -o {format}"));
     }
     check("lint-clean", "lint rules/shop.yaml");
@@ -240,7 +240,9 @@ fn cases_hold_or_tell_why_not() {
     check("test-good", "test cases/good");
     check("test-quiet", "test cases/good -q");
     check("test-json", "test cases/failing/kubewright-test.yaml -o json");
-    check("test-junit", "test cases/failing cases/good -o junit");
+    for format in ["junit", "sarif", "github"] {
+        check(&format!("test-{format}"), &format!("test cases/failing cases/good -o {format}"));
+    }
     check("test-nothing", "test rules");
 }
 

@@ -21,7 +21,7 @@ mod webhook;
 
 use std::path::{Path, PathBuf};
 
-use kubewright_controlplane::{Cluster, announce_skipped};
+use kubewright_controlplane::{TestCluster, announce_skipped};
 use kubewright_value::Value;
 
 use api_server::ApiServer;
@@ -39,7 +39,7 @@ fn every_door_gives_the_same_verdict() {
     let Some(corpus) = corpus() else { return };
     let cases = some(cases::read(&corpus));
     assert!(!cases.is_empty(), "no cases in {}", corpus.display());
-    let cluster = Cluster::builder().api_server_only().start();
+    let cluster = TestCluster::builder().api_server_only().start();
     let api_server = cluster.as_ref().map(|cluster| ApiServer::prepare(cluster, &cases));
     let folder = Folder::new();
     let mut summary = Summary::default();

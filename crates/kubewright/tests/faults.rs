@@ -28,7 +28,7 @@ mod webhooks;
 
 use std::process::ExitCode;
 
-use kubewright_controlplane::{Cluster, Component};
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 
 use stage::Stage;
 use table::{Row, print};
@@ -55,7 +55,9 @@ fn main() -> ExitCode {
     let wish = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let is_meant = |name: &str| wish.as_ref().is_none_or(|wish| name.contains(wish.as_str()));
     // So that an old version is soon gone.
-    let cluster = Cluster::builder().flag(Component::ApiServer, "--etcd-compaction-interval=2s").start();
+    let cluster = TestCluster::builder()
+        .flag(ControlPlaneComponent::ApiServer, "--etcd-compaction-interval=2s")
+        .start();
     let Some(cluster) = cluster else { return ExitCode::SUCCESS };
     let mut stage = Stage::set(&cluster);
     let mut rows = Vec::new();

@@ -7,16 +7,16 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Source, Value, yaml};
 
 const NAMESPACE: &str = "kubewright-system";
 
 /// The one cluster; definitions are its alone, so that one test has it at a time.
-fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Cluster::shared().map(|cluster| (cluster, turn))
+    TestCluster::shared().map(|cluster| (cluster, turn))
 }
 
 /// What `kubewright install ARGUMENTS` prints.
@@ -66,7 +66,7 @@ fn take(object: &mut Value, part: &str, key: &str) {
 }
 
 /// Everything in the cluster that is called ours.
-fn traces(cluster: &Cluster) -> Vec<String> {
+fn traces(cluster: &TestCluster) -> Vec<String> {
     let kinds = "namespace,customresourcedefinition,clusterrole,clusterrolebinding,\
                  mutatingwebhookconfiguration,validatingwebhookconfiguration";
     let names = cluster.kubectl(&["get", kinds, "-o", "name"], "").success();
@@ -76,7 +76,7 @@ fn traces(cluster: &Cluster) -> Vec<String> {
 }
 
 /// A webhook configuration as the running server makes it: owned by its ClusterRole, in no manifest.
-fn configuration_of_the_server(cluster: &Cluster) {
+fn configuration_of_the_server(cluster: &TestCluster) {
     let uid = cluster
         .kubectl(&["get", "clusterrole", "kubewright", "-o", "jsonpath={.metadata.uid}"], "")
         .success();
@@ -88,13 +88,13 @@ fn configuration_of_the_server(cluster: &Cluster) {
     cluster.kubectl(&["create", "-f", "-"], &manifest).expect_success();
 }
 
-fn rolled_out(cluster: &Cluster) {
+fn rolled_out(cluster: &TestCluster) {
     let wait = ["rollout", "status", "deployment/kubewright", "--timeout=60s", "-n", NAMESPACE];
     cluster.kubectl(&wait, "").expect_success();
 }
 
 /// What changes when an object does, of all objects that were put in; a status does not count.
-fn versions(cluster: &Cluster) -> Vec<String> {
+fn versions(cluster: &TestCluster) -> Vec<String> {
     let spaced = "deployment,service,serviceaccount,role,rolebinding,networkpolicy,poddisruptionbudget";
     let wide = "clusterrole,clusterrolebinding";
     let of = "jsonpath={range .items[*]}{.kind} {.metadata.uid} {.metadata.generation} {.spec} {.rules}{\"\\n\"}{end}";
@@ -107,7 +107,7 @@ fn versions(cluster: &Cluster) -> Vec<String> {
 
 /// Nothing but what was there `before` is there.
 #[track_caller]
-fn unchanged(cluster: &Cluster, before: &[String]) {
+fn unchanged(cluster: &TestCluster, before: &[String]) {
     let after = versions(cluster);
     let changed: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
     assert!(changed.is_empty() && after.len() == before.len(), "changed: {changed:#?}");

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json};
 
 const NAMESPACE: &str = "kubewright-system";
 const BINARY: &str = env!("CARGO_BIN_EXE_kubewright");
 
 /// The one cluster; the name of the installation is its alone, so that one test has it at a time.
-fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Cluster::shared().map(|cluster| (cluster, turn))
+    TestCluster::shared().map(|cluster| (cluster, turn))
 }
 
 /// An installation, and one server that runs beside the cluster as its service account.
@@ -31,7 +31,7 @@ struct Installed {
 
 impl Installed {
     /// Puts everything in and waits until the webhooks are there.
-    fn start(cluster: &Cluster) -> Self {
+    fn start(cluster: &TestCluster) -> Self {
         let output = Command::new(BINARY).arg("install").output().expect("the binary starts");
         let manifests = String::from_utf8(output.stdout).expect("text");
         cluster.kubectl(&["apply", "-f", "-"], &manifests).expect_success();
@@ -68,7 +68,7 @@ impl Drop for Installed {
 }
 
 /// The webhook configurations of ours.
-fn configurations(cluster: &Cluster) -> Vec<String> {
+fn configurations(cluster: &TestCluster) -> Vec<String> {
     let kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration";
     let names = cluster.kubectl(&["get", kinds, "-o", "name"], "").success();
     names.lines().filter(|name| name.ends_with("/kubewright")).map(str::to_owned).collect()

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json};
 
 /// The one cluster. A door that is shut is shut for all, so that one test has it at a time.
-fn cluster() -> Option<(&'static Cluster, MutexGuard<'static, ()>)> {
+fn cluster() -> Option<(&'static TestCluster, MutexGuard<'static, ()>)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    Cluster::shared().map(|cluster| (cluster, turn))
+    TestCluster::shared().map(|cluster| (cluster, turn))
 }
 
 /// The exit code and what was printed.
@@ -53,7 +53,7 @@ fn dead_webhook(name: &str) -> String {
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n\
          metadata:\n  name: {name}\n  labels:\n    app.kubernetes.io/name: kubewright\n    \
          app.kubernetes.io/instance: {name}\n    app.kubernetes.io/component: webhooks\n\
-         webhooks:\n  - name: judge-fail.kubewright.dev\n    failurePolicy: Fail\n    sideEffects: None\n    \
+         webhooks:\n  - name: validate-fail.kubewright.dev\n    failurePolicy: Fail\n    sideEffects: None\n    \
          admissionReviewVersions: [v1]\n    timeoutSeconds: 1\n    clientConfig: {{url: 'https://127.0.0.1:1/validate/fail'}}\n    \
          rules:\n      - apiGroups: ['*']\n        apiVersions: ['*']\n        resources: [configmaps, clusterroles]\n        \
          operations: ['*']\n"
@@ -61,7 +61,7 @@ fn dead_webhook(name: &str) -> String {
 }
 
 /// The manifests without what needs Pods to run.
-fn install(cluster: &Cluster) {
+fn install(cluster: &TestCluster) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("the binary starts");
     let manifests = String::from_utf8(output.stdout).expect("text");

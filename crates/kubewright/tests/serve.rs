@@ -168,7 +168,7 @@ fn what_keeps_it_from_beginning_is_said_in_one_line() {
     check_failure(&["--dialects", "no-such"], "there are");
     check_failure(&["--max-in-flight", "0"], "at least 1");
     check_failure(&["--targets", "Pods"], "plural and lower case");
-    check_failure(&["--offline", "-p", &rule, "--log-level", "loud"], "`loud` is no level");
+    check_failure(&["--offline", "-p", &rule, "--log-level", "loud"], "unknown level `loud`");
     check_failure(
         &["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--otlp-endpoint", "nowhere"],
         "no address of a collector",

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kubewright_load::{Client, Target};
+use kubewright_load::{LoadClient, LoadTarget};
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Source, Value, json, yaml};
 
@@ -34,7 +34,7 @@ fn chart_limit() -> u64 {
 struct Limited {
     process: Child,
     health: String,
-    client: Client,
+    client: LoadClient,
     folder: PathBuf,
 }
 
@@ -62,12 +62,12 @@ impl Limited {
         std::thread::spawn(move || lines.for_each(drop));
         let line = json::parse(&line).expect("JSON");
         let address = |key| line.get(key).and_then(Value::as_str).expect("an address").to_owned();
-        let target = Target {
+        let target = LoadTarget {
             address: address("address").parse().expect("an address"),
             authorities: fs::read_to_string(&authority).expect("a certificate"),
             token: None,
         };
-        let client = Client::new(target, 4).expect("a client");
+        let client = LoadClient::new(target, 4).expect("a client");
         Self { process, health: address("healthAddress"), client, folder }
     }
 
@@ -110,7 +110,7 @@ impl Limited {
 /// Waits for the first of `pending`; returns its status and the others.
 async fn first_of<F>(mut pending: Vec<std::pin::Pin<Box<F>>>) -> (u16, Vec<std::pin::Pin<Box<F>>>)
 where
-    F: Future<Output = Result<kubewright_load::Answer, kubewright_load::LoadError>>,
+    F: Future<Output = Result<kubewright_load::LoadAnswer, kubewright_load::LoadError>>,
 {
     let (place, status) = std::future::poll_fn(|context| {
         for (place, answer) in pending.iter_mut().enumerate() {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::{Cluster, Output};
+use kubewright_controlplane::{CommandOutput, TestCluster};
 use kubewright_serve::Snapshot;
 
 const NAMESPACE: &str = "kubewright-system";
@@ -24,7 +24,7 @@ struct Serve {
 
 impl Serve {
     /// Starts it and waits until it is ready.
-    fn start(cluster: &Cluster, kubeconfig: &Path) -> Self {
+    fn start(cluster: &TestCluster, kubeconfig: &Path) -> Self {
         let serve = Self::spawn(kubeconfig, &[]);
         cluster.wait_until("the server is ready", || serve.is_ready());
         serve
@@ -93,8 +93,8 @@ fn free_port() -> u16 {
 }
 
 /// A cluster with the definitions of all languages, and a server.
-fn served() -> Option<(Cluster, Serve)> {
-    let cluster = Cluster::builder().api_server_only().start()?;
+fn served() -> Option<(TestCluster, Serve)> {
+    let cluster = TestCluster::builder().api_server_only().start()?;
     let snapshot = Snapshot::empty();
     let definitions: Vec<&str> =
         snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
@@ -111,7 +111,7 @@ fn rule(label: &str) -> String {
     )
 }
 
-fn try_deployment(cluster: &Cluster) -> Output {
+fn try_deployment(cluster: &TestCluster) -> CommandOutput {
     cluster.kubectl(&["create", "deployment", "web", "--image=web", "--dry-run=server", "-o", "json"], "")
 }
 
@@ -146,7 +146,7 @@ fn a_rule_is_stored_and_decides_through_the_api_server_within_a_second() {
     assert_eq!(serve.child.wait().expect("it ends").code(), Some(0));
     let log = serve.log();
     assert!(log.contains("\"message\":\"stopped\",\"clean\":true"), "{log}");
-    assert!(!log.contains("the program failed"), "{log}");
+    assert!(!log.contains("panic caught"), "{log}");
 }
 
 /// Looks at nodes, at the roles of who asks and at a ConfigMap.
@@ -168,7 +168,7 @@ spec:
 
 #[test]
 fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     let install = Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("it runs");
     let manifests = String::from_utf8_lossy(&install.stdout).into_owned();
     cluster.wait_until("it is installed", || {
@@ -200,7 +200,7 @@ fn with_the_rights_of_an_installation_it_can_do_all_it_has_to() {
 
 #[test]
 fn a_namespace_that_is_not_there_is_named_and_waited_for() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     let serve = Serve::spawn(&cluster.kubeconfig(), &["--namespace", "later"]);
     cluster.wait_until("the log says it", || serve.log().contains(r#"namespaces \"later\" not found"#));
     assert!(!serve.is_ready());
@@ -218,6 +218,9 @@ fn without_a_cluster_it_says_where_it_looked() {
         .expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message.contains("no KUBECONFIG, no ~/.kube/config, and this is no pod"), "{message}");
+    assert!(
+        message.contains("KUBECONFIG and ~/.kube/config are missing, and this does not run in a pod"),
+        "{message}"
+    );
     assert!(message.contains("--offline"), "{message}");
 }

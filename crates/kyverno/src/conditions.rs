@@ -6,7 +6,7 @@
 mod lint;
 
 use kubewright_engine::{EvalError, TraceNode, Verdict as Looked};
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Text, Value};
 
 pub(super) use lint::{ConditionLint, ConditionLintKind};
@@ -90,7 +90,10 @@ struct ConditionOperand {
 impl ConditionSet {
     /// Returns the conditions that are written in `value`, and what is wrong with their variables.
     /// Places are relative to `value`.
-    pub(super) fn compile(value: &Placed<Value>, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+    pub(super) fn compile(
+        value: &Placed<Value>,
+        functions: &JmesPathFunctions,
+    ) -> (Self, Vec<VariableProblem>) {
         let mut reader = ConditionReader { functions, problems: Vec::new() };
         let (groups, separator) = match &value.value {
             Value::Array(items) if items.iter().any(is_group) => {
@@ -385,7 +388,7 @@ impl ConditionOperand {
 }
 
 struct ConditionReader<'f> {
-    functions: &'f Functions,
+    functions: &'f JmesPathFunctions,
     problems: Vec<VariableProblem>,
 }
 

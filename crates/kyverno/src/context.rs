@@ -11,7 +11,7 @@ mod sourced;
 
 pub(super) use entry::CompiledContextEntry;
 use kubewright_engine::{EvalError, Evaluation, RuleId, WorldView};
-use kubewright_jmespath::{EvalErrorKind, Expression, Found, is_true};
+use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathLookup, is_truthy};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Budget, Map, Text, Value};
 
@@ -209,7 +209,7 @@ impl<'a> VariableContext<'a> {
     /// Follows a path into a value of which it is known who wrote what.
     fn search_parts(
         &mut self,
-        expression: &Expression,
+        expression: &JmesPathExpression,
         path: &[Text],
         root: &Value,
         parts: &Tainted,
@@ -223,7 +223,7 @@ impl<'a> VariableContext<'a> {
     /// Evaluates an expression on `value` alone.
     pub(super) fn search_in(
         &mut self,
-        expression: &Expression,
+        expression: &JmesPathExpression,
         value: &Sourced,
     ) -> Result<Sourced, Unresolved> {
         let found = evaluate_jmespath(expression, &value.value, self.budget)?;
@@ -340,7 +340,7 @@ fn evaluate_alternatives(
 ) -> Result<(Value, bool), Unresolved> {
     match &choice.split {
         Some((reading, constant)) if is_foreign => match evaluate_jmespath(reading, root, budget) {
-            Ok(value) if is_true(&value) => Ok((value, false)),
+            Ok(value) if is_truthy(&value) => Ok((value, false)),
             Ok(_) | Err(Unresolved::Missing(_)) => Ok((evaluate_jmespath(constant, root, budget)?, true)),
             Err(unresolved) => Err(unresolved),
         },
@@ -350,14 +350,16 @@ fn evaluate_alternatives(
 
 /// Evaluates `expression`, with the words that messages have for what is missing.
 fn evaluate_jmespath(
-    expression: &Expression,
+    expression: &JmesPathExpression,
     root: &Value,
     budget: &mut Budget,
 ) -> Result<Value, Unresolved> {
     match expression.find(root, budget) {
-        Ok(Found::Value(value)) => Ok(value.into_owned()),
-        Ok(Found::Missing(key)) => Err(Unresolved::Missing(format!("Unknown key \"{key}\" in path"))),
-        Err(error) if error.kind == EvalErrorKind::Limit => {
+        Ok(JmesPathLookup::Value(value)) => Ok(value.into_owned()),
+        Ok(JmesPathLookup::Missing(key)) => {
+            Err(Unresolved::Missing(format!("Unknown key \"{key}\" in path")))
+        }
+        Err(error) if error.kind == JmesPathErrorKind::Limit => {
             Err(Unresolved::Error(EvalError::limit(error.message)))
         }
         Err(error) => Err(Unresolved::Error(EvalError::new(error.message))),

@@ -27,7 +27,7 @@ mod trace;
 
 use kubewright_cel_rules::Environments;
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Diagnostic, Dialect, RuleId};
-use kubewright_jmespath::{Functions, Inputs};
+use kubewright_jmespath::{Inputs, JmesPathFunctions};
 use kubewright_value::{Document, Text, Value};
 
 /// The name that starts every rule id.
@@ -38,7 +38,7 @@ const KINDS: [&str; 2] = ["ClusterPolicy", "Policy"];
 
 /// The dialect.
 pub struct Kyverno {
-    functions: Functions,
+    functions: JmesPathFunctions,
     cel: Environments,
     exceptions: Vec<source::ExceptionSource>,
     write_admission_policy: AdmissionPolicyWriter,
@@ -47,8 +47,12 @@ pub struct Kyverno {
 /// Writes the ValidatingAdmissionPolicy, and its binding, of a policy with one rule in CEL, or says why there is none.
 ///
 /// The policy was read from the document.
-pub type AdmissionPolicyWriter =
-    fn(&Document, source::PolicySource, &[source::ExceptionSource], &Functions) -> Result<[Value; 2], String>;
+pub type AdmissionPolicyWriter = fn(
+    &Document,
+    source::PolicySource,
+    &[source::ExceptionSource],
+    &JmesPathFunctions,
+) -> Result<[Value; 2], String>;
 
 impl Kyverno {
     /// Returns the dialect with the PolicyExceptions among `exceptions`, for functions that see `inputs`.
@@ -62,7 +66,7 @@ impl Kyverno {
         let documents = exceptions.iter().filter(|document| is_exception(document));
         let documents = documents.filter(|document| !has_ended(document));
         let exceptions = documents.filter_map(|document| exception(document).0).collect();
-        let functions = Functions::kubernetes().with_inputs(inputs);
+        let functions = JmesPathFunctions::kubernetes().with_inputs(inputs);
         let write_admission_policy: AdmissionPolicyWriter =
             |_, _, _, _| Err("it cannot be written as one".to_owned());
         Self { functions, cel: Environments::admission(), exceptions, write_admission_policy }
@@ -174,3 +178,8 @@ pub fn check_exceptions<'r>(
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {
     document.value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -10,7 +10,6 @@ mod dry_run;
 mod ignored;
 mod key;
 pub(super) mod message;
-pub(super) mod pem;
 mod tar;
 
 pub(super) use key::{PublicKey, other as other_key};

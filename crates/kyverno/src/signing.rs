@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
+use kubewright_golib::pem;
 use kubewright_value::{Budget, Limits, Map, Text, Value, yaml};
 use p256::SecretKey;
 use p256::ecdsa::signature::Signer as _;
@@ -19,7 +20,6 @@ use p256::pkcs8::DecodePrivateKey as _;
 use super::manifests::message::{
     NoMessage, SignatureAnnotations, SignedMessage, decode_signature, signatures,
 };
-use super::manifests::pem::PemBlock;
 use super::manifests::{PublicKey, other_key};
 
 /// Where annotations of signatures start, unless somebody says otherwise.
@@ -68,10 +68,10 @@ impl ManifestSigningKey {
     /// When it is another sort of key, or encrypted. The message never has the key in it.
     pub fn from_pem(text: &str) -> Result<Self, NotSigned> {
         let wrong = |message: String| NotSigned { message, help: MAKE_ONE };
-        let blocks = PemBlock::all(text).map_err(wrong)?;
+        let blocks = pem::all_blocks(text).map_err(wrong)?;
         let block = blocks.into_iter().find(|block| block.label != "EC PARAMETERS");
         let block = block.ok_or_else(|| wrong("there is no PEM block in it".to_owned()))?;
-        let key = match block.label.as_str() {
+        let key = match block.label {
             "PRIVATE KEY" => SecretKey::from_pkcs8_der(&block.bytes).ok(),
             "EC PRIVATE KEY" => SecretKey::from_sec1_der(&block.bytes).ok(),
             "ENCRYPTED PRIVATE KEY" => {

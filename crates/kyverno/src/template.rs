@@ -13,7 +13,7 @@ mod scan;
 mod variable;
 
 use kubewright_engine::EvalError;
-use kubewright_jmespath::{Functions, ParseErrorKind};
+use kubewright_jmespath::{JmesPathFunctions, JmesPathParseErrorKind};
 use kubewright_value::{Map, Position, Step, Text, Value};
 
 pub(super) use compact::compact_text;
@@ -59,7 +59,7 @@ pub struct VariableProblem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateProblemKind {
     /// Not an expression, an unknown function, or a wrong number of arguments.
-    Expression(ParseErrorKind),
+    Expression(JmesPathParseErrorKind),
     /// A reference `$(…)` that leads nowhere.
     Reference,
 }
@@ -91,7 +91,7 @@ impl VariableTemplate {
 
     /// Reads `value`. What is wrong with it is also what [`Template::resolve`] then fails with.
     #[must_use]
-    pub fn parse(value: &Value, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+    pub fn parse(value: &Value, functions: &JmesPathFunctions) -> (Self, Vec<VariableProblem>) {
         let mut reader =
             VariableReader { document: value, functions, path: Vec::new(), problems: Vec::new() };
         let root = reader.node(value);
@@ -166,7 +166,7 @@ impl VariableTemplate {
 
 impl VariableQuery {
     /// Reads the expression `text`.
-    pub(super) fn parse(text: &str, functions: &Functions) -> (Self, Vec<VariableProblem>) {
+    pub(super) fn parse(text: &str, functions: &JmesPathFunctions) -> (Self, Vec<VariableProblem>) {
         let mut bad = Vec::new();
         let place = TemplatePath::default();
         let variable = TemplateVariable::parse(text, 0, &place, functions, &mut bad);
@@ -215,7 +215,7 @@ impl VariableQuery {
 
 struct VariableReader<'r> {
     document: &'r Value,
-    functions: &'r Functions,
+    functions: &'r JmesPathFunctions,
     path: Vec<Step>,
     problems: Vec<VariableProblem>,
 }

@@ -20,11 +20,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 /// How long a connection may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOAD_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server, and how to be trusted by it.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct LoadTarget {
     /// Where it listens.
     pub address: SocketAddr,
     /// The certificates of those who may have signed its own, in PEM.
@@ -34,8 +34,8 @@ pub struct Target {
 }
 
 /// Connections to one server, used in turn; a connection that ended is made again by the next request.
-pub struct Client {
-    target: Target,
+pub struct LoadClient {
+    target: LoadTarget,
     tls: TlsConnector,
     connections: Vec<Mutex<Option<SendRequest<Full<Bytes>>>>>,
     next: AtomicUsize,
@@ -43,7 +43,7 @@ pub struct Client {
 
 /// What a server answered.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct LoadAnswer {
     /// The status code.
     pub status: u16,
     /// The body.
@@ -67,12 +67,12 @@ pub enum LoadError {
     Late(Duration),
 }
 
-impl Client {
+impl LoadClient {
     /// Returns a client that will use `connections` connections.
     ///
     /// # Errors
     /// When the authorities of `target` are no certificates.
-    pub fn new(target: Target, connections: usize) -> Result<Self, LoadError> {
+    pub fn new(target: LoadTarget, connections: usize) -> Result<Self, LoadError> {
         let wrong = |error: &dyn std::fmt::Display| LoadError::Authorities(error.to_string());
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(target.authorities.as_bytes()) {
@@ -92,7 +92,7 @@ impl Client {
 
     /// Returns the server.
     #[must_use]
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &LoadTarget {
         &self.target
     }
 
@@ -100,7 +100,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is none within `limit`.
-    pub async fn post(&self, path: &str, body: Bytes, limit: Duration) -> Result<Answer, LoadError> {
+    pub async fn post(&self, path: &str, body: Bytes, limit: Duration) -> Result<LoadAnswer, LoadError> {
         self.send(Method::POST, path, body, limit).await
     }
 
@@ -114,13 +114,13 @@ impl Client {
         path: &str,
         body: Bytes,
         limit: Duration,
-    ) -> Result<Answer, LoadError> {
+    ) -> Result<LoadAnswer, LoadError> {
         let exchange = self.exchange(method, path, body);
         timeout(limit, exchange).await.unwrap_or(Err(LoadError::Late(limit)))
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, LoadError> {
-        let broken = |error: hyper::Error| LoadError::Broken(reasons(&error));
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<LoadAnswer, LoadError> {
+        let broken = |error: hyper::Error| LoadError::Broken(error_chain(&error));
         let mut request = Request::builder()
             .method(method)
             .uri(format!("https://{}{path}", self.target.address))
@@ -135,7 +135,7 @@ impl Client {
         let answer = connection.send_request(request).await.map_err(broken)?;
         let status = answer.status().as_u16();
         let body = answer.into_body().collect().await.map_err(broken)?.to_bytes();
-        Ok(Answer { status, body })
+        Ok(LoadAnswer { status, body })
     }
 
     /// The next connection in turn; made if there is none.
@@ -146,8 +146,8 @@ impl Client {
         if let Some(open) = place.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.clone());
         }
-        let made = timeout(PATIENCE, self.connect()).await;
-        let made = made.unwrap_or(Err(LoadError::Late(PATIENCE)))?;
+        let made = timeout(LOAD_CONNECT_TIMEOUT, self.connect()).await;
+        let made = made.unwrap_or(Err(LoadError::Late(LOAD_CONNECT_TIMEOUT)))?;
         Ok(place.insert(made).clone())
     }
 
@@ -172,7 +172,7 @@ impl Client {
 }
 
 /// What hyper says is often only that something was wrong; what was is behind it.
-fn reasons(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,18 +4,18 @@
 //! counted from the moment at which it should have left: a server that stalls cannot hide the requests that it kept
 //! from being sent.
 
+mod allow_all;
 mod client;
 mod latencies;
-mod nothing;
 mod open_loop;
 mod process;
 mod reviews;
 mod usage;
 
-pub use client::{Answer, Client, LoadError, Target};
+pub use allow_all::{allow_review, serve_allow_all, serve_answers};
+pub use client::{LoadAnswer, LoadClient, LoadError, LoadTarget};
 pub use latencies::Latencies;
-pub use nothing::{allow, serve_answers, serve_nothing};
-pub use open_loop::{Outcome, Run, Sample, at_rate, by_as_many_as};
-pub use process::{Server, free_address};
+pub use open_loop::{LoadRun, LoadSample, RequestOutcome, at_rate, by_as_many_as};
+pub use process::{ServerProcess, free_address};
 pub use reviews::Reviews;
-pub use usage::Usage;
+pub use usage::ProcessUsage;

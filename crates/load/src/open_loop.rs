@@ -12,7 +12,7 @@ use crate::Latencies;
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// What was expected.
     Right,
     /// The server said that it has too much to do.
@@ -23,7 +23,7 @@ pub enum Outcome {
 
 /// One request of a run.
 #[derive(Debug, Clone)]
-pub struct Sample {
+pub struct LoadSample {
     /// When it should have left, counted from the start of the run.
     pub due: Duration,
     /// How long its answer took, counted from then.
@@ -31,19 +31,19 @@ pub struct Sample {
     /// How long it took, counted from when it really left.
     pub service: Duration,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }
 
 /// What was sent, in the order of the answers.
 #[derive(Debug, Clone, Default)]
-pub struct Run {
+pub struct LoadRun {
     /// The requests.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<LoadSample>,
     /// From the start until the last answer.
     pub duration: Duration,
 }
 
-impl Run {
+impl LoadRun {
     /// Returns the answers of a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
@@ -59,15 +59,15 @@ impl Run {
     /// Returns the times of the requests that were refused, counted from when they really left.
     #[must_use]
     pub fn refusals(&self) -> Latencies {
-        let refused = self.samples.iter().filter(|sample| sample.outcome == Outcome::Refused);
+        let refused = self.samples.iter().filter(|sample| sample.outcome == RequestOutcome::Refused);
         Latencies::new(refused.map(|sample| sample.service).collect())
     }
 
     /// Returns the requests that went wrong.
-    pub fn wrong(&self) -> impl Iterator<Item = (&Sample, &str)> {
+    pub fn wrong(&self) -> impl Iterator<Item = (&LoadSample, &str)> {
         self.samples.iter().filter_map(|sample| match &sample.outcome {
-            Outcome::Wrong(reason) => Some((sample, reason.as_str())),
-            Outcome::Right | Outcome::Refused => None,
+            RequestOutcome::Wrong(reason) => Some((sample, reason.as_str())),
+            RequestOutcome::Right | RequestOutcome::Refused => None,
         })
     }
 }
@@ -81,11 +81,11 @@ pub fn at_rate<F>(
     rate: f64,
     mut while_true: impl FnMut(Duration) -> bool,
     request: impl Fn(usize) -> F,
-) -> Run
+) -> LoadRun
 where
-    F: Future<Output = Outcome> + Send + 'static,
+    F: Future<Output = RequestOutcome> + Send + 'static,
 {
-    let samples: Arc<Mutex<Vec<Sample>>> = Arc::default();
+    let samples: Arc<Mutex<Vec<LoadSample>>> = Arc::default();
     let start = Instant::now();
     let mut pending = Vec::new();
     for number in 0_usize.. {
@@ -101,8 +101,12 @@ where
             let left = start.elapsed();
             let outcome = request.await;
             let end = start.elapsed();
-            let sample =
-                Sample { due, latency: end.saturating_sub(due), service: end.saturating_sub(left), outcome };
+            let sample = LoadSample {
+                due,
+                latency: end.saturating_sub(due),
+                service: end.saturating_sub(left),
+                outcome,
+            };
             samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
         }));
         // A long run would remember every one of them.
@@ -116,7 +120,7 @@ where
         }
     });
     let samples = std::mem::take(&mut *samples.lock().unwrap_or_else(PoisonError::into_inner));
-    Run { samples, duration: start.elapsed() }
+    LoadRun { samples, duration: start.elapsed() }
 }
 
 /// Sends as much as is answered, with `limit` requests under way at any time, for `duration`. What it says of times is
@@ -126,11 +130,11 @@ pub fn by_as_many_as<F>(
     limit: usize,
     duration: Duration,
     request: impl Fn(usize) -> F,
-) -> Run
+) -> LoadRun
 where
-    F: Future<Output = Outcome> + Send + 'static,
+    F: Future<Output = RequestOutcome> + Send + 'static,
 {
-    let samples: Arc<Mutex<Vec<Sample>>> = Arc::default();
+    let samples: Arc<Mutex<Vec<LoadSample>>> = Arc::default();
     let places = Arc::new(Semaphore::new(limit));
     let start = Instant::now();
     runtime.block_on(async {
@@ -143,7 +147,7 @@ where
                 let due = start.elapsed();
                 let outcome = request.await;
                 let latency = start.elapsed().saturating_sub(due);
-                let sample = Sample { due, latency, service: latency, outcome };
+                let sample = LoadSample { due, latency, service: latency, outcome };
                 samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
                 drop(place);
             });
@@ -152,7 +156,7 @@ where
         let _ = places.acquire_many(all).await;
     });
     let samples = std::mem::take(&mut *samples.lock().unwrap_or_else(PoisonError::into_inner));
-    Run { samples, duration: start.elapsed() }
+    LoadRun { samples, duration: start.elapsed() }
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 
-use crate::Usage;
+use crate::ProcessUsage;
 
 /// A process that is killed when this is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct ServerProcess {
     child: Child,
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts `command`, without an input.
     ///
     /// # Errors
@@ -29,8 +29,8 @@ impl Server {
 
     /// Returns what it has used so far.
     #[must_use]
-    pub fn usage(&self) -> Usage {
-        Usage::of(self.child.id())
+    pub fn usage(&self) -> ProcessUsage {
+        ProcessUsage::of(self.child.id())
     }
 
     /// Kills it without a warning and waits for its end.
@@ -61,13 +61,13 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-/// Returns an address on loopback where nobody listens at the moment.
+/// Returns a free address on loopback.
 ///
 /// # Errors
 /// When there is none.

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use kubewright_value::{Value, json};
 
-use crate::{Answer, LoadError, Outcome};
+use crate::{LoadAnswer, LoadError, RequestOutcome};
 
 /// How many different reviews are made; they are sent in turn.
-const COUNT: usize = 256;
+const REVIEW_COUNT: usize = 256;
 
 /// Reviews of the creation of one object, made before anything is measured.
 #[derive(Debug, Clone)]
@@ -21,16 +21,16 @@ impl Reviews {
     pub fn of_pod(pod: &str, namespace: &str, is_allowed: bool) -> Self {
         let body = |number: usize| {
             let id = format!("9a1e7c5e-1f2d-4c3b-8d4e-{number:012x}");
-            let body = review(&id, namespace, pod);
+            let body = admission_review(&id, namespace, pod);
             (id, Bytes::from(body))
         };
-        Self { bodies: (0..COUNT).map(body).collect(), is_allowed }
+        Self { bodies: (0..REVIEW_COUNT).map(body).collect(), is_allowed }
     }
 
     /// Returns the review that is sent as the `number`th, and its id.
     #[must_use]
     pub fn get(&self, number: usize) -> (String, Bytes) {
-        self.bodies.get(number % COUNT).cloned().unwrap_or_default()
+        self.bodies.get(number % REVIEW_COUNT).cloned().unwrap_or_default()
     }
 
     /// Returns the size of one.
@@ -41,11 +41,11 @@ impl Reviews {
 
     /// Judges the answer to the review `id`. Reading it costs the generator and not the server.
     #[must_use]
-    pub fn judge(&self, id: &str, answer: Result<Answer, LoadError>) -> Outcome {
+    pub fn judge(&self, id: &str, answer: Result<LoadAnswer, LoadError>) -> RequestOutcome {
         let answer = match answer {
-            Ok(answer) if matches!(answer.status, 429 | 503) => return Outcome::Refused,
+            Ok(answer) if matches!(answer.status, 429 | 503) => return RequestOutcome::Refused,
             Ok(answer) => answer,
-            Err(error) => return Outcome::Wrong(error.to_string()),
+            Err(error) => return RequestOutcome::Wrong(error.to_string()),
         };
         let text = String::from_utf8_lossy(&answer.body);
         let review = json::parse(&text).unwrap_or_default();
@@ -54,13 +54,17 @@ impl Reviews {
             && said("uid").and_then(Value::as_str) == Some(id)
             && said("allowed").and_then(Value::as_bool) == Some(self.is_allowed);
         if is_right {
-            return Outcome::Right;
+            return RequestOutcome::Right;
         }
-        Outcome::Wrong(format!("status {}: {}", answer.status, text.chars().take(300).collect::<String>()))
+        RequestOutcome::Wrong(format!(
+            "status {}: {}",
+            answer.status,
+            text.chars().take(300).collect::<String>()
+        ))
     }
 }
 
-fn review(id: &str, namespace: &str, pod: &str) -> String {
+fn admission_review(id: &str, namespace: &str, pod: &str) -> String {
     let name = json::parse(pod).unwrap_or_default();
     let name = name.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
     format!(

@@ -169,5 +169,10 @@ fn reason(outcome: &Outcome) -> Option<Cow<'_, str>> {
     }
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

@@ -107,5 +107,10 @@ pub enum PatchErrorKind {
     Limit,
 }
 
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;

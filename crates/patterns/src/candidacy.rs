@@ -1,14 +1,14 @@
-//! Why an object may fill a resource of a pattern, or may not: its conditions, one by one.
+//! Whether an object can fill a resource of a pattern, condition by condition.
 
 use std::collections::BTreeMap;
 
-use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_graph::{Graph, GraphNode, Id, Sort};
 use kubewright_value::{Budget, Exhausted, Location, Text, Value, bounded};
 
-use super::detect::{Settings, kinds_of};
-use super::filter::{Condition, Filter, Operands};
-use super::key::Frame;
-use super::operator::NAMES;
+use super::detect::{DetectionSettings, kinds_of};
+use super::filter::{FilterCondition, Operands, RoleFilter};
+use super::key::ElementFrame;
+use super::operator::OPERATOR_NAMES;
 use super::pattern::{KindRef, Pattern, Role};
 
 /// An object that is of the kind of a resource.
@@ -16,28 +16,28 @@ use super::pattern::{KindRef, Pattern, Role};
 pub struct Candidacy {
     /// The id of the resource.
     pub role: Text,
-    /// Whether it is the one that leads.
+    /// Whether it is the leader.
     pub is_leader: bool,
     /// Whether the object passes the filter.
     pub passes: bool,
     /// Every condition of the filter.
-    pub conditions: Vec<Checked>,
+    pub conditions: Vec<ConditionCheck>,
 }
 
-/// A condition that was looked at.
+/// A condition that was evaluated.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct ConditionCheck {
     /// The list that it is in: `matchAll`, `matchAny`, `matchNone`.
     pub list: &'static str,
-    /// As the pattern has it: `spec.replicas GREATER_THAN 1`.
+    /// The condition as text: `spec.replicas GREATER_THAN 1`.
     pub condition: String,
-    /// The values that it saw, as JSON; nothing where nothing is there.
+    /// The values at its path, as JSON.
     pub found: Vec<String>,
     /// Whether it holds.
     pub held: bool,
-    /// Whether the object is left out because of it.
+    /// Whether it discards the object.
     pub discards: bool,
-    /// Where it stands.
+    /// The location in the pattern.
     pub location: Location,
 }
 
@@ -45,21 +45,21 @@ pub struct Checked {
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn candidacies(
+pub fn candidacies_of(
     pattern: &Pattern,
     id: Id,
     graph: &Graph,
-    settings: &Settings,
+    settings: &DetectionSettings,
     budget: &mut Budget,
 ) -> Result<Vec<Candidacy>, Exhausted> {
     let mut all = Vec::new();
     let Some(node) = graph.node(id) else { return Ok(all) };
     let Some(object) = node.object.as_ref().filter(|_| node.sort == Sort::Object) else { return Ok(all) };
     for (at, role) in pattern.roles.iter().enumerate() {
-        if !is_of(role, node, graph, settings) {
+        if !is_of_role(role, node, graph, settings) {
             continue;
         }
-        let (passes, conditions) = checked(&role.filter, object, budget)?;
+        let (passes, conditions) = check_filter(&role.filter, object, budget)?;
         all.push(Candidacy { role: role.id.clone(), is_leader: at == pattern.leader, passes, conditions });
     }
     Ok(all)
@@ -69,10 +69,10 @@ pub fn candidacies(
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn left_out(
+pub fn count_filtered_leaders(
     pattern: &Pattern,
     graph: &Graph,
-    settings: &Settings,
+    settings: &DetectionSettings,
     budget: &mut Budget,
 ) -> Result<BTreeMap<Text, usize>, Exhausted> {
     let mut counts = BTreeMap::new();
@@ -80,10 +80,10 @@ pub fn left_out(
     for id in graph.ids() {
         budget.step(1)?;
         let Some(node) = graph.node(id).filter(|node| node.sort == Sort::Object) else { continue };
-        let Some(object) = node.object.as_ref().filter(|_| is_of(role, node, graph, settings)) else {
+        let Some(object) = node.object.as_ref().filter(|_| is_of_role(role, node, graph, settings)) else {
             continue;
         };
-        if !passes(&role.filter, object, budget)? {
+        if !passes_filter(&role.filter, object, budget)? {
             *counts.entry(node.kind.clone()).or_default() += 1;
         }
     }
@@ -91,7 +91,7 @@ pub fn left_out(
 }
 
 /// Returns whether a node is of one of the kinds of `role`.
-fn is_of(role: &Role, node: &Node, graph: &Graph, settings: &Settings) -> bool {
+fn is_of_role(role: &Role, node: &GraphNode, graph: &Graph, settings: &DetectionSettings) -> bool {
     let version = node.api_version.rsplit_once('/').map_or(node.api_version.as_str(), |(_, version)| version);
     role.kinds.iter().any(|known| match known {
         KindRef::Kind { kind, group, version: wanted } => {
@@ -106,8 +106,8 @@ fn is_of(role: &Role, node: &Node, graph: &Graph, settings: &Settings) -> bool {
     })
 }
 
-fn passes(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
-    for frame in frames(filter, object, budget)? {
+fn passes_filter(filter: &RoleFilter, object: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
+    for frame in filter_frames(filter, object, budget)? {
         if filter.passes(object, &frame, budget, &mut false)? {
             return Ok(true);
         }
@@ -116,15 +116,27 @@ fn passes(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<bool, 
 }
 
 /// Returns the choices of elements that the filter may mean.
-fn frames(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+fn filter_frames(
+    filter: &RoleFilter,
+    object: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<ElementFrame>, Exhausted> {
     let mut anchors = Vec::new();
     filter.collect_anchors(&mut anchors);
-    if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(&anchors, object, budget) }
+    if anchors.is_empty() {
+        Ok(vec![ElementFrame::default()])
+    } else {
+        ElementFrame::all(&anchors, object, budget)
+    }
 }
 
 /// Returns whether an object passes, and every condition with the elements with which it does, or with the first.
-fn checked(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<(bool, Vec<Checked>), Exhausted> {
-    let frames = frames(filter, object, budget)?;
+fn check_filter(
+    filter: &RoleFilter,
+    object: &Value,
+    budget: &mut Budget,
+) -> Result<(bool, Vec<ConditionCheck>), Exhausted> {
+    let frames = filter_frames(filter, object, budget)?;
     let (mut chosen, mut passes) = (frames.first().cloned().unwrap_or_default(), false);
     for frame in frames {
         if filter.passes(object, &frame, budget, &mut false)? {
@@ -144,9 +156,9 @@ fn checked(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<(bool
             let values = condition.key.values(object, &chosen, budget)?;
             let found = values.into_iter().map(|value| bounded::to_json(value, budget));
             let found = found.collect::<Result<_, _>>()?;
-            all.push(Checked {
+            all.push(ConditionCheck {
                 list,
-                condition: text(condition),
+                condition: condition_check_text(condition),
                 found,
                 held,
                 discards: match list {
@@ -161,9 +173,11 @@ fn checked(filter: &Filter, object: &Value, budget: &mut Budget) -> Result<(bool
     Ok((passes, all))
 }
 
-fn text(condition: &Condition) -> String {
-    let name =
-        NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| name);
+fn condition_check_text(condition: &FilterCondition) -> String {
+    let name = OPERATOR_NAMES
+        .iter()
+        .find(|(_, operator)| *operator == condition.operator)
+        .map_or("", |(name, _)| name);
     let values = match &condition.operands {
         Operands::Written(operands) => {
             operands.iter().map(|operand| operand.text.as_str()).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! From a definition to a pattern that can run: paths, texts and expressions read, ids resolved.
+//! Lowers a definition to a pattern that can run: parses paths, texts and expressions, resolves ids.
 
 mod links;
 
@@ -9,23 +9,23 @@ use kubewright_golib::regex;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
-use super::filter::{Condition, Each, Filter, Operands, Quantifier};
-use super::key::Key;
-use super::message::{Template, TemplateError};
-use super::operator::{Operand, Operator, text_of};
-use super::pattern::{Entry, Pattern, Role, Rule};
+use super::filter::{EachElement, FilterCondition, Operands, Quantifier, RoleFilter};
+use super::key::FieldKey;
+use super::message::{MessageTemplate, MessageTemplateError};
+use super::operator::{ConditionOperand, ConditionOperator, scalar_text};
+use super::pattern::{Pattern, PatternRelationship, RelationshipEffect, Role};
 use super::points::Points;
 use super::source::{self, Definition};
 use kubewright_dialect_kit::fields::{Placed, child};
 
-/// How many resources and relationships a pattern may have.
-const MOST: usize = 64;
+/// The maximum number of resources, and of relationships, of a pattern.
+const MAX_RESOURCES: usize = 64;
 
-/// How many ids a message lists.
-const MAX_SUGGESTIONS: usize = 20;
+/// The number of ids that a message lists.
+const MAX_SUGGESTED_IDS: usize = 20;
 
-/// Compiles `definition`. Where something cannot be read, there is no pattern.
-pub(crate) fn compile(
+/// Compiles `definition`. Returns no pattern if there is an error.
+pub(crate) fn compile_definition(
     definition: &Definition,
     document: &Document,
     own_types: &[Text],
@@ -35,31 +35,32 @@ pub(crate) fn compile(
     for (position, id) in ids.iter().enumerate() {
         positions.entry(id.clone()).or_insert(position);
     }
-    let mut compiler = Compiler { document, ids, positions, own_types, diagnostics: Vec::new() };
+    let mut compiler = PatternCompiler { document, ids, positions, own_types, diagnostics: Vec::new() };
     let pattern = compiler.pattern(definition);
     let has_error = compiler.diagnostics.iter().any(Diagnostic::is_error);
     (pattern.filter(|_| !has_error), compiler.diagnostics)
 }
 
-struct Compiler<'d> {
+struct PatternCompiler<'d> {
     document: &'d Document,
     ids: Vec<Text>,
-    /// Where each id stands first in `ids`.
+    /// The first position of each id in `ids`.
     positions: HashMap<Text, usize>,
     own_types: &'d [Text],
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Compiler<'_> {
+impl PatternCompiler<'_> {
     fn pattern(&mut self, definition: &Definition) -> Option<Pattern> {
-        if definition.resources.len() > MOST || definition.entries.len() > MOST {
+        if definition.resources.len() > MAX_RESOURCES || definition.entries.len() > MAX_RESOURCES {
             let location = self.document.locate(&["spec".into()]);
-            let message = format!("a pattern has at most {MOST} resources and {MOST} relationships");
+            let message =
+                format!("a pattern has at most {MAX_RESOURCES} resources and {MAX_RESOURCES} relationships");
             self.diagnostics.push(Diagnostic::new(&code::TOO_LARGE, message, location));
             return None;
         }
         let roles: Vec<Role> = definition.resources.iter().map(|resource| self.role(resource)).collect();
-        let entries: Vec<Entry> =
+        let entries: Vec<PatternRelationship> =
             definition.entries.iter().filter_map(|entry| self.entry(definition, entry)).collect();
         let message = self.template(&definition.message);
         let mut leader_anchors = Vec::new();
@@ -110,12 +111,12 @@ impl Compiler<'_> {
         Some(pattern)
     }
 
-    fn role(&mut self, resource: &source::Resource) -> Role {
-        let mut group = |conditions: &[source::Condition]| {
+    fn role(&mut self, resource: &source::WrittenResource) -> Role {
+        let mut group = |conditions: &[source::WrittenCondition]| {
             conditions.iter().filter_map(|condition| self.condition(condition)).collect()
         };
         let filter =
-            Filter { all: group(&resource.all), any: group(&resource.any), none: group(&resource.none) };
+            RoleFilter { all: group(&resource.all), any: group(&resource.any), none: group(&resource.none) };
         let location = self.document.locate(&resource.path);
         let (id, kinds, presence) = (resource.id.clone(), resource.kinds.clone(), resource.presence);
         let mut anchors = Vec::new();
@@ -125,7 +126,7 @@ impl Compiler<'_> {
         Role { id, kinds, presence, if_listed, filter, quick, rest, anchors, location }
     }
 
-    fn condition(&mut self, condition: &source::Condition) -> Option<Condition> {
+    fn condition(&mut self, condition: &source::WrittenCondition) -> Option<FilterCondition> {
         let key = self.key(&condition.key);
         let operands = match &condition.values_from {
             Some(from) => Operands::From(self.key(from)?),
@@ -133,21 +134,21 @@ impl Compiler<'_> {
         };
         let mut key = key?;
         let each = self.each(condition, &key);
-        if matches!(condition.operator, Operator::Size(_)) {
+        if matches!(condition.operator, ConditionOperator::Size(_)) {
             key = key.without_each();
         }
         let location = self.document.locate(&condition.key.path);
-        let signature = signature(condition, &operands);
-        Some(Condition { key, operator: condition.operator, operands, each, location, signature })
+        let signature = condition_signature(condition, &operands);
+        Some(FilterCondition { key, operator: condition.operator, operands, each, location, signature })
     }
 
     /// Returns the elements that a condition speaks of one by one.
-    fn each(&mut self, condition: &source::Condition, key: &Key) -> Option<Each> {
+    fn each(&mut self, condition: &source::WrittenCondition, key: &FieldKey) -> Option<EachElement> {
         let quantifier = condition.quantifier.as_ref()?;
         let Some((elements, inside)) = key.split_each() else {
-            let message = format!("`{}` has no `[*]`, so there are no elements to speak of", key.text);
+            let message = format!("`quantifier` needs `[*]` in the path `{}`", key.text);
             let location = self.document.locate(&quantifier.path);
-            let help = "write `[*]` behind the array, or remove `quantifier`";
+            let help = "write `[*]` after the array, or remove `quantifier`";
             self.diagnostics.push(Diagnostic::new(&code::BAD_QUANTIFIER, message, location).help(help));
             return None;
         };
@@ -156,19 +157,19 @@ impl Compiler<'_> {
             Quantifier::All => true,
             Quantifier::EachLacks => false,
         };
-        Some(Each { elements, inside, holds })
+        Some(EachElement { elements, inside, holds })
     }
 
-    fn operands(&mut self, condition: &source::Condition) -> Vec<Operand> {
+    fn operands(&mut self, condition: &source::WrittenCondition) -> Vec<ConditionOperand> {
         let mut operands = Vec::with_capacity(condition.values.len());
         for value in &condition.values {
-            let mut operand = Operand::new(&self.written(value));
+            let mut operand = ConditionOperand::new(&self.written(value));
             let location = self.document.locate(&value.path);
             if condition.operator.is_regex() {
                 match regex::compile(&operand.text) {
                     Ok(regex) => operand.regex = Some(regex),
                     Err(error) => {
-                        let message = format!("`{}` is no regular expression: {error}", operand.text);
+                        let message = format!("invalid regular expression `{}`: {error}", operand.text);
                         self.diagnostics.push(Diagnostic::new(&code::BAD_TRANSFORM, message, location));
                         continue;
                     }
@@ -184,13 +185,17 @@ impl Compiler<'_> {
 
     /// Returns the text of a scalar as it was written, where that still shows.
     fn written(&self, value: &Placed<Value>) -> Text {
-        let text = text_of(&value.value).unwrap_or_default();
+        let text = scalar_text(&value.value).unwrap_or_default();
         let Value::Number(number) = &value.value else { return text };
         let written = self.document.locate(&value.path).text().unwrap_or_default();
-        if super::operator::decimal(&written) == Some(*number) { written.trim().into() } else { text }
+        if super::operator::parse_decimal(&written) == Some(*number) { written.trim().into() } else { text }
     }
 
-    fn entry(&mut self, definition: &Definition, entry: &source::Relationship) -> Option<Entry> {
+    fn entry(
+        &mut self,
+        definition: &Definition,
+        entry: &source::WrittenRelationship,
+    ) -> Option<PatternRelationship> {
         let location = self.document.locate(&entry.path);
         let mut positions = Vec::new();
         for id in &entry.ids {
@@ -198,15 +203,15 @@ impl Compiler<'_> {
                 Some(position) if positions.contains(&position) => {
                     let message = format!("`{}` is related to itself", id.value);
                     let location = self.document.locate(&id.path);
-                    let help = "the same object never fills two roles; write a second resource";
+                    let help = "the same object never fills two roles; define a second resource";
                     self.diagnostics.push(Diagnostic::new(&code::DUPLICATE_ID, message, location).help(help));
                 }
                 Some(position) => positions.push(position),
                 None if definition.is_successor => return None,
                 None => {
-                    let message = format!("`{}` is no resource of the pattern", id.value);
+                    let message = format!("unknown resource id `{}`", id.value);
                     let known: Vec<String> =
-                        self.ids.iter().take(MAX_SUGGESTIONS).map(|id| format!("`{id}`")).collect();
+                        self.ids.iter().take(MAX_SUGGESTED_IDS).map(|id| format!("`{id}`")).collect();
                     let location = self.document.locate(&id.path);
                     let help = format!("use one of {}", known.join(", "));
                     self.diagnostics.push(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(help));
@@ -216,21 +221,23 @@ impl Compiler<'_> {
         let link = self.link(definition, entry);
         let description = entry.description.as_ref().map(|text| self.template(text));
         let rule = match entry.rule {
-            source::Rule::OneOf => Rule::OneOf(0),
+            source::WrittenEffect::OneOf => RelationshipEffect::OneOf(0),
             // In this dialect each relationship finds its own dependency.
-            source::Rule::Matrix { required: true, shared: true } if definition.is_successor => {
-                Rule::OneOf(1 + definition.entries.iter().position(|other| other.id == entry.id)?)
+            source::WrittenEffect::Matrix { required: true, shared: true } if definition.is_successor => {
+                RelationshipEffect::OneOf(
+                    1 + definition.entries.iter().position(|other| other.id == entry.id)?,
+                )
             }
-            source::Rule::Matrix { required: true, shared: true } => Rule::Mandatory,
-            source::Rule::Matrix { required: true, shared: false } => Rule::Veto,
-            source::Rule::Matrix { required: false, shared: true } => Rule::Present,
-            source::Rule::Matrix { required: false, shared: false } => Rule::Absent,
+            source::WrittenEffect::Matrix { required: true, shared: true } => RelationshipEffect::Mandatory,
+            source::WrittenEffect::Matrix { required: true, shared: false } => RelationshipEffect::Veto,
+            source::WrittenEffect::Matrix { required: false, shared: true } => RelationshipEffect::Present,
+            source::WrittenEffect::Matrix { required: false, shared: false } => RelationshipEffect::Absent,
         };
         let weight = self.weight(entry, rule);
-        Some(Entry {
+        Some(PatternRelationship {
             id: entry.id.clone(),
             list: entry.list,
-            pairs: pairs(&positions),
+            pairs: all_pairs(&positions),
             link: link?,
             at_least: entry.at_least.as_ref().map_or(1, |found| found.value),
             rule,
@@ -240,7 +247,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Reports numbers of objects where there can be only one.
+    /// Reports `atLeast` on relationships between actors, of which a finding has one each.
     fn counts(&mut self, definition: &Definition, pattern: &Pattern) {
         for written in &definition.entries {
             let Some(entry) = pattern.entries.iter().find(|entry| entry.id == written.id) else { continue };
@@ -250,18 +257,19 @@ impl Compiler<'_> {
             if is_counted {
                 continue;
             }
-            let message = format!("`{}` is not between one actor and a resource that is none", entry.id);
+            let message =
+                format!("`atLeast` of `{}` needs one actor and one resource that is not an actor", entry.id);
             let location = self.document.locate(&count.path);
-            let help = "of an actor there is one in each finding; take one of the two out of `actors`";
+            let help = "a finding has one object for each actor; remove one of the two from `actors`";
             self.diagnostics.push(Diagnostic::new(&code::BAD_COUNT, message, location).help(help));
         }
     }
 
-    fn weight(&mut self, entry: &source::Relationship, rule: Rule) -> Points {
+    fn weight(&mut self, entry: &source::WrittenRelationship, rule: RelationshipEffect) -> Points {
         match &entry.weight {
             Some(weight) if rule.scores() => weight.value.clone(),
             Some(weight) => {
-                let message = "the weight of a required relationship is not counted";
+                let message = "the weight of a required relationship is ignored";
                 let location = self.document.locate(&weight.path);
                 let help = "remove `weight`, or write `required: false`";
                 self.diagnostics.push(Diagnostic::new(&code::WEIGHT_IGNORED, message, location).help(help));
@@ -278,12 +286,12 @@ impl Compiler<'_> {
         }
     }
 
-    fn key(&mut self, text: &Placed<Text>) -> Option<Key> {
+    fn key(&mut self, text: &Placed<Text>) -> Option<FieldKey> {
         let location = self.document.locate(&text.path);
-        match Key::parse(&text.value) {
+        match FieldKey::parse(&text.value) {
             Ok(key) => {
                 if key.has_unquoted_slash() {
-                    let message = format!("`{}` has a name with a slash", text.value);
+                    let message = format!("`{}` has an unquoted key with a slash", text.value);
                     let help = "put a key with dots or slashes in quotes: `metadata.labels['a.b/c']`";
                     self.diagnostics.push(Diagnostic::new(&code::UNQUOTED_KEY, message, location).help(help));
                 }
@@ -297,23 +305,25 @@ impl Compiler<'_> {
         }
     }
 
-    fn template(&mut self, text: &Placed<Text>) -> Template {
-        let (template, errors) = Template::parse(&text.value, &self.ids);
+    fn template(&mut self, text: &Placed<Text>) -> MessageTemplate {
+        let (template, errors) = MessageTemplate::parse(&text.value, &self.ids);
         for error in errors {
             let location = self.document.locate(&text.path);
             let diagnostic = match error {
-                TemplateError::Open => Diagnostic::new(&code::BAD_MESSAGE, "`{{` without `}}`", location),
-                TemplateError::Path(error) => {
+                MessageTemplateError::Open => {
+                    Diagnostic::new(&code::BAD_MESSAGE, "`{{` without `}}`", location)
+                }
+                MessageTemplateError::Path(error) => {
                     Diagnostic::new(&code::BAD_MESSAGE, error.message, location).help(error.help)
                 }
-                TemplateError::Unknown(place) => {
+                MessageTemplateError::Unknown(place) => {
                     let known: Vec<String> = self
                         .ids
                         .iter()
-                        .take(MAX_SUGGESTIONS)
+                        .take(MAX_SUGGESTED_IDS)
                         .map(|id| format!("`{{{{{id}.name}}}}`"))
                         .collect();
-                    let message = format!("the placeholder `{place}` names nothing");
+                    let message = format!("unknown placeholder `{place}`");
                     let help = format!("use for example {}", known.join(", "));
                     Diagnostic::new(&code::BAD_MESSAGE, message, location).help(help)
                 }
@@ -328,11 +338,15 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the same text for conditions that ask the same. Those that may tell of values that they cannot compare
-/// have none: who is told must not depend on who else asks.
-fn signature(condition: &source::Condition, operands: &Operands) -> Option<Text> {
+/// Returns a text that is equal for equal conditions, whose answers can be shared. Conditions that may report values that
+/// cannot be compared have none: such a report must not depend on which other patterns run.
+fn condition_signature(condition: &source::WrittenCondition, operands: &Operands) -> Option<Text> {
     let (
-        Operator::Equals | Operator::NotEquals | Operator::Exists | Operator::NotExists | Operator::IsEmpty,
+        ConditionOperator::Equals
+        | ConditionOperator::NotEquals
+        | ConditionOperator::Exists
+        | ConditionOperator::NotExists
+        | ConditionOperator::IsEmpty,
         Operands::Written(operands),
     ) = (condition.operator, operands)
     else {
@@ -344,22 +358,24 @@ fn signature(condition: &source::Condition, operands: &Operands) -> Option<Text>
 }
 
 /// Returns every two of `positions`.
-fn pairs(positions: &[usize]) -> Vec<(usize, usize)> {
+fn all_pairs(positions: &[usize]) -> Vec<(usize, usize)> {
     let behind = |at: usize| positions.iter().skip(at + 1);
     let each = positions.iter().enumerate();
     each.flat_map(|(at, first)| behind(at).map(|second| (*first, *second))).collect()
 }
 
 /// Returns what `operand` is instead of what `operator` can compare with.
-fn never_compares(operator: Operator, operand: &Operand) -> Option<&'static str> {
+fn never_compares(operator: ConditionOperator, operand: &ConditionOperand) -> Option<&'static str> {
     match operator {
-        Operator::Size(_) if operand.number.is_none() => Some("no number"),
-        Operator::Is(_) if !operand.is_ordered() => Some("neither a number nor a quantity nor a time"),
+        ConditionOperator::Size(_) if operand.number.is_none() => Some("no number"),
+        ConditionOperator::Is(_) if !operand.is_ordered() => {
+            Some("neither a number nor a quantity nor a time")
+        }
         _ => None,
     }
 }
 
 /// Returns the place of a field of the pattern.
-pub(crate) fn place(document: &Document, path: &[Step], key: &str) -> kubewright_value::Location {
+pub(crate) fn locate_field(document: &Document, path: &[Step], key: &str) -> kubewright_value::Location {
     document.locate(&child(path, key))
 }

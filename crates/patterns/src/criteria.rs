@@ -1,4 +1,4 @@
-//! Relationships that a pattern spells out itself: values of one object compared with values of another.
+//! Relationships by criteria: values of one object compared with values of another.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use kubewright_golib::regex::Regex;
 use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Text, Value};
 
-use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
-use super::operator::{Operand, Operator, text_of};
+use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyStep, collect_anchors};
+use super::operator::{ConditionOperand, ConditionOperator, scalar_text};
 
-/// What must hold between a target and a dependency.
+/// The comparisons that must hold between a target and a dependency.
 #[derive(Debug, Clone)]
 pub(crate) struct Criteria {
     pub(crate) basis: Basis,
-    pub(crate) all: Vec<Criterion>,
+    pub(crate) all: Vec<ValueCriterion>,
 }
 
-/// What is asked besides the criteria.
+/// The relation that must hold besides the criteria.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Basis {
     Custom,
@@ -24,36 +24,67 @@ pub(crate) enum Basis {
     Owns,
     OwnedBy,
     /// The selector at the path of the target selects the dependency.
-    Selects(Key),
-    SelectedBy(Key),
+    Selects(FieldKey),
+    SelectedBy(FieldKey),
 }
 
-/// Two values to compare.
+/// A comparison of values of two objects. `P` is a path: text with its position in the source, a [`FieldKey`] once compiled.
 #[derive(Debug, Clone)]
-pub(crate) struct Criterion {
-    pub(crate) target: Side,
-    pub(crate) dependency: Side,
-    pub(crate) operator: Operator,
+pub(crate) struct ValueCriterion<P = FieldKey> {
+    pub(crate) target: CriterionSide<P>,
+    pub(crate) dependency: CriterionSide<P>,
+    pub(crate) operator: ConditionOperator,
 }
 
-/// The values of one object.
+/// The values of one of the two objects.
 #[derive(Debug, Clone)]
-pub(crate) struct Side {
-    pub(crate) origin: Origin,
-    /// What stands there where the path gives nothing.
-    pub(crate) default: Option<Origin>,
+pub(crate) struct CriterionSide<P = FieldKey> {
+    pub(crate) origin: CriterionOrigin<P>,
+    /// The value to compare with if the paths give nothing.
+    pub(crate) default: Option<CriterionOrigin<P>>,
     pub(crate) transform: Option<Transform>,
 }
 
-/// Where values come from.
+/// The source of the values of a side.
 #[derive(Debug, Clone)]
-pub(crate) enum Origin {
+pub(crate) enum CriterionOrigin<P = FieldKey> {
     /// The values at each of several paths.
-    Paths(Vec<Key>),
+    Paths(Vec<P>),
     Value(Text),
 }
 
-/// What is done with each value before it is compared.
+impl<P> ValueCriterion<P> {
+    /// Compiles every path, also after one fails, so that `compile` can report each.
+    pub(crate) fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<ValueCriterion<Q>> {
+        let (target, dependency) = (self.target.compile(compile), self.dependency.compile(compile));
+        Some(ValueCriterion { target: target?, dependency: dependency?, operator: self.operator })
+    }
+}
+
+impl<P> CriterionSide<P> {
+    fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<CriterionSide<Q>> {
+        let origin = self.origin.compile(compile)?;
+        let default = match &self.default {
+            Some(default) => Some(default.compile(compile)?),
+            None => None,
+        };
+        Some(CriterionSide { origin, default, transform: self.transform.clone() })
+    }
+}
+
+impl<P> CriterionOrigin<P> {
+    fn compile<Q>(&self, compile: &mut impl FnMut(&P) -> Option<Q>) -> Option<CriterionOrigin<Q>> {
+        match self {
+            Self::Paths(paths) => {
+                let compiled: Vec<Option<Q>> = paths.iter().map(compile).collect();
+                compiled.into_iter().collect::<Option<Vec<Q>>>().map(CriterionOrigin::Paths)
+            }
+            Self::Value(text) => Some(CriterionOrigin::Value(text.clone())),
+        }
+    }
+}
+
+/// A transformation of values before they are compared.
 #[derive(Debug, Clone)]
 pub(crate) enum Transform {
     /// `apps/v1` becomes `apps`, and `v1` nothing.
@@ -69,7 +100,7 @@ pub(crate) enum Transform {
 
 impl Criteria {
     /// Adds the arrays of the dependency of which one element is meant.
-    pub(crate) fn dependency_anchors(&self, anchors: &mut Vec<Anchor>) {
+    pub(crate) fn dependency_anchors(&self, anchors: &mut Vec<ArrayAnchor>) {
         self.all.iter().for_each(|criterion| criterion.dependency.collect_anchors(anchors));
         if let Basis::SelectedBy(key) = &self.basis {
             collect_anchors(key, anchors);
@@ -77,7 +108,7 @@ impl Criteria {
     }
 
     /// Adds the arrays of the target of which one element is meant.
-    pub(crate) fn target_anchors(&self, anchors: &mut Vec<Anchor>) {
+    pub(crate) fn target_anchors(&self, anchors: &mut Vec<ArrayAnchor>) {
         self.all.iter().for_each(|criterion| criterion.target.collect_anchors(anchors));
         if let Basis::Selects(key) = &self.basis {
             collect_anchors(key, anchors);
@@ -87,51 +118,51 @@ impl Criteria {
     /// Returns whether all criteria and the selector hold; who owns whom is for the graph to say.
     pub(crate) fn hold(
         &self,
-        target: (&Value, &Frame),
-        dependency: (&Value, &Frame),
+        target: (&Value, &ElementFrame),
+        dependency: (&Value, &ElementFrame),
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         for criterion in &self.all {
             let left = criterion.target.values(target.0, target.1, budget)?;
             let right = criterion.dependency.values(dependency.0, dependency.1, budget)?;
             let left: Vec<&Value> = left.iter().collect();
-            let operands: Vec<Operand> = right.iter().filter_map(Operand::of).collect();
+            let operands: Vec<ConditionOperand> = right.iter().filter_map(ConditionOperand::of).collect();
             if !criterion.operator.holds(&left, &operands, budget, &mut false)? {
                 return Ok(false);
             }
         }
         match &self.basis {
             Basis::Custom | Basis::Owns | Basis::OwnedBy => Ok(true),
-            Basis::Selects(key) => selects(key, target, dependency.0, budget),
-            Basis::SelectedBy(key) => selects(key, dependency, target.0, budget),
+            Basis::Selects(key) => selector_matches(key, target, dependency.0, budget),
+            Basis::SelectedBy(key) => selector_matches(key, dependency, target.0, budget),
         }
     }
 }
 
-impl Criterion {
+impl ValueCriterion {
     /// Returns the path of the dependency, if its value comes from one.
     pub(crate) fn dependency_path(&self) -> Option<Text> {
         match &self.dependency.origin {
-            Origin::Paths(keys) => keys.first().map(|key| key.text.clone()),
-            Origin::Value(_) => None,
+            CriterionOrigin::Paths(keys) => keys.first().map(|key| key.text.clone()),
+            CriterionOrigin::Value(_) => None,
         }
     }
 }
 
-impl Side {
-    fn collect_anchors(&self, anchors: &mut Vec<Anchor>) {
+impl CriterionSide {
+    fn collect_anchors(&self, anchors: &mut Vec<ArrayAnchor>) {
         for origin in [Some(&self.origin), self.default.as_ref()].into_iter().flatten() {
-            if let Origin::Paths(keys) = origin {
+            if let CriterionOrigin::Paths(keys) = origin {
                 keys.iter().for_each(|key| collect_anchors(key, anchors));
             }
         }
     }
 
-    /// Returns the scalars of this side; an array of scalars stands for its elements.
+    /// Returns the scalars of this side; an array of scalars counts as its elements.
     pub(crate) fn values(
         &self,
         object: &Value,
-        frame: &Frame,
+        frame: &ElementFrame,
         budget: &mut Budget,
     ) -> Result<Vec<Value>, Exhausted> {
         let mut found = self.origin.values(object, frame, budget)?;
@@ -141,7 +172,7 @@ impl Side {
         let Some(transform) = &self.transform else { return Ok(found) };
         let mut changed = Vec::with_capacity(found.len());
         for value in found {
-            let Some(text) = text_of(&value) else { continue };
+            let Some(text) = scalar_text(&value) else { continue };
             budget.step(text.len() as u64)?;
             changed.extend(transform.of(&text, budget)?.map(Value::String));
         }
@@ -149,8 +180,13 @@ impl Side {
     }
 }
 
-impl Origin {
-    fn values(&self, object: &Value, frame: &Frame, budget: &mut Budget) -> Result<Vec<Value>, Exhausted> {
+impl CriterionOrigin {
+    fn values(
+        &self,
+        object: &Value,
+        frame: &ElementFrame,
+        budget: &mut Budget,
+    ) -> Result<Vec<Value>, Exhausted> {
         let keys = match self {
             Self::Value(text) => return Ok(vec![Value::String(text.clone())]),
             Self::Paths(keys) => keys,
@@ -161,7 +197,7 @@ impl Origin {
                 match value.as_array() {
                     Some(items) => {
                         budget.step(items.len() as u64)?;
-                        scalars.extend(items.iter().filter(|item| text_of(item).is_some()).cloned());
+                        scalars.extend(items.iter().filter(|item| scalar_text(item).is_some()).cloned());
                     }
                     None => scalars.push(value.clone()),
                 }
@@ -196,18 +232,21 @@ impl Transform {
 pub(crate) fn index_texts(values: &[Value]) -> BTreeSet<Text> {
     // A number and a text are equal when their values are, however they are written.
     let normal = |value: &Value| {
-        let text = text_of(value)?;
-        Some(super::operator::decimal(&text).map_or(text, |number| number.normalized().to_string().into()))
+        let text = scalar_text(value)?;
+        Some(
+            super::operator::parse_decimal(&text)
+                .map_or(text, |number| number.normalized().to_string().into()),
+        )
     };
     values.iter().filter_map(normal).collect()
 }
 
 /// Returns the labels of which a dependency must offer one to be selected, or by which one selects the target; none
-/// where that cannot be told.
+/// if that cannot be known.
 pub(crate) fn wanted_labels(
     criteria: &Criteria,
     target: &Value,
-    frame: &Frame,
+    frame: &ElementFrame,
     budget: &mut Budget,
 ) -> Result<Option<BTreeSet<Text>>, Exhausted> {
     match &criteria.basis {
@@ -216,7 +255,7 @@ pub(crate) fn wanted_labels(
             Ok(if first.contains("") { None } else { Some(first) })
         }
         Basis::SelectedBy(_) => {
-            let mut labels = labels(target);
+            let mut labels = label_pairs(target);
             labels.insert(Text::default());
             Ok(Some(labels))
         }
@@ -228,11 +267,11 @@ pub(crate) fn wanted_labels(
 pub(crate) fn offered_labels(
     criteria: &Criteria,
     dependency: &Value,
-    frame: &Frame,
+    frame: &ElementFrame,
     budget: &mut Budget,
 ) -> Result<BTreeSet<Text>, Exhausted> {
     match &criteria.basis {
-        Basis::Selects(_) => Ok(labels(dependency)),
+        Basis::Selects(_) => Ok(label_pairs(dependency)),
         Basis::SelectedBy(key) => selector_labels(key, dependency, frame, budget),
         _ => Ok(BTreeSet::new()),
     }
@@ -240,9 +279,9 @@ pub(crate) fn offered_labels(
 
 /// Returns one label that each selector at `key` wants; an empty text for one that names none.
 fn selector_labels(
-    key: &Key,
+    key: &FieldKey,
     holder: &Value,
-    frame: &Frame,
+    frame: &ElementFrame,
     budget: &mut Budget,
 ) -> Result<BTreeSet<Text>, Exhausted> {
     let mut wanted = BTreeSet::new();
@@ -252,25 +291,25 @@ fn selector_labels(
         let pairs =
             if has_parts { selector.get("matchLabels").and_then(Value::as_object) } else { Some(selector) };
         let first = pairs.and_then(|pairs| pairs.iter().next());
-        wanted.insert(first.map_or_else(Text::default, |(key, value)| pair(key, value)));
+        wanted.insert(first.map_or_else(Text::default, |(key, value)| label_pair(key, value)));
     }
     Ok(wanted)
 }
 
-fn labels(object: &Value) -> BTreeSet<Text> {
+fn label_pairs(object: &Value) -> BTreeSet<Text> {
     let labels = object.at(&["metadata", "labels"]).and_then(Value::as_object);
-    labels.into_iter().flat_map(Map::iter).map(|(key, value)| pair(key, value)).collect()
+    labels.into_iter().flat_map(Map::iter).map(|(key, value)| label_pair(key, value)).collect()
 }
 
-fn pair(key: &str, value: &Value) -> Text {
+fn label_pair(key: &str, value: &Value) -> Text {
     format!("{key}={}", value.as_str().unwrap_or_default()).into()
 }
 
 /// Returns whether the selector at `key` selects `object`. Nothing selects nothing; `{}` selects everything under a
 /// name that ends in `Selector`, and nothing under the plain name `selector`.
-fn selects(
-    key: &Key,
-    (holder, frame): (&Value, &Frame),
+fn selector_matches(
+    key: &FieldKey,
+    (holder, frame): (&Value, &ElementFrame),
     object: &Value,
     budget: &mut Budget,
 ) -> Result<bool, Exhausted> {
@@ -285,14 +324,14 @@ fn selects(
             continue;
         }
         budget.step(map.len() as u64)?;
-        if fits(selector, labels, budget)? {
+        if labels_match(selector, labels, budget)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn fits(selector: &Value, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn labels_match(selector: &Value, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
     let Some(selector) = LabelSelector::read_either(selector) else { return Ok(false) };
     let compared: usize = selector.requirements.iter().map(|requirement| requirement.values.len() + 1).sum();
     budget.step(compared as u64)?;

@@ -1,53 +1,56 @@
-//! What a pattern asks for, in words, for those who show it.
+//! Summaries of the resources and relationships of a pattern, for display.
 
 use kubewright_value::Text;
 
 use super::detect::rule_name;
-use super::filter::{Condition, Operands};
-use super::operator::NAMES;
-use super::pattern::{KindRef, List, Pattern, Role};
+use super::filter::{FilterCondition, Operands};
+use super::operator::OPERATOR_NAMES;
+use super::pattern::{KindRef, Pattern, RelationshipList, Role};
 use super::points::Points;
 
 /// A resource of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resource {
-    /// Its kinds, as people say them.
+pub struct ResourceSummary {
+    /// Its kinds, in words.
     pub kinds: Vec<Text>,
-    /// What its filter asks, one condition each.
+    /// The conditions of its filter.
     pub conditions: Vec<String>,
 }
 
 /// A relationship of a pattern.
 #[derive(Debug, Clone)]
-pub struct Relationship {
+pub struct RelationshipSummary {
     /// Its id.
     pub id: Text,
     /// Its type.
     pub relationship: Text,
     /// The list that it is in.
-    pub list: List,
-    /// What it does: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
+    pub list: RelationshipList,
+    /// The effect: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
     pub rule: &'static str,
-    /// Whether the pattern wants it to be there.
+    /// Whether the pattern wants it to exist.
     pub wanted: bool,
     /// The ids of the resources that it is between.
     pub between: (Text, Text),
-    /// What it can add.
+    /// The points it can add.
     pub points: Points,
 }
 
 impl Pattern {
-    /// Returns what the resource `id` may be.
+    /// Returns a summary of the resource `id`.
     #[must_use]
-    pub fn resource(&self, id: &str) -> Option<Resource> {
+    pub fn resource(&self, id: &str) -> Option<ResourceSummary> {
         let role = self.roles.iter().find(|role| role.id == id)?;
-        Some(Resource { kinds: role.kinds.iter().map(kind).collect(), conditions: conditions(role) })
+        Some(ResourceSummary {
+            kinds: role.kinds.iter().map(describe_kind).collect(),
+            conditions: describe_conditions(role),
+        })
     }
 
-    /// Returns what its relationships ask, in the order in which they stand.
-    pub fn described(&self) -> impl Iterator<Item = Relationship> {
+    /// Returns summaries of its relationships, in source order.
+    pub fn described(&self) -> impl Iterator<Item = RelationshipSummary> {
         let id = |role: usize| self.roles.get(role).map(|role| role.id.clone()).unwrap_or_default();
-        self.entries.iter().map(move |entry| Relationship {
+        self.entries.iter().map(move |entry| RelationshipSummary {
             id: entry.id.clone(),
             relationship: entry.link.name().into(),
             list: entry.list,
@@ -59,7 +62,7 @@ impl Pattern {
     }
 }
 
-fn kind(kind: &KindRef) -> Text {
+fn describe_kind(kind: &KindRef) -> Text {
     match kind {
         KindRef::Kind { kind: Some(kind), .. } => kind.clone(),
         KindRef::Kind { kind: None, .. } => "any kind".into(),
@@ -67,18 +70,20 @@ fn kind(kind: &KindRef) -> Text {
     }
 }
 
-fn conditions(role: &Role) -> Vec<String> {
+fn describe_conditions(role: &Role) -> Vec<String> {
     let filter = &role.filter;
-    let all = filter.all.iter().map(condition);
-    let any: Vec<String> = filter.any.iter().map(condition).collect();
+    let all = filter.all.iter().map(describe_condition);
+    let any: Vec<String> = filter.any.iter().map(describe_condition).collect();
     let any = (!any.is_empty()).then(|| any.join(" or "));
-    let none = filter.none.iter().map(|one| format!("not: {}", condition(one)));
+    let none = filter.none.iter().map(|one| format!("not: {}", describe_condition(one)));
     all.chain(any).chain(none).collect()
 }
 
-fn condition(condition: &Condition) -> String {
-    let name =
-        NAMES.iter().find(|(_, operator)| *operator == condition.operator).map_or("", |(name, _)| *name);
+fn describe_condition(condition: &FilterCondition) -> String {
+    let name = OPERATOR_NAMES
+        .iter()
+        .find(|(_, operator)| *operator == condition.operator)
+        .map_or("", |(name, _)| *name);
     let operands = match &condition.operands {
         Operands::Written(operands) => {
             operands.iter().map(|operand| operand.text.as_str()).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! Looking for a pattern in a graph.
+//! The search for a pattern in a graph.
 //!
 //! For each leader: the relationships that forbid or demand something (veto phase), then those that score, then the
 //! threshold. Never every object with every other: from a bound object its edges are followed, and what two objects
@@ -27,40 +27,40 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-pub use all::{budget, detect_all, exhausted};
+pub use all::{detect_all, detection_budget, exhausted_diagnostic};
 
 use super::diagnostics as code;
-use super::finding::{Findings, Trace};
-use super::key::Frame;
-use super::pattern::{Link, Pattern, Presence, Rule};
-use alike::Alike;
+use super::finding::{LeaderTrace, PatternFindings};
+use super::key::ElementFrame;
+use super::pattern::{Pattern, Presence, RelationshipEffect, RelationshipLink};
+use alike::SelectionCache;
 pub(super) use candidates::kinds_of;
 use candidates::{Asking, Candidates};
 use links::Buckets;
-use plan::Plan;
+use plan::BindingPlan;
 pub(super) use report::rule_name;
-use shared::Shared;
+use shared::SharedAnswers;
 
-/// What the caller decides.
+/// Limits and options of a search.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct DetectionSettings {
     /// How many findings one leader may have.
     pub per_leader: usize,
     /// How many findings a pattern may have.
     pub per_pattern: usize,
-    /// How many witnesses of each role are told.
+    /// The maximum number of witnesses of each role in a finding.
     pub witnesses: usize,
-    /// Only leaders in these namespaces; the graph stays whole.
+    /// Only leaders in these namespaces; the whole graph is searched for the other roles.
     pub namespaces: Option<Vec<Text>>,
-    /// Whether a threshold that nothing can reach is passed over.
+    /// Whether a threshold that nothing can reach is ignored.
     pub passes_unreachable: bool,
     /// Kinds by category, as `(category, apiVersion, kind)`, beside those that definitions of resources name.
     pub categories: Vec<(Text, Text, Text)>,
-    /// Whether it is told what happened to each leader.
+    /// Whether each leader is traced.
     pub traces: bool,
 }
 
-impl Default for Settings {
+impl Default for DetectionSettings {
     fn default() -> Self {
         Self {
             per_leader: 100,
@@ -81,19 +81,19 @@ impl Default for Settings {
 pub fn detect(
     pattern: &Pattern,
     graph: &Graph,
-    settings: &Settings,
+    settings: &DetectionSettings,
     budget: &mut Budget,
-) -> Result<Findings, Exhausted> {
-    let shared = Shared::among(std::iter::once(pattern));
+) -> Result<PatternFindings, Exhausted> {
+    let shared = SharedAnswers::among(std::iter::once(pattern));
     detect_sharing(pattern, &Asking { graph, settings, shared: &shared }, budget)
 }
 
-/// Looks for `pattern` with what others have found out.
+/// Looks for `pattern` with answers shared between patterns.
 fn detect_sharing(
     pattern: &Pattern,
     asking: &Asking<'_>,
     budget: &mut Budget,
-) -> Result<Findings, Exhausted> {
+) -> Result<PatternFindings, Exhausted> {
     let (graph, settings) = (asking.graph, asking.settings);
     let mut incomparable = false;
     let mut absent = HashMap::new();
@@ -106,26 +106,26 @@ fn detect_sharing(
     for (at, role) in pattern.roles.iter().enumerate() {
         candidates.push(match leaders.take_if(|_| at == pattern.leader) {
             Some(leaders) => leaders,
-            // Without a leader nobody asks for the others.
+            // Without a leader the other roles are never read.
             None if is_empty => Candidates::kinds_only(role, asking),
             None => Candidates::of(role, asking, budget, &mut incomparable)?,
         });
-        absent::describe(role, graph, candidates.last(), &mut absent);
+        absent::describe_absent(role, graph, candidates.last(), &mut absent);
     }
-    let mut search = Search {
+    let mut search = PatternSearch {
         pattern,
         graph,
         settings,
         candidates,
-        plan: Plan::of(pattern),
-        types: pattern.entries.iter().map(|entry| types_of(&entry.link, graph)).collect(),
-        frame: Frame::default(),
+        plan: BindingPlan::of(pattern),
+        types: pattern.entries.iter().map(|entry| edge_types_of(&entry.link, graph)).collect(),
+        frame: ElementFrame::default(),
         buckets: pattern.entries.iter().map(|_| Buckets::default()).collect(),
-        found: Findings::default(),
+        found: PatternFindings::default(),
         seen: HashSet::new(),
         absent: Rc::new(absent),
         reported: HashSet::new(),
-        alike: Alike::default(),
+        alike: SelectionCache::default(),
     };
     search.run(budget)?;
     search.doubts(incomparable);
@@ -133,31 +133,31 @@ fn detect_sharing(
 }
 
 /// One search.
-struct Search<'s> {
+struct PatternSearch<'s> {
     pattern: &'s Pattern,
     graph: &'s Graph,
-    settings: &'s Settings,
+    settings: &'s DetectionSettings,
     /// For each role.
     candidates: Vec<Candidates>,
-    plan: Plan,
+    plan: BindingPlan,
     /// For each entry, the types of edges that count.
     types: Vec<Rc<[EdgeType]>>,
     /// The elements of the leader that are meant.
-    frame: Frame,
+    frame: ElementFrame,
     /// For each entry.
     buckets: Vec<Buckets>,
-    found: Findings,
-    /// What was already said about placeholders without a value.
+    found: PatternFindings,
+    /// Placeholders without a value that were already reported.
     seen: HashSet<String>,
-    /// What is known of objects that are not in the set.
+    /// The known fields of objects that are not in the input.
     absent: Rc<HashMap<Id, Value>>,
-    /// The objects of findings, whatever their roles, where these do not count.
+    /// The sets of objects of findings, for patterns that ignore roles.
     reported: HashSet<Vec<Id>>,
-    /// What many objects have in common.
-    alike: Alike,
+    /// Results that are equal for many objects.
+    alike: SelectionCache,
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     fn run(&mut self, budget: &mut Budget) -> Result<(), Exhausted> {
         let leaders = self.leaders();
         self.found.leaders = leaders.len();
@@ -168,7 +168,7 @@ impl Search<'_> {
         for leader in leaders {
             let room = self.settings.per_pattern.saturating_sub(self.found.findings.len());
             if room == 0 {
-                // The rest may have findings or none; whoever reads must know that nobody looked.
+                // The remaining leaders are not searched; `truncated` says so.
                 self.found.truncated = true;
                 break;
             }
@@ -194,21 +194,21 @@ impl Search<'_> {
         node.object.as_ref().or_else(|| self.absent.get(&id))
     }
 
-    fn trace(&mut self, trace: impl FnOnce() -> Trace) {
+    fn trace(&mut self, trace: impl FnOnce() -> LeaderTrace) {
         if self.settings.traces {
             self.found.trace.push(trace());
         }
     }
 
-    /// Says what is doubtful about the pattern with these objects.
+    /// Adds warnings about the pattern with these objects.
     fn doubts(&mut self, incomparable: bool) {
         let mut diagnostics = Vec::new();
         for (role, candidates) in self.pattern.roles.iter().zip(&self.candidates) {
             for (kind, one, other) in &candidates.groups {
                 let message = format!(
-                    "objects of `{one}` and of `{other}` have the kind `{kind}`, and all are looked at"
+                    "the kind `{kind}` exists in the groups `{one}` and `{other}`; objects of both are searched"
                 );
-                let help = format!("if one is meant, write `{kind}.{other}`");
+                let help = format!("write `{kind}.{other}` to name the group");
                 let location = role.location.clone();
                 diagnostics.push(Diagnostic::new(&code::SEVERAL_GROUPS, message, location).help(help));
             }
@@ -218,25 +218,28 @@ impl Search<'_> {
             let at = self.pattern.roles.iter().position(|other| other.id == role.id);
             let names = |pair: &(usize, usize)| Some(pair.0) == at || Some(pair.1) == at;
             let veto = self.pattern.entries.iter().find(|entry| {
-                matches!(entry.rule, Rule::Veto | Rule::Absent) && entry.pairs.iter().any(names)
+                matches!(entry.rule, RelationshipEffect::Veto | RelationshipEffect::Absent)
+                    && entry.pairs.iter().any(names)
             });
             let kind = super::lint::shown_kinds(&role.kinds);
             diagnostics.push(match veto {
                 Some(entry) => {
-                    let message = format!("no object is of {kind}, so `{}` forbids nothing", entry.id);
+                    let message = format!(
+                        "no object is of {kind}, so `{}` never applies and every candidate matches",
+                        entry.id
+                    );
                     Diagnostic::new(&code::EMPTY_VETO, message, entry.location.clone())
-                        .help("check the kind, and whether its objects are among those that are looked at")
+                        .help("check the kind, or add its objects to the input")
                 }
                 None => {
                     let message = format!("no object is of {kind}");
                     Diagnostic::new(&code::KIND_NOT_THERE, message, role.location.clone())
-                        .help("check the kind, and whether its objects are among those that are looked at")
+                        .help("check the kind, or add its objects to the input")
                 }
             });
         }
         if incomparable {
-            let message =
-                "a value is neither a number nor a quantity nor a time, so it is not greater or less";
+            let message = "a value cannot be compared: it is not a number, a quantity or a time";
             diagnostics.push(Diagnostic::new(&code::NOT_COMPARED, message, self.pattern.location.clone()));
         }
         self.found.diagnostics.splice(0..0, diagnostics);
@@ -244,28 +247,16 @@ impl Search<'_> {
 }
 
 /// Returns the types of edges that count for `link`.
-fn types_of(link: &Link, graph: &Graph) -> Rc<[EdgeType]> {
+fn edge_types_of(link: &RelationshipLink, graph: &Graph) -> Rc<[EdgeType]> {
     let types = match link {
-        Link::Edge { types, .. } | Link::Common { types, .. } => types,
-        Link::Criteria(_) => return Rc::default(),
+        RelationshipLink::Edge { types, .. } | RelationshipLink::Common { types, .. } => types,
+        RelationshipLink::Criteria(_) => return Rc::default(),
     };
     match types.names.is_empty() {
-        true => graph.edge_types().filter(|kind| !UNWRITTEN.contains(kind)).collect(),
+        true => graph.edge_types().filter(|kind| kind.spec().is_none_or(|spec| !spec.is_implied)).collect(),
         false => types.names.iter().filter_map(|name| graph.edge_type(name)).collect(),
     }
 }
 
-/// Types of edges that nobody writes as a reference, and that `ANY` does not mean.
-const UNWRITTEN: [EdgeType; 8] = [
-    EdgeType::IS_NAMESPACE_OF,
-    EdgeType::PART_OF,
-    EdgeType::REPORTS_ON,
-    EdgeType::DEFINES_KIND,
-    EdgeType::LIMITED_BY,
-    EdgeType::SAME_NETWORK,
-    EdgeType::OWNS,
-    EdgeType::MANAGES,
-];
-
-/// Objects for roles; none where a role is not bound.
-type Binding = Vec<Option<Id>>;
+/// The object of each role; none for a role that is not bound.
+type ActorBinding = Vec<Option<Id>>;

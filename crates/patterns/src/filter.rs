@@ -1,33 +1,33 @@
-//! Which objects a role is for: conditions that all, some or none must hold.
+//! Filters of roles: conditions of which all, some or none must hold.
 
 use kubewright_value::{Budget, Exhausted, Location, Text, Value};
 
-use super::key::{Anchor, Frame, Key, KeyStep, collect_anchors};
-use super::operator::{Operand, Operator};
+use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyStep, collect_anchors};
+use super::operator::{ConditionOperand, ConditionOperator};
 
 /// The filter of a role.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Filter {
-    pub(crate) all: Vec<Condition>,
-    pub(crate) any: Vec<Condition>,
-    pub(crate) none: Vec<Condition>,
+pub(crate) struct RoleFilter {
+    pub(crate) all: Vec<FilterCondition>,
+    pub(crate) any: Vec<FilterCondition>,
+    pub(crate) none: Vec<FilterCondition>,
 }
 
 /// One condition.
 #[derive(Debug, Clone)]
-pub(crate) struct Condition {
-    pub(crate) key: Key,
-    pub(crate) operator: Operator,
+pub(crate) struct FilterCondition {
+    pub(crate) key: FieldKey,
+    pub(crate) operator: ConditionOperator,
     pub(crate) operands: Operands,
-    /// Where it speaks of all elements of an array or of none: which, and what is asked of each.
-    pub(crate) each: Option<Each>,
-    /// Where its key stands.
+    /// For a condition about each element of an array: the elements, and the path inside of each.
+    pub(crate) each: Option<EachElement>,
+    /// The location of its key.
     pub(crate) location: Location,
     /// The same for conditions that ask the same of an object, whatever other objects there are.
     pub(crate) signature: Option<Text>,
 }
 
-/// Of how many elements of an array a condition speaks.
+/// For how many elements of an array a condition must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     /// Some value fits; a negative operator says that none does.
@@ -40,26 +40,26 @@ pub(crate) enum Quantifier {
 
 /// The elements that a condition speaks of one by one.
 #[derive(Debug, Clone)]
-pub(crate) struct Each {
+pub(crate) struct EachElement {
     /// The path to the elements.
-    pub(crate) elements: Key,
+    pub(crate) elements: FieldKey,
     /// The path inside of one.
-    pub(crate) inside: Key,
+    pub(crate) inside: FieldKey,
     /// Whether the operator must hold for all of them or for none.
     pub(crate) holds: bool,
 }
 
-/// What the values at a path are compared with.
+/// The operands of a condition.
 #[derive(Debug, Clone)]
 pub(crate) enum Operands {
-    Written(Vec<Operand>),
+    Written(Vec<ConditionOperand>),
     /// The values at another path of the same object.
-    From(Key),
+    From(FieldKey),
 }
 
-impl Filter {
+impl RoleFilter {
     /// Returns what must hold, or must not, of an object as a whole, the easiest first; and what is left to ask.
-    pub(crate) fn split(&self) -> (Vec<(Condition, bool)>, Self) {
+    pub(crate) fn split(&self) -> (Vec<(FilterCondition, bool)>, Self) {
         let mut rest = Self { any: self.any.clone(), ..Self::default() };
         let mut quick = Vec::new();
         for (conditions, wanted, left) in
@@ -87,7 +87,7 @@ impl Filter {
     }
 
     /// Adds the arrays of which one element is meant.
-    pub(crate) fn collect_anchors(&self, anchors: &mut Vec<Anchor>) {
+    pub(crate) fn collect_anchors(&self, anchors: &mut Vec<ArrayAnchor>) {
         for condition in self.all.iter().chain(&self.any).chain(&self.none) {
             collect_anchors(&condition.key, anchors);
             if let Operands::From(key) = &condition.operands {
@@ -99,19 +99,19 @@ impl Filter {
     /// Returns the choices of elements with which `object` passes; `more` are anchors beside those of the filter.
     pub(crate) fn frames(
         &self,
-        more: &[Anchor],
+        more: &[ArrayAnchor],
         object: &Value,
         budget: &mut Budget,
-    ) -> Result<Vec<Frame>, Exhausted> {
+    ) -> Result<Vec<ElementFrame>, Exhausted> {
         let mut anchors = Vec::new();
         self.collect_anchors(&mut anchors);
         for anchor in more {
             if !anchors.contains(anchor) {
-                anchors.push(Anchor::clone(anchor));
+                anchors.push(ArrayAnchor::clone(anchor));
             }
         }
         let mut passing = Vec::new();
-        for frame in Frame::all(&anchors, object, budget)? {
+        for frame in ElementFrame::all(&anchors, object, budget)? {
             if self.passes(object, &frame, budget, &mut false)? {
                 passing.push(frame);
             }
@@ -123,7 +123,7 @@ impl Filter {
     pub(crate) fn passes(
         &self,
         object: &Value,
-        frame: &Frame,
+        frame: &ElementFrame,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
@@ -146,7 +146,7 @@ impl Filter {
     }
 }
 
-impl Condition {
+impl FilterCondition {
     /// Returns whether it means one element of an array.
     fn has_anchors(&self) -> bool {
         let mut anchors = Vec::new();
@@ -175,16 +175,16 @@ impl Condition {
     pub(crate) fn holds(
         &self,
         object: &Value,
-        frame: &Frame,
+        frame: &ElementFrame,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
-        let found: Vec<Operand>;
+        let found: Vec<ConditionOperand>;
         let operands = match &self.operands {
             Operands::Written(operands) => operands.as_slice(),
             Operands::From(key) => {
                 let values = key.values(object, frame, budget)?;
-                found = values.into_iter().filter_map(Operand::of).collect();
+                found = values.into_iter().filter_map(ConditionOperand::of).collect();
                 &found
             }
         };
@@ -193,7 +193,7 @@ impl Condition {
             return self.operator.holds(&values, operands, budget, incomparable);
         };
         for element in each.elements.values(object, frame, budget)? {
-            let values = each.inside.values(element, &Frame::default(), budget)?;
+            let values = each.inside.values(element, &ElementFrame::default(), budget)?;
             if self.operator.holds(&values, operands, budget, incomparable)? != each.holds {
                 return Ok(false);
             }

@@ -1,44 +1,44 @@
-//! What was found, with everything that speaks for it.
+//! Findings with their evidence, and traces of leaders.
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::Id;
 use kubewright_value::{Location, Text};
 
-use super::pattern::{Level, List};
+use super::pattern::{Level, RelationshipList};
 use super::points::Points;
 
-/// What came of looking for one pattern.
+/// The result of the search for one pattern.
 #[derive(Debug, Clone, Default)]
-pub struct Findings {
+pub struct PatternFindings {
     /// By leader, then by the other actors, in canonical order.
-    pub findings: Vec<Finding>,
-    /// Whether there are more than were allowed to be given.
+    pub findings: Vec<PatternFinding>,
+    /// Whether there may be more findings than the limits allow.
     pub truncated: bool,
-    /// How many objects were looked at as leaders.
+    /// The number of leaders.
     pub leaders: usize,
-    /// What happened to each leader, where that was asked for.
-    pub trace: Vec<Trace>,
-    /// What is doubtful with these objects: kinds that none of them has, values that cannot be compared.
+    /// The trace of each leader, if asked for.
+    pub trace: Vec<LeaderTrace>,
+    /// Warnings about the input: kinds without objects, values that cannot be compared.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One place where the pattern is.
+/// One match of a pattern.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct PatternFinding {
     /// The pattern's name.
     pub pattern: Text,
-    /// How bad it is.
+    /// The severity.
     pub severity: Level,
     /// The actors by their ids, the leader first. Empty where a kind has no object at all.
     pub roles: Vec<(Text, Id)>,
-    /// Objects of the other resources that speak for it, the first few of each.
+    /// Objects of the other resources that support it, the first few of each.
     pub witnesses: Vec<(Text, Vec<Id>)>,
     /// The points of both lists together.
     pub points: Points,
-    /// The most that could be reached.
+    /// The maximum of points.
     pub maximum: Points,
     /// Points and maximum of each list that scores.
-    pub scores: Vec<(List, Points, Points)>,
+    pub scores: Vec<(RelationshipList, Points, Points)>,
     /// The share of the points, in percent.
     pub confidence: f64,
     /// One for each relationship of the pattern, in its order.
@@ -55,30 +55,30 @@ pub struct Evidence {
     /// Its type.
     pub relationship: Text,
     /// The list that it is in.
-    pub list: List,
-    /// What it does: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
+    pub list: RelationshipList,
+    /// The effect: `mandatory`, `veto`, `score`, `score-absent`, `one-of`.
     pub rule: &'static str,
     /// One end; the leader where nothing holds.
     pub from: Option<Id>,
     /// The other end, if there is one.
     pub to: Option<Id>,
-    /// What both have in common, or what is in between.
+    /// The shared neighbour, or the object in between.
     pub through: Option<Id>,
     /// The ids of the two resources that it is between.
     pub between: (Text, Text),
-    /// The field that says so; empty where nothing holds.
+    /// The field that makes the relationship; empty if it does not exist.
     pub via: Text,
-    /// Whether the relationship is there.
+    /// Whether the relationship exists.
     pub held: bool,
-    /// Whether the pattern wants it to be there.
+    /// Whether the pattern wants it to exist.
     pub wanted: bool,
-    /// What it adds.
+    /// The points it adds.
     pub points: Points,
-    /// What the pattern says about it.
+    /// Its description in the pattern.
     pub description: String,
 }
 
-/// How sure a finding is.
+/// The confidence of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// Up to 40 percent.
@@ -89,8 +89,8 @@ pub enum Confidence {
     High,
 }
 
-impl Finding {
-    /// Returns how sure the finding is.
+impl PatternFinding {
+    /// Returns the confidence of the finding.
     #[must_use]
     pub fn confidence_level(&self) -> Confidence {
         Confidence::of(self.confidence)
@@ -110,7 +110,7 @@ impl Confidence {
         }
     }
 
-    /// Returns the word for it.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -121,55 +121,55 @@ impl Confidence {
     }
 }
 
-/// What happened to one leader.
+/// The evaluation of one leader.
 #[derive(Debug, Clone)]
-pub struct Trace {
+pub struct LeaderTrace {
     /// The leader.
     pub leader: Id,
-    /// Where it ended.
-    pub phase: Phase,
+    /// The phase in which it ended.
+    pub phase: DetectionPhase,
     /// Why it ended there, or how many findings it led to.
     pub reason: String,
-    /// The relationships that were looked at, in order; of several bindings those of the first that matched, or else
+    /// The relationships that were evaluated, in order; of several bindings those of the first that matched, or else
     /// of the best.
     pub steps: Vec<TraceStep>,
     /// The objects of the actors that the steps are about, the leader first.
     pub roles: Vec<(Text, Id)>,
-    /// The points of these, where it came to scoring.
+    /// The points of these, if they were scored.
     pub points: Option<Points>,
 }
 
-/// One relationship that was looked at for a leader.
+/// One relationship that was evaluated for a leader.
 #[derive(Debug, Clone)]
 pub struct TraceStep {
     /// The id of the relationship.
     pub entry: Text,
     /// Its type.
     pub relationship: Text,
-    /// What it does.
+    /// The effect.
     pub rule: &'static str,
-    /// Whether it was there.
+    /// Whether it existed.
     pub held: bool,
-    /// Whether the pattern wants it to be there.
+    /// Whether the pattern wants it to exist.
     pub wanted: bool,
-    /// What it added.
+    /// The points it added.
     pub points: Points,
-    /// One end, where it was there.
+    /// One end, if it existed.
     pub from: Option<Id>,
-    /// The other object, where it was there.
+    /// The other end, if it existed.
     pub with: Option<Id>,
-    /// What both have in common, or what is in between.
+    /// The shared neighbour, or the object in between.
     pub through: Option<Id>,
-    /// The field that says so; empty where it was not there.
+    /// The field that makes the relationship; empty if it did not exist.
     pub via: Text,
-    /// Where the pattern says so.
+    /// Its location in the pattern.
     pub location: Location,
 }
 
 /// The three phases, and what comes after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// A required relationship is missing, or a forbidden one is there.
+pub enum DetectionPhase {
+    /// A required relationship is missing, or a forbidden one exists.
     Veto,
     /// Too few points.
     Threshold,
@@ -177,8 +177,8 @@ pub enum Phase {
     Matched,
 }
 
-impl Phase {
-    /// Returns the word for it.
+impl DetectionPhase {
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

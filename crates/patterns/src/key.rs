@@ -1,10 +1,9 @@
 //! Paths into objects: `spec.containers[*].image`, `metadata.labels['app']`, `spec.containers[@].livenessProbe`.
 //!
 //! A path starts at the root, whether or not it begins with `$` or a dot. It gives a list of values: `[*]` goes
-//! into every element, what is absent gives nothing, and null is absent. `[@]` stands for one element that all
-//! paths with the same beginning mean; which one, a [`Frame`] says. It may stand in a path more than once: an element,
-//! and one of those inside of it. `podTemplate` at the beginning is the template of
-//! the Pods of a workload, wherever its kind has it, and a Pod itself.
+//! into every element, what is absent gives nothing, and null is absent. `[@]` is one element that all
+//! paths with the same beginning share; an [`ElementFrame`] chooses it. A path may have several: an element, and an element
+//! inside of it. `podTemplate` at the beginning is the Pod template of a workload, wherever its kind has it, or a Pod itself.
 
 use std::sync::Arc;
 
@@ -12,11 +11,11 @@ use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 /// How many steps a path may have.
-const LONGEST: usize = 64;
+const MAX_KEY_STEPS: usize = 64;
 
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct FieldKey {
     pub(crate) text: Text,
     pub(crate) steps: Vec<KeyStep>,
 }
@@ -35,7 +34,7 @@ pub(crate) enum KeyStep {
     PodTemplate,
 }
 
-/// Why a text is no path.
+/// Why a text is not a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyError {
     pub(crate) message: String,
@@ -43,25 +42,25 @@ pub(crate) struct KeyError {
 }
 
 /// A path to an array of which one element is meant.
-pub(crate) type Anchor = Arc<[KeyStep]>;
+pub(crate) type ArrayAnchor = Arc<[KeyStep]>;
 
 /// Which element each `[@]` means, by the path to its array.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Frame(Vec<(Anchor, usize)>);
+pub(crate) struct ElementFrame(Vec<(ArrayAnchor, usize)>);
 
-impl Key {
+impl FieldKey {
     pub(crate) fn parse(text: &str) -> Result<Self, KeyError> {
-        let steps = Parser { rest: text.trim() }.path()?;
+        let steps = KeyParser { rest: text.trim() }.path()?;
         let last = steps.iter().rposition(|step| *step == KeyStep::Same);
         let fans_out = steps.iter().take(last.unwrap_or(0)).any(|step| *step == KeyStep::Each);
         if fans_out {
             return Err(KeyError {
-                message: format!("`[@]` stands after `[*]` in `{text}`"),
-                help: "one element can be meant only where its array is; write `[@]` instead of `[*]`",
+                message: format!("`[@]` after `[*]` in `{text}`"),
+                help: "`[@]` needs one array to choose from; write `[@]` instead of `[*]`",
             });
         }
-        if steps.len() > LONGEST {
-            return Err(KeyError { message: format!("a path has at most {LONGEST} steps"), help: "" });
+        if steps.len() > MAX_KEY_STEPS {
+            return Err(KeyError { message: format!("a path has at most {MAX_KEY_STEPS} steps"), help: "" });
         }
         Ok(Self { text: text.into(), steps })
     }
@@ -101,18 +100,18 @@ impl Key {
     pub(crate) fn values<'v>(
         &self,
         object: &'v Value,
-        frame: &Frame,
+        frame: &ElementFrame,
         budget: &mut Budget,
     ) -> Result<Vec<&'v Value>, Exhausted> {
-        walk(&self.steps, object, frame, budget)
+        walk_key(&self.steps, object, frame, budget)
     }
 }
 
 /// Returns the values that `steps` lead to.
-fn walk<'v>(
+fn walk_key<'v>(
     steps: &[KeyStep],
     object: &'v Value,
-    frame: &Frame,
+    frame: &ElementFrame,
     budget: &mut Budget,
 ) -> Result<Vec<&'v Value>, Exhausted> {
     // Up to the first `[*]` there is one value, which needs no list.
@@ -120,7 +119,7 @@ fn walk<'v>(
     let mut at = 0;
     while let Some(step) = steps.get(at).filter(|step| **step != KeyStep::Each) {
         budget.step(1)?;
-        match one(only, step, || frame.element(steps.get(..at).unwrap_or_default())) {
+        match step_into(only, step, || frame.element(steps.get(..at).unwrap_or_default())) {
             Some(next) => only = next,
             None => return Ok(Vec::new()),
         }
@@ -131,11 +130,11 @@ fn walk<'v>(
         budget.step(current.len() as u64 + 1)?;
         match step {
             KeyStep::Each => {
-                let fan: Vec<&Value> = current.into_iter().flat_map(inside).collect();
+                let fan: Vec<&Value> = current.into_iter().flat_map(elements_of).collect();
                 budget.step(fan.len() as u64)?;
                 current = fan;
             }
-            single => current.retain_mut(|value| match one(value, single, || None) {
+            single => current.retain_mut(|value| match step_into(value, single, || None) {
                 Some(next) => {
                     *value = next;
                     true
@@ -150,10 +149,10 @@ fn walk<'v>(
     Ok(current)
 }
 
-impl Frame {
+impl ElementFrame {
     /// Returns every choice of one element for each of `anchors` in `object`.
     pub(crate) fn all(
-        anchors: &[Anchor],
+        anchors: &[ArrayAnchor],
         object: &Value,
         budget: &mut Budget,
     ) -> Result<Vec<Self>, Exhausted> {
@@ -162,7 +161,7 @@ impl Frame {
         for anchor in anchors {
             let mut longer = Vec::with_capacity(frames.len());
             for frame in frames {
-                let array = walk(anchor, object, &frame, budget)?;
+                let array = walk_key(anchor, object, &frame, budget)?;
                 let length = array.first().and_then(|value| value.as_array()).map_or(0, <[Value]>::len);
                 budget.step(length as u64)?;
                 longer.extend((0..length).map(|at| {
@@ -188,7 +187,7 @@ impl Frame {
 }
 
 /// Adds the anchors of `key` to `anchors`, each once.
-pub(crate) fn collect_anchors(key: &Key, anchors: &mut Vec<Anchor>) {
+pub(crate) fn collect_anchors(key: &FieldKey, anchors: &mut Vec<ArrayAnchor>) {
     for anchor in key.anchors() {
         if !anchors.iter().any(|known| **known == *anchor) {
             anchors.push(anchor.into());
@@ -197,13 +196,13 @@ pub(crate) fn collect_anchors(key: &Key, anchors: &mut Vec<Anchor>) {
 }
 
 /// Returns the elements or values inside of `value`, without nulls.
-fn inside(value: &Value) -> impl Iterator<Item = &Value> {
+fn elements_of(value: &Value) -> impl Iterator<Item = &Value> {
     let items = value.as_array().unwrap_or_default().iter();
     let fields = value.as_object().into_iter().flat_map(|map| map.values());
     items.chain(fields).filter(|value| !value.is_null())
 }
 
-fn one<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>) -> Option<&'v Value> {
+fn step_into<'v>(value: &'v Value, step: &KeyStep, element: impl Fn() -> Option<usize>) -> Option<&'v Value> {
     let next = match step {
         KeyStep::Name(name) => value.get(name),
         KeyStep::Index(index) => {
@@ -229,20 +228,20 @@ fn pod_template(object: &Value) -> Option<&Value> {
     is_one.then_some(template)
 }
 
-struct Parser<'t> {
+struct KeyParser<'t> {
     rest: &'t str,
 }
 
-impl Parser<'_> {
+impl KeyParser<'_> {
     fn path(mut self) -> Result<Vec<KeyStep>, KeyError> {
         if let Some(rest) = self.rest.strip_prefix('$') {
             if !rest.starts_with(['.', '[']) {
-                return Err(wrong("`$` is followed by neither `.` nor `[`", "write `$.metadata.name`"));
+                return Err(key_error("`$` is followed by neither `.` nor `[`", "write `$.metadata.name`"));
             }
             self.rest = rest;
         }
         if self.rest.starts_with("..") {
-            return Err(deep());
+            return Err(deep_search_error());
         }
         self.rest = self.rest.strip_prefix('.').unwrap_or(self.rest);
         // In quotes it is a field of that name.
@@ -266,7 +265,7 @@ impl Parser<'_> {
 
     fn next(&mut self) -> Result<KeyStep, KeyError> {
         if self.rest.starts_with("..") {
-            return Err(deep());
+            return Err(deep_search_error());
         }
         match self.rest.strip_prefix('.') {
             Some(rest) => {
@@ -281,10 +280,10 @@ impl Parser<'_> {
         let end = self.rest.find(['.', '[']).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
-            return Err(wrong("a name is missing in the path", "write `metadata.name`"));
+            return Err(key_error("a name is missing in the path", "write `metadata.name`"));
         }
         if name.contains([']', '(', ')', '?', '\'', '"']) {
-            return Err(wrong(
+            return Err(key_error(
                 &format!("unexpected character in `{name}`"),
                 "put keys in quotes: `labels['a.b/c']`",
             ));
@@ -295,38 +294,39 @@ impl Parser<'_> {
 
     fn bracket(&mut self) -> Result<KeyStep, KeyError> {
         let inner = self.rest.strip_prefix('[').ok_or_else(|| {
-            wrong(&format!("expected `.` or `[` before `{}`", self.rest), "write `labels['app'].x`")
+            key_error(&format!("expected `.` or `[` before `{}`", self.rest), "write `labels['app'].x`")
         })?;
         for quote in ['\'', '"'] {
             let Some(quoted) = inner.strip_prefix(quote) else { continue };
             let closing = format!("{quote}]");
-            let (name, rest) =
-                quoted.split_once(closing.as_str()).ok_or_else(|| wrong("a quoted key does not end", ""))?;
+            let (name, rest) = quoted
+                .split_once(closing.as_str())
+                .ok_or_else(|| key_error("a quoted key does not end", ""))?;
             self.rest = rest;
             return Ok(KeyStep::Name(name.into()));
         }
-        let (content, rest) = inner.split_once(']').ok_or_else(|| wrong("`[` without `]`", ""))?;
+        let (content, rest) = inner.split_once(']').ok_or_else(|| key_error("`[` without `]`", ""))?;
         self.rest = rest;
         let help = "use `[*]` for every element, `[@]` for one, `[0]` for the first, `['key']` for a key";
         match content.trim() {
             "*" => Ok(KeyStep::Each),
             "@" => Ok(KeyStep::Same),
             text if text.starts_with('?') || text.contains(':') => {
-                Err(wrong(&format!("`[{text}]` is neither an element nor a key"), help))
+                Err(key_error(&format!("`[{text}]` is neither an element nor a key"), help))
             }
             text => match text.parse() {
                 Ok(index) => Ok(KeyStep::Index(index)),
-                Err(_) => Err(wrong(&format!("`[{text}]` is neither an element nor a key"), help)),
+                Err(_) => Err(key_error(&format!("`[{text}]` is neither an element nor a key"), help)),
             },
         }
     }
 }
 
-fn deep() -> KeyError {
-    wrong("`..` searches at any depth, which paths here do not", "write the whole path from the root")
+fn deep_search_error() -> KeyError {
+    key_error("`..` searches at any depth, which paths here do not", "write the whole path from the root")
 }
 
-fn wrong(message: &str, help: &'static str) -> KeyError {
+fn key_error(message: &str, help: &'static str) -> KeyError {
     KeyError { message: message.to_owned(), help }
 }
 

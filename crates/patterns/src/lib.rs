@@ -1,4 +1,4 @@
-//! Patterns: shapes in the graph of objects, such as a Service that leads nowhere or two Pods that should be one.
+//! Patterns: shapes in the graph of objects, such as a Service without Pods or two Pods that should be one.
 //!
 //! Two dialects are read into one form: the contract (`kubepattern.it/v1`: resources, actors, relationships that veto
 //! or score) and its successor (`kubepattern.dev/v1`: a target, its dependencies, and criteria between them).
@@ -24,12 +24,14 @@ pub mod shipped;
 mod source;
 mod types;
 
-pub use candidacy::{Candidacy, Checked, candidacies, left_out};
-pub use describe::{Relationship, Resource};
-pub use detect::{Settings, budget, detect, detect_all, exhausted};
-pub use finding::{Confidence, Evidence, Finding, Findings, Phase, Trace, TraceStep};
-pub use near::{Difference, Miss, Near, Nearest, nearest};
-pub use pattern::{Level, List, Pattern, Topology};
+pub use candidacy::{Candidacy, ConditionCheck, candidacies_of, count_filtered_leaders};
+pub use describe::{RelationshipSummary, ResourceSummary};
+pub use detect::{DetectionSettings, detect, detect_all, detection_budget, exhausted_diagnostic};
+pub use finding::{
+    Confidence, DetectionPhase, Evidence, LeaderTrace, PatternFinding, PatternFindings, TraceStep,
+};
+pub use near::{LabelDifference, MissReason, NearMiss, NearMisses, near_misses};
+pub use pattern::{Level, Pattern, RelationshipList, Topology};
 pub use points::Points;
 
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, Rule, SetProgram};
@@ -38,8 +40,8 @@ use kubewright_value::{Document, Text, Value};
 
 /// Returns whether `document` is a pattern of either dialect.
 #[must_use]
-pub fn is_pattern(document: &Document) -> bool {
-    source::version(document).is_some_and(|version| version.starts_with("kubepattern."))
+pub fn is_pattern_document(document: &Document) -> bool {
+    source::pattern_version(document).is_some_and(|version| version.starts_with("kubepattern."))
         && matches!(document.value.get("kind").and_then(Value::as_str), Some("Pattern" | "PatternAsCode"))
 }
 
@@ -57,53 +59,55 @@ pub fn is_missing_kind(code: &Code) -> bool {
 
 /// Compiles a pattern. Where there is a mistake in it, there is none; what is doubtful is said as well.
 #[must_use]
-pub fn compile(document: &Document) -> (Option<Pattern>, Vec<Diagnostic>) {
-    compile_with(document, &[])
+pub fn compile_pattern_document(document: &Document) -> (Option<Pattern>, Vec<Diagnostic>) {
+    compile_pattern_with(document, &[])
 }
 
-/// Compiles a pattern that may use relationships of the types `own_types` beside those that are built in.
+/// Compiles a pattern that may use the declared edge types `own_types` besides the built-in ones.
 #[must_use]
-pub fn compile_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>, Vec<Diagnostic>) {
-    if !is_within(&document.value, &mut { MOST_PARTS }) {
-        let message = format!("a pattern has at most {MOST_PARTS} fields and values");
+pub fn compile_pattern_with(document: &Document, own_types: &[Text]) -> (Option<Pattern>, Vec<Diagnostic>) {
+    if !is_within_size(&document.value, &mut { MAX_PATTERN_VALUES }) {
+        let message = format!("a pattern has at most {MAX_PATTERN_VALUES} fields and values");
         return (None, vec![Diagnostic::new(&diagnostics::TOO_LARGE, message, document.locate(&[]))]);
     }
-    let (definition, mut diagnostics) = source::read(document);
+    let (definition, mut diagnostics) = source::read_definition(document);
     let Some(definition) = definition else { return (None, diagnostics) };
-    let (pattern, mut wrong) = compile::compile(&definition, document, own_types);
+    let (pattern, mut wrong) = compile::compile_definition(&definition, document, own_types);
     if diagnostics.iter().any(Diagnostic::is_error) {
-        // What could not be read is missing from the definition, and whatever follows from that is no mistake.
-        let is_told = |wrong: &Diagnostic| {
+        // Fields with errors are missing from the definition; errors that follow from that are not reported.
+        let is_reported = |wrong: &Diagnostic| {
             let place = wrong.location.position;
-            diagnostics.iter().any(|told| told.code == wrong.code && told.location.position == place)
+            diagnostics
+                .iter()
+                .any(|reported| reported.code == wrong.code && reported.location.position == place)
         };
-        wrong.retain(|wrong| INDEPENDENT.contains(&wrong.code.id) && !is_told(wrong));
+        wrong.retain(|wrong| INDEPENDENT_CODES.contains(&wrong.code.id) && !is_reported(wrong));
         diagnostics.extend(wrong);
         return (None, diagnostics);
     }
     diagnostics.extend(wrong);
     if let Some(pattern) = &pattern {
-        diagnostics.extend(lint::lint(pattern, &definition, document));
+        diagnostics.extend(lint::lint_pattern(pattern, &definition, document));
     }
     (pattern, diagnostics)
 }
 
-/// How many parts a pattern has at most: finding where one stands takes as long as there are others before it.
-const MOST_PARTS: usize = 10_000;
+/// The maximum number of fields and values of a pattern: locating one takes time linear in those before it.
+const MAX_PATTERN_VALUES: usize = 10_000;
 
 /// Returns whether `value` has no more parts than are left.
-fn is_within(value: &Value, left: &mut usize) -> bool {
+fn is_within_size(value: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return false };
     *left = rest;
     match value {
-        Value::Array(_) => value.as_array().unwrap_or_default().iter().all(|item| is_within(item, left)),
-        Value::Object(map) => map.values().all(|item| is_within(item, left)),
+        Value::Array(_) => value.as_array().unwrap_or_default().iter().all(|item| is_within_size(item, left)),
+        Value::Object(map) => map.values().all(|item| is_within_size(item, left)),
         _ => true,
     }
 }
 
 /// The codes of mistakes that do not follow from others: types, ids, paths, placeholders, expressions.
-const INDEPENDENT: [&str; 5] = [
+const INDEPENDENT_CODES: [&str; 5] = [
     diagnostics::UNKNOWN_VALUE.id,
     diagnostics::UNKNOWN_ID.id,
     diagnostics::BAD_KEY.id,
@@ -111,9 +115,9 @@ const INDEPENDENT: [&str; 5] = [
     diagnostics::BAD_TRANSFORM.id,
 ];
 
-/// Returns the references that `documents` teach beside those that are known, and what is wrong with them.
+/// Returns the built-in references with those that `documents` declare, and diagnostics.
 #[must_use]
-pub fn taught(documents: &[Document]) -> (References, Vec<Diagnostic>) {
+pub fn read_references(documents: &[Document]) -> (References, Vec<Diagnostic>) {
     let nothing = (References::default(), Vec::new());
     documents.iter().filter(|document| References::is_one(document)).fold(
         nothing,
@@ -125,21 +129,21 @@ pub fn taught(documents: &[Document]) -> (References, Vec<Diagnostic>) {
     )
 }
 
-/// The dialect. A pattern is no rule about one object: it is looked for in a graph of many.
+/// The pattern dialect. A pattern is not a rule about one object; it is searched in a graph of many objects.
 #[derive(Debug, Default)]
-pub struct Patterns;
+pub struct PatternDialect;
 
-impl Dialect for Patterns {
+impl Dialect for PatternDialect {
     fn name(&self) -> &'static str {
         "pattern"
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_pattern(document)
+        is_pattern_document(document)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
-        source::version(document).is_some_and(|version| version.starts_with("kubepattern."))
+        source::pattern_version(document).is_some_and(|version| version.starts_with("kubepattern."))
     }
 
     fn is_auxiliary(&self, document: &Document) -> bool {
@@ -147,17 +151,22 @@ impl Dialect for Patterns {
     }
 
     fn compile(&self, document: &Document, auxiliaries: &[Document]) -> CompiledPolicy {
-        let own_types = taught(auxiliaries).0.own_types().to_vec();
-        let diagnostics = compile_with(document, &own_types).1;
+        let own_types = read_references(auxiliaries).0.own_types().to_vec();
+        let diagnostics = compile_pattern_with(document, &own_types).1;
         let set_programs = vec![SetProgram::Pattern];
         CompiledPolicy { diagnostics, set_programs, ..CompiledPolicy::default() }
     }
 
     fn check_auxiliaries(&self, auxiliaries: &[Document], _rules: &[Rule]) -> Vec<Diagnostic> {
-        taught(auxiliaries).1
+        read_references(auxiliaries).1
     }
 
     fn codes(&self) -> &'static [&'static Code] {
         diagnostics::CODES
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,29 +1,29 @@
 //! Texts with placeholders: `Pod {{app.name}} mounts {{ app.spec.volumes[*].name }}`.
 //!
-//! A text is read once, and what is put in is never read again: labels are written by anybody.
+//! A text is parsed once, and inserted values are never parsed: they come from untrusted manifests.
 
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-use super::key::{Anchor, Frame, Key, KeyError, KeyStep, collect_anchors};
+use super::key::{ArrayAnchor, ElementFrame, FieldKey, KeyError, KeyStep, collect_anchors};
 
 /// A text with placeholders.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Template {
-    pieces: Vec<Piece>,
+pub(crate) struct MessageTemplate {
+    pieces: Vec<MessagePiece>,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum MessagePiece {
     Text(String),
-    Place(Place),
+    Place(Placeholder),
 }
 
-/// What a placeholder stands for.
+/// The value that a placeholder inserts.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum Placeholder {
     /// A path of the object that fills the role.
-    Role(usize, Key),
+    Role(usize, FieldKey),
     /// `namespace/name` of the object that fills the role, its name alone where it is in no namespace.
     FullName(usize),
     /// How many objects fill the role.
@@ -31,62 +31,69 @@ pub(crate) enum Place {
     Score,
     /// A field of the pattern itself.
     Pattern(Text),
-    /// What only later runs know.
+    /// A value that a single run does not have; always empty.
     Nothing,
 }
 
-/// What is wrong with a placeholder.
+/// A mistake in a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TemplateError {
+pub(crate) enum MessageTemplateError {
     /// `{{` without `}}`
     Open,
     Unknown(String),
     Path(KeyError),
 }
 
-/// What fills the placeholders.
-pub(crate) trait Values {
+/// The source of the values of placeholders.
+pub(crate) trait PlaceholderValues {
     fn object(&self, role: usize) -> Option<&Value>;
     /// Returns which elements are meant in the object that fills the role.
-    fn frames(&self, role: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted>;
+    fn frames(
+        &self,
+        role: usize,
+        anchors: &[ArrayAnchor],
+        budget: &mut Budget,
+    ) -> Result<Vec<ElementFrame>, Exhausted>;
     fn count(&self, role: usize) -> usize;
     fn score(&self) -> String;
     fn pattern(&self, field: &str) -> Text;
 }
 
-impl Template {
+impl MessageTemplate {
     /// Reads `text`; `roles` are the ids that placeholders may name.
-    pub(crate) fn parse(text: &str, roles: &[Text]) -> (Self, Vec<TemplateError>) {
+    pub(crate) fn parse(text: &str, roles: &[Text]) -> (Self, Vec<MessageTemplateError>) {
         let (mut pieces, mut errors) = (Vec::new(), Vec::new());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(MessagePiece::Text(before.to_owned()));
             let Some((inner, behind)) = after.split_once("}}") else {
-                errors.push(TemplateError::Open);
+                errors.push(MessageTemplateError::Open);
                 rest = "";
                 break;
             };
-            match place(inner.trim(), roles) {
-                Ok(place) => pieces.push(Piece::Place(place)),
+            match parse_placeholder(inner.trim(), roles) {
+                Ok(place) => pieces.push(MessagePiece::Place(place)),
                 Err(error) => errors.push(error),
             }
             rest = behind;
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(MessagePiece::Text(rest.to_owned()));
         (Self { pieces }, errors)
     }
 
-    /// Returns whether a placeholder tells how many objects fill `role`.
+    /// Returns whether a placeholder inserts the number of objects that fill `role`.
     pub(crate) fn counts(&self, role: usize) -> bool {
-        self.pieces
-            .iter()
-            .any(|piece| matches!(piece, Piece::Place(Place::Count(counted)) if *counted == role))
+        self.pieces.iter().any(
+            |piece| matches!(piece, MessagePiece::Place(Placeholder::Count(counted)) if *counted == role),
+        )
     }
 
     /// Returns the roles that placeholders name.
     pub(crate) fn roles(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Place(Place::Role(role, _) | Place::FullName(role) | Place::Count(role)) => Some(*role),
+            MessagePiece::Place(
+                Placeholder::Role(role, _) | Placeholder::FullName(role) | Placeholder::Count(role),
+            ) => Some(*role),
             _ => None,
         })
     }
@@ -94,33 +101,35 @@ impl Template {
     /// Returns the text, and the placeholders that have no value.
     pub(crate) fn render(
         &self,
-        values: &dyn Values,
+        values: &dyn PlaceholderValues,
         budget: &mut Budget,
     ) -> Result<(String, Vec<String>), Exhausted> {
         let (mut text, mut empty) = (String::new(), Vec::new());
         for piece in &self.pieces {
             let before = text.len();
             match piece {
-                Piece::Text(literal) => text.push_str(literal),
-                Piece::Place(Place::Count(role)) => text.push_str(&values.count(*role).to_string()),
-                Piece::Place(Place::Score) => text.push_str(&values.score()),
-                Piece::Place(Place::Pattern(field)) => text.push_str(&values.pattern(field)),
-                Piece::Place(Place::Nothing) => {}
-                Piece::Place(Place::FullName(role)) => match values.object(*role) {
+                MessagePiece::Text(literal) => text.push_str(literal),
+                MessagePiece::Place(Placeholder::Count(role)) => {
+                    text.push_str(&values.count(*role).to_string());
+                }
+                MessagePiece::Place(Placeholder::Score) => text.push_str(&values.score()),
+                MessagePiece::Place(Placeholder::Pattern(field)) => text.push_str(&values.pattern(field)),
+                MessagePiece::Place(Placeholder::Nothing) => {}
+                MessagePiece::Place(Placeholder::FullName(role)) => match values.object(*role) {
                     Some(object) => text.push_str(&full_name(object)),
-                    None => empty.push(FULL_NAME.to_owned()),
+                    None => empty.push(FULL_NAME_FIELD.to_owned()),
                 },
-                Piece::Place(Place::Role(role, key)) => {
+                MessagePiece::Place(Placeholder::Role(role, key)) => {
                     let found = match values.object(*role) {
-                        Some(object) => at(key, values, (*role, object), budget)?,
+                        Some(object) => values_at_key(key, values, (*role, object), budget)?,
                         None => Vec::new(),
                     };
-                    // A cluster-scoped object has no namespace, and that is no mistake.
+                    // A cluster-scoped object has no namespace, which is not a mistake.
                     let is_namespace = *key.text == *"metadata.namespace";
                     if found.is_empty() && !(is_namespace && values.object(*role).is_some()) {
                         empty.push(key.text.to_string());
                     }
-                    text.push_str(&shown(&found, budget)?);
+                    text.push_str(&shown_values(&found, budget)?);
                 }
             }
             budget.produce(text.len() - before)?;
@@ -138,16 +147,16 @@ fn full_name(object: &Value) -> String {
 }
 
 /// Returns the values at `key`; where elements are meant, those of each of them, none twice.
-fn at<'v>(
-    key: &Key,
-    values: &dyn Values,
+fn values_at_key<'v>(
+    key: &FieldKey,
+    values: &dyn PlaceholderValues,
     (role, object): (usize, &'v Value),
     budget: &mut Budget,
 ) -> Result<Vec<&'v Value>, Exhausted> {
     let mut anchors = Vec::new();
     collect_anchors(key, &mut anchors);
     if anchors.is_empty() {
-        return key.values(object, &Frame::default(), budget);
+        return key.values(object, &ElementFrame::default(), budget);
     }
     let mut found: Vec<&Value> = Vec::new();
     for frame in values.frames(role, &anchors, budget)? {
@@ -161,8 +170,8 @@ fn at<'v>(
     Ok(found)
 }
 
-/// Returns values as people read them: several joined by `, `, objects as JSON.
-fn shown(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
+/// Returns values as text: several joined by `, `, objects as JSON.
+fn shown_values(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
     let mut out = BoundedText::new(budget);
     let mut between = "";
     for value in values {
@@ -172,7 +181,7 @@ fn shown(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
         };
         for item in items {
             out.push_str(std::mem::replace(&mut between, ", "))?;
-            match super::operator::text_of(item) {
+            match super::operator::scalar_text(item) {
                 Some(text) => out.push_str(&text)?,
                 None => out.push_json(item)?,
             }
@@ -181,32 +190,32 @@ fn shown(values: &[&Value], budget: &mut Budget) -> Result<String, Exhausted> {
     Ok(out.into_string())
 }
 
-fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
-    let unknown = || TemplateError::Unknown(text.to_owned());
+fn parse_placeholder(text: &str, roles: &[Text]) -> Result<Placeholder, MessageTemplateError> {
+    let unknown = || MessageTemplateError::Unknown(text.to_owned());
     let role = |id: &str| roles.iter().position(|role| *role == id);
     if let Some(id) = text.strip_prefix("count(").and_then(|rest| rest.strip_suffix(')')) {
-        return role(id.trim()).map(Place::Count).ok_or_else(unknown);
+        return role(id.trim()).map(Placeholder::Count).ok_or_else(unknown);
     }
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (id, path) = text.split_at(end);
     let Some(role) = role(id.trim()) else {
         let field = path.strip_prefix('.').unwrap_or_default();
         return match id {
-            "score" if path.is_empty() => Ok(Place::Score),
-            "pattern" if PATTERN_FIELDS.contains(&field) => Ok(Place::Pattern(field.into())),
-            "smell" if matches!(field, "since" | "phase") => Ok(Place::Nothing),
+            "score" if path.is_empty() => Ok(Placeholder::Score),
+            "pattern" if PATTERN_FIELDS.contains(&field) => Ok(Placeholder::Pattern(field.into())),
+            "smell" if matches!(field, "since" | "phase") => Ok(Placeholder::Nothing),
             _ => Err(unknown()),
         };
     };
     if path.is_empty() {
         return Err(unknown());
     }
-    if path.strip_prefix('.') == Some(FULL_NAME) {
-        return Ok(Place::FullName(role));
+    if path.strip_prefix('.') == Some(FULL_NAME_FIELD) {
+        return Ok(Placeholder::FullName(role));
     }
-    let mut key = Key::parse(path).map_err(TemplateError::Path)?;
+    let mut key = FieldKey::parse(path).map_err(MessageTemplateError::Path)?;
     if let Some(KeyStep::Name(first)) = key.steps.first()
-        && SHORT.contains(&first.as_str())
+        && METADATA_SHORTHANDS.contains(&first.as_str())
     {
         let in_metadata = !matches!(first.as_str(), "kind" | "apiVersion");
         if in_metadata {
@@ -219,16 +228,16 @@ fn place(text: &str, roles: &[Text]) -> Result<Place, TemplateError> {
     } else {
         key.text = text.into();
     }
-    Ok(Place::Role(role, key))
+    Ok(Placeholder::Role(role, key))
 }
 
-/// What `namespace/name` is called.
-const FULL_NAME: &str = "fullName";
+/// The field that is `namespace/name`.
+const FULL_NAME_FIELD: &str = "fullName";
 
-/// What may follow an id without `metadata`.
-const SHORT: [&str; 5] = ["name", "namespace", "uid", "labels", "annotations"];
+/// The fields of `metadata` that may follow an id directly.
+const METADATA_SHORTHANDS: [&str; 5] = ["name", "namespace", "uid", "labels", "annotations"];
 
-/// What may follow `pattern`.
+/// The fields that may follow `pattern`.
 const PATTERN_FIELDS: [&str; 7] =
     ["name", "displayName", "severity", "category", "description", "docUrl", "patternType"];
 

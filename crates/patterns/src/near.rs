@@ -1,53 +1,55 @@
 //! Near misses: objects that a relationship would be with, if a label, a name or a namespace were another.
 //!
-//! A Service that leads nowhere mostly leads to something that was renamed. This finds what.
+//! A Service that selects nothing usually selects a label that was renamed. This finds the object with the nearest labels.
 
 mod selector;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_graph::{Graph, GraphNode, Id, Sort};
 use kubewright_k8s::{LabelRequirement, LabelSelector};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::criteria::Basis;
-use super::key::Frame;
-use super::pattern::{Direction, Entry, KindRef, Link, Pattern, Presence, Role};
-use super::relate::Options;
-use selector::{differs, field, labels};
+use super::key::ElementFrame;
+use super::pattern::{
+    EdgeDirection, KindRef, Pattern, PatternRelationship, Presence, RelationshipLink, Role,
+};
+use super::relate::EdgeOptions;
+use selector::{differs, pod_labels_of, selector_field};
 
-/// What is near a relationship that is not there.
+/// The near misses of a relationship that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nearest {
+pub struct NearMisses {
     /// The id of the resource that is missing at the other end.
     pub role: Text,
-    /// Its kinds, as people say them: `Pod`, `Pod or Deployment`; `object` for more than two.
+    /// Its kinds in words: `Pod`, `Pod or Deployment`; `object` for more than two.
     pub kinds: String,
-    /// Where was looked; empty for everywhere.
+    /// The namespace that was searched; empty for all.
     pub namespace: Text,
     /// How many objects of these kinds are there.
     pub looked_at: usize,
     /// Whether the labels that differ are those of the leader, and the objects have the selectors.
     pub is_selected: bool,
     /// The nearest ones, the nearest first.
-    pub near: Vec<Near>,
+    pub near: Vec<NearMiss>,
 }
 
-/// An object that nearly fits.
+/// An object that nearly matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Near {
+pub struct NearMiss {
     /// The object.
     pub id: Id,
-    /// Why it does not fit.
-    pub miss: Miss,
+    /// Why it does not match.
+    pub miss: MissReason,
 }
 
-/// Why an object does not fit.
+/// Why an object does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Miss {
+pub enum MissReason {
     /// Labels are not as the selector wants them.
-    Labels(Vec<Difference>),
+    Labels(Vec<LabelDifference>),
     /// The filter of its resource leaves it out.
     LeftOut,
     /// It is in another namespace.
@@ -62,28 +64,28 @@ pub enum Miss {
 
 /// A label that is not as a selector wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct LabelDifference {
     /// The label.
     pub label: Text,
-    /// What the selector wants: `app=web`, `tier in (a, b)`, `!legacy`.
+    /// The requirement of the selector: `app=web`, `tier in (a, b)`, `!legacy`.
     pub wanted: String,
-    /// What the object has, if it has it.
+    /// The value of the label, if the object has it.
     pub found: Option<Text>,
 }
 
 /// Looks for up to `most` objects that nearly are in the relationship `entry` of `pattern` with `leader`. Nothing
-/// where the relationship is no matter of labels or names, or is not with the leader.
+/// if the relationship does not depend on labels or names, or does not include the leader.
 ///
 /// # Errors
 /// When the budget is used up.
-pub fn nearest(
+pub fn near_misses(
     pattern: &Pattern,
     entry: &str,
     leader: Id,
     graph: &Graph,
     most: usize,
     budget: &mut Budget,
-) -> Result<Option<Nearest>, Exhausted> {
+) -> Result<Option<NearMisses>, Exhausted> {
     let Some(entry) = pattern.entries.iter().find(|known| known.id == entry) else { return Ok(None) };
     let other = entry.pairs.iter().find_map(|(one, other)| match pattern.leader {
         leader if leader == *one => Some((*other, true)),
@@ -95,7 +97,7 @@ pub fn nearest(
     let Some(node) = graph.node(leader).filter(|_| role.presence == Presence::Present) else {
         return Ok(None);
     };
-    let search = Search { entry, role, graph, leader: node, is_first };
+    let search = NearMissSearch { entry, role, graph, leader: node, is_first };
     let mut found = match search.by_labels(budget)? {
         Some(found) => found,
         None => match search.by_edges(leader, budget)? {
@@ -107,47 +109,47 @@ pub fn nearest(
     Ok(Some(found))
 }
 
-struct Search<'s> {
-    entry: &'s Entry,
+struct NearMissSearch<'s> {
+    entry: &'s PatternRelationship,
     role: &'s Role,
     graph: &'s Graph,
-    leader: &'s Node,
+    leader: &'s GraphNode,
     /// Whether the leader is the first of the two ids.
     is_first: bool,
 }
 
-impl Search<'_> {
+impl NearMissSearch<'_> {
     /// Looks for objects that a selector of the leader nearly selects, or whose selectors nearly select the leader.
-    fn by_labels(&self, budget: &mut Budget) -> Result<Option<Nearest>, Exhausted> {
+    fn by_labels(&self, budget: &mut Budget) -> Result<Option<NearMisses>, Exhausted> {
         let own = self.selector(self.leader, true, budget)?;
-        let own_labels = labels(self.leader);
+        let own_labels = pod_labels_of(self.leader);
         let (mut looked_at, mut has_selectors) = (0, false);
-        let mut near: Vec<(Rank, Near)> = Vec::new();
+        let mut near: Vec<(Rank, NearMiss)> = Vec::new();
         for id in self.candidates() {
             budget.step(8)?;
             let Some(node) = self.graph.node(id) else { continue };
             let is_here = node.namespace == self.leader.namespace;
             looked_at += usize::from(is_here);
             let (requirements, labels) = match &own {
-                Some(own) => (own.clone(), labels(node)),
+                Some(own) => (own.clone(), pod_labels_of(node)),
                 None => match self.selector(node, false, budget)? {
                     Some(theirs) => (theirs, own_labels),
                     None => continue,
                 },
             };
             has_selectors = true;
-            let differences: Vec<Difference> =
+            let differences: Vec<LabelDifference> =
                 requirements.iter().filter_map(|requirement| differs(requirement, labels)).collect();
             let miss = match (differences.is_empty(), is_here) {
-                (true, true) if self.is_left_out(node, budget)? => Miss::LeftOut,
+                (true, true) if self.is_left_out(node, budget)? => MissReason::LeftOut,
                 // It fits, and something else is in the way.
                 (true, true) => continue,
-                (true, false) => Miss::Elsewhere,
-                (false, true) => Miss::Labels(differences),
+                (true, false) => MissReason::Elsewhere,
+                (false, true) => MissReason::Labels(differences),
                 (false, false) => continue,
             };
             let rank = Rank::of(&miss, requirements.len(), self.graph.rank(id));
-            near.push((rank, Near { id, miss }));
+            near.push((rank, NearMiss { id, miss }));
         }
         if own.is_none() && !has_selectors {
             return Ok(None);
@@ -155,12 +157,12 @@ impl Search<'_> {
         near.sort_by(|one, other| one.0.cmp(&other.0));
         // An object that has nothing of what is wanted is not near.
         let near = near.into_iter().filter(|(rank, _)| rank.is_near).map(|(_, near)| near).collect();
-        Ok(Some(Nearest { is_selected: own.is_none(), ..self.nearest(looked_at, near) }))
+        Ok(Some(NearMisses { is_selected: own.is_none(), ..self.nearest(looked_at, near) }))
     }
 
     /// Looks for objects that the leader has such an edge with, and that do not fit all the same.
-    fn by_edges(&self, leader: Id, budget: &mut Budget) -> Result<Option<Nearest>, Exhausted> {
-        let Link::Edge { types, options } = &self.entry.link else { return Ok(None) };
+    fn by_edges(&self, leader: Id, budget: &mut Budget) -> Result<Option<NearMisses>, Exhausted> {
+        let RelationshipLink::Edge { types, options } = &self.entry.link else { return Ok(None) };
         let kinds = types.names.iter().filter_map(|name| self.graph.edge_type(name));
         // The other ends in their order, and whether any edge with each counts.
         let (mut linked, mut counted): (Vec<Id>, HashMap<Id, bool>) = Default::default();
@@ -169,7 +171,7 @@ impl Search<'_> {
             for (edge, is_out) in out.chain(self.graph.incoming(leader, kind).map(|edge| (edge, false))) {
                 budget.step(1)?;
                 let other = if is_out { edge.to } else { edge.from };
-                if self.graph.node(other).is_some_and(|node| is_of(&self.role.kinds, node)) {
+                if self.graph.node(other).is_some_and(|node| is_of_kind_refs(&self.role.kinds, node)) {
                     let counts = options.counts(&edge, self.graph) && self.is_direction(options, is_out);
                     if !counted.contains_key(&other) {
                         linked.push(other);
@@ -178,19 +180,19 @@ impl Search<'_> {
                 }
             }
         }
-        let mut near: Vec<Near> = Vec::new();
+        let mut near: Vec<NearMiss> = Vec::new();
         for id in linked {
             let Some(node) = self.graph.node(id) else { continue };
             let counts = counted.get(&id).copied().unwrap_or_default();
             let miss = match node.sort {
-                Sort::Absent => Miss::Absent,
-                _ if self.is_left_out(node, budget)? => Miss::LeftOut,
-                _ if !counts => Miss::Edge,
-                _ if options.criteria.is_some() => Miss::Criteria,
+                Sort::Absent => MissReason::Absent,
+                _ if self.is_left_out(node, budget)? => MissReason::LeftOut,
+                _ if !counts => MissReason::Edge,
+                _ if options.criteria.is_some() => MissReason::Criteria,
                 // It fits, and something else is in the way.
                 _ => continue,
             };
-            near.push(Near { id, miss });
+            near.push(NearMiss { id, miss });
         }
         let is_here =
             |id: &Id| self.graph.node(*id).is_some_and(|node| node.namespace == self.leader.namespace);
@@ -199,17 +201,17 @@ impl Search<'_> {
     }
 
     /// Returns whether an edge that leads away from the leader, or to it, leads as the pattern asks.
-    fn is_direction(&self, options: &Options, is_out: bool) -> bool {
+    fn is_direction(&self, options: &EdgeOptions, is_out: bool) -> bool {
         match options.direction {
-            Direction::Any => true,
-            Direction::Forward => is_out == self.is_first,
-            Direction::Backward => is_out != self.is_first,
+            EdgeDirection::Any => true,
+            EdgeDirection::Forward => is_out == self.is_first,
+            EdgeDirection::Backward => is_out != self.is_first,
         }
     }
 
-    fn nearest(&self, looked_at: usize, near: Vec<Near>) -> Nearest {
+    fn nearest(&self, looked_at: usize, near: Vec<NearMiss>) -> NearMisses {
         let kinds: Vec<&str> = self.kinds().collect();
-        Nearest {
+        NearMisses {
             role: self.role.id.clone(),
             kinds: if kinds.len() > 2 { "object".to_owned() } else { kinds.join(" or ") },
             namespace: self.leader.namespace.clone(),
@@ -230,33 +232,33 @@ impl Search<'_> {
     fn candidates(&self) -> impl Iterator<Item = Id> {
         let fits = |id: &Id| {
             let node = self.graph.node(*id);
-            node.is_some_and(|node| node.sort == Sort::Object && is_of(&self.role.kinds, node))
+            node.is_some_and(|node| node.sort == Sort::Object && is_of_kind_refs(&self.role.kinds, node))
         };
         self.kinds().flat_map(|kind| self.graph.of_kind(kind)).copied().filter(fits)
     }
 
-    fn is_left_out(&self, node: &Node, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn is_left_out(&self, node: &GraphNode, budget: &mut Budget) -> Result<bool, Exhausted> {
         let Some(object) = &node.object else { return Ok(true) };
-        Ok(!self.role.filter.passes(object, &Frame::default(), budget, &mut false)?)
+        Ok(!self.role.filter.passes(object, &ElementFrame::default(), budget, &mut false)?)
     }
 
     /// Returns what the selector of an object asks for, where the relationship is one of selecting.
     fn selector(
         &self,
-        node: &Node,
+        node: &GraphNode,
         is_leader: bool,
         budget: &mut Budget,
     ) -> Result<Option<Vec<LabelRequirement>>, Exhausted> {
         let Some(object) = &node.object else { return Ok(None) };
         let found = match &self.entry.link {
-            Link::Edge { types, .. } => {
-                let field = types.names.iter().find_map(|name| field(name, node));
+            RelationshipLink::Edge { types, .. } => {
+                let field = types.names.iter().find_map(|name| selector_field(name, node));
                 field.and_then(|field| object.at(&["spec", field]))
             }
-            Link::Common { .. } => None,
-            Link::Criteria(criteria) => match (&criteria.basis, is_leader) {
+            RelationshipLink::Common { .. } => None,
+            RelationshipLink::Criteria(criteria) => match (&criteria.basis, is_leader) {
                 (Basis::Selects(key), true) | (Basis::SelectedBy(key), false) => {
-                    key.values(object, &Frame::default(), budget)?.first().copied()
+                    key.values(object, &ElementFrame::default(), budget)?.first().copied()
                 }
                 _ => None,
             },
@@ -268,7 +270,7 @@ impl Search<'_> {
     }
 }
 
-fn is_of(kinds: &[KindRef], node: &Node) -> bool {
+fn is_of_kind_refs(kinds: &[KindRef], node: &GraphNode) -> bool {
     kinds.iter().any(|known| match known {
         KindRef::Kind { kind, group, .. } => {
             kind.as_ref().is_none_or(|kind| *kind == node.kind)
@@ -290,11 +292,11 @@ struct Rank {
 }
 
 impl Rank {
-    fn of(miss: &Miss, requirements: usize, order: u64) -> Self {
-        let Miss::Labels(differences) = miss else {
+    fn of(miss: &MissReason, requirements: usize, order: u64) -> Self {
+        let MissReason::Labels(differences) = miss else {
             return Self { differences: 0, alike: Reverse(0), order, is_near: true };
         };
-        let alike = |difference: &Difference| {
+        let alike = |difference: &LabelDifference| {
             let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
             let found = difference.found.as_deref().unwrap_or_default();
             wanted.chars().zip(found.chars()).take_while(|(one, other)| one == other).count()
@@ -309,7 +311,7 @@ impl Rank {
     }
 }
 
-impl Nearest {
+impl NearMisses {
     /// Returns the hint in one line: ``3 Pods in `shop`, nearest: `web-2` has app=web-2 instead of app=web``.
     #[must_use]
     pub fn hint(&self, graph: &Graph) -> String {
@@ -322,18 +324,18 @@ impl Nearest {
             "" => String::new(),
             namespace => format!(" in `{namespace}`"),
         };
-        let near: Vec<String> = self.near.iter().filter_map(|near| self.told(near, graph)).collect();
+        let near: Vec<String> = self.near.iter().filter_map(|near| self.hint_for(near, graph)).collect();
         match near.as_slice() {
             [] => format!("{count}{place}"),
             near => format!("{count}{place}, nearest: {}", near.join("; ")),
         }
     }
 
-    fn told(&self, near: &Near, graph: &Graph) -> Option<String> {
+    fn hint_for(&self, near: &NearMiss, graph: &Graph) -> Option<String> {
         let node = graph.node(near.id)?;
         Some(match &near.miss {
-            Miss::Labels(differences) => {
-                let one = |difference: &Difference| match (&difference.found, self.is_selected) {
+            MissReason::Labels(differences) => {
+                let one = |difference: &LabelDifference| match (&difference.found, self.is_selected) {
                     (Some(found), false) => {
                         format!("{}={found} instead of {}", difference.label, difference.wanted)
                     }
@@ -347,11 +349,11 @@ impl Nearest {
                 let does = if self.is_selected { "wants" } else { "has" };
                 format!("`{}` {does} {}", node.name, all.join(" and "))
             }
-            Miss::LeftOut => format!("`{}`, which the filter of `{}` leaves out", node.name, self.role),
-            Miss::Elsewhere => format!("`{}` in `{}` would fit", node.name, node.namespace),
-            Miss::Absent => format!("`{}` is named and not there", node.name),
-            Miss::Edge => format!("`{}`, but not by the direction, strength or field that counts", node.name),
-            Miss::Criteria => format!("`{}`, but the criteria do not hold", node.name),
+            MissReason::LeftOut => format!("`{}`, which the filter of `{}` leaves out", node.name, self.role),
+            MissReason::Elsewhere => format!("`{}` in `{}` would match", node.name, node.namespace),
+            MissReason::Absent => format!("`{}` is referred to and absent", node.name),
+            MissReason::Edge => format!("`{}`, but with another direction, strength or field", node.name),
+            MissReason::Criteria => format!("`{}`, but the criteria do not hold", node.name),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The operators of conditions, and what each says about the values at a path.
+//! The operators of conditions on the values at a path.
 //!
 //! `[*]` asks whether *some* value fits, and every negative operator is the exact opposite of its positive one:
 //! `NOT_EQUALS` holds when no value equals any operand, and so for a path that gives nothing.
@@ -10,12 +10,12 @@ use kubewright_golib::regex::Regex;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value, json};
 
-/// What a condition asks.
+/// The operator of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
+pub(crate) enum ConditionOperator {
     Equals,
     NotEquals,
-    Is(Order),
+    Is(NumericOrder),
     Exists,
     NotExists,
     IsEmpty,
@@ -23,12 +23,12 @@ pub(crate) enum Operator {
     NotContains,
     Matches,
     NotMatches,
-    Size(Order),
+    Size(NumericOrder),
 }
 
-/// How two numbers are to each other.
+/// The order of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum NumericOrder {
     Equal,
     Greater,
     GreaterOrEqual,
@@ -37,39 +37,39 @@ pub(crate) enum Order {
 }
 
 /// Every operator, by its name in a pattern.
-pub(crate) const NAMES: &[(&str, Operator)] = &[
-    ("EQUALS", Operator::Equals),
-    ("NOT_EQUALS", Operator::NotEquals),
-    ("IN", Operator::Equals),
-    ("NOT_IN", Operator::NotEquals),
-    ("GREATER_THAN", Operator::Is(Order::Greater)),
-    ("GREATER_OR_EQUAL", Operator::Is(Order::GreaterOrEqual)),
-    ("LESS_THAN", Operator::Is(Order::Less)),
-    ("LESS_OR_EQUAL", Operator::Is(Order::LessOrEqual)),
-    ("EXISTS", Operator::Exists),
-    ("NOT_EXISTS", Operator::NotExists),
-    ("IS_EMPTY", Operator::IsEmpty),
-    ("CONTAINS", Operator::Contains),
-    ("NOT_CONTAINS", Operator::NotContains),
-    ("MATCHES", Operator::Matches),
-    ("NOT_MATCHES", Operator::NotMatches),
-    ("ARRAY_SIZE_EQUALS", Operator::Size(Order::Equal)),
-    ("ARRAY_SIZE_GREATER_THAN", Operator::Size(Order::Greater)),
-    ("ARRAY_SIZE_GREATER_OR_EQUAL", Operator::Size(Order::GreaterOrEqual)),
-    ("ARRAY_SIZE_LESS_THAN", Operator::Size(Order::Less)),
-    ("ARRAY_SIZE_LESS_OR_EQUAL", Operator::Size(Order::LessOrEqual)),
+pub(crate) const OPERATOR_NAMES: &[(&str, ConditionOperator)] = &[
+    ("EQUALS", ConditionOperator::Equals),
+    ("NOT_EQUALS", ConditionOperator::NotEquals),
+    ("IN", ConditionOperator::Equals),
+    ("NOT_IN", ConditionOperator::NotEquals),
+    ("GREATER_THAN", ConditionOperator::Is(NumericOrder::Greater)),
+    ("GREATER_OR_EQUAL", ConditionOperator::Is(NumericOrder::GreaterOrEqual)),
+    ("LESS_THAN", ConditionOperator::Is(NumericOrder::Less)),
+    ("LESS_OR_EQUAL", ConditionOperator::Is(NumericOrder::LessOrEqual)),
+    ("EXISTS", ConditionOperator::Exists),
+    ("NOT_EXISTS", ConditionOperator::NotExists),
+    ("IS_EMPTY", ConditionOperator::IsEmpty),
+    ("CONTAINS", ConditionOperator::Contains),
+    ("NOT_CONTAINS", ConditionOperator::NotContains),
+    ("MATCHES", ConditionOperator::Matches),
+    ("NOT_MATCHES", ConditionOperator::NotMatches),
+    ("ARRAY_SIZE_EQUALS", ConditionOperator::Size(NumericOrder::Equal)),
+    ("ARRAY_SIZE_GREATER_THAN", ConditionOperator::Size(NumericOrder::Greater)),
+    ("ARRAY_SIZE_GREATER_OR_EQUAL", ConditionOperator::Size(NumericOrder::GreaterOrEqual)),
+    ("ARRAY_SIZE_LESS_THAN", ConditionOperator::Size(NumericOrder::Less)),
+    ("ARRAY_SIZE_LESS_OR_EQUAL", ConditionOperator::Size(NumericOrder::LessOrEqual)),
 ];
 
 /// One value that a condition compares with.
 #[derive(Debug, Clone)]
-pub(crate) struct Operand {
+pub(crate) struct ConditionOperand {
     /// As it was written.
     pub(crate) text: Text,
     pub(crate) number: Option<Number>,
     pub(crate) regex: Option<Regex>,
 }
 
-impl Operator {
+impl ConditionOperator {
     /// Returns whether a filter of the successor has the operator. It has no negatives: there is `matchNone`.
     pub(crate) fn is_of_successor(self) -> bool {
         matches!(self, Self::Equals | Self::Is(_) | Self::Exists | Self::IsEmpty | Self::Size(_))
@@ -89,33 +89,36 @@ impl Operator {
         matches!(self, Self::Matches | Self::NotMatches)
     }
 
-    /// Returns whether the operator holds for `values`; `incomparable` is told of what it cannot compare.
+    /// Returns whether the operator holds for `values`; `incomparable` is set if a value cannot be compared.
     pub(crate) fn holds(
         self,
         values: &[&Value],
-        operands: &[Operand],
+        operands: &[ConditionOperand],
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<bool, Exhausted> {
         budget.step((values.len() as u64).saturating_mul(operands.len() as u64 + 1))?;
         if matches!(self, Self::Contains) {
             // Each text is searched for each operand.
-            let bytes = values.iter().map(|value| searched(value)).sum::<usize>() / BYTES_AT_ONCE;
+            let bytes =
+                values.iter().map(|value| searched_bytes(value)).sum::<usize>() / BYTES_SEARCHED_PER_STEP;
             budget.step((bytes as u64).saturating_mul(operands.len() as u64))?;
         }
         Ok(match self {
             Self::Exists => !values.is_empty(),
             Self::NotExists => values.is_empty(),
-            Self::IsEmpty => values.iter().all(|value| is_empty(value)),
-            Self::Equals => some(values, budget, |value| operands.iter().any(|one| equals(value, one)))?,
+            Self::IsEmpty => values.iter().all(|value| is_empty_value(value)),
+            Self::Equals => {
+                some_value(values, budget, |value| operands.iter().any(|one| scalar_equals(value, one)))?
+            }
             Self::NotEquals => !Self::Equals.holds(values, operands, budget, incomparable)?,
-            Self::Contains => contains(values, operands, budget)?,
+            Self::Contains => contains_operand(values, operands, budget)?,
             Self::NotContains => !Self::Contains.holds(values, operands, budget, incomparable)?,
-            Self::Matches => matches(values, operands, budget)?,
+            Self::Matches => matches_regex(values, operands, budget)?,
             Self::NotMatches => !Self::Matches.holds(values, operands, budget, incomparable)?,
             Self::Is(order) => {
                 let Some(operand) = operands.first() else { return Ok(false) };
-                some(values, budget, |value| match compare(value, operand) {
+                some_value(values, budget, |value| match compare_scalar(value, operand) {
                     Some(found) => order.admits(found),
                     None => {
                         *incomparable = true;
@@ -133,7 +136,7 @@ impl Operator {
     }
 }
 
-impl Order {
+impl NumericOrder {
     fn admits(self, found: Ordering) -> bool {
         match self {
             Self::Equal => found == Ordering::Equal,
@@ -145,15 +148,15 @@ impl Order {
     }
 }
 
-impl Operand {
+impl ConditionOperand {
     /// Returns the operand that was written as `text`.
     pub(crate) fn new(text: &str) -> Self {
-        Self { text: text.into(), number: decimal(text), regex: None }
+        Self { text: text.into(), number: parse_decimal(text), regex: None }
     }
 
     /// Returns the operand that a value of an object is; objects and arrays are none.
     pub(crate) fn of(value: &Value) -> Option<Self> {
-        text_of(value).map(|text| Self::new(&text))
+        scalar_text(value).map(|text| Self::new(&text))
     }
 
     /// Returns whether something can be greater or less.
@@ -163,7 +166,7 @@ impl Operand {
 }
 
 /// Returns the text of a scalar.
-pub(crate) fn text_of(value: &Value) -> Option<Text> {
+pub(crate) fn scalar_text(value: &Value) -> Option<Text> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(true) => Some("true".into()),
@@ -174,7 +177,7 @@ pub(crate) fn text_of(value: &Value) -> Option<Text> {
 }
 
 /// Returns the number that `text` is, without any suffix.
-pub(crate) fn decimal(text: &str) -> Option<Number> {
+pub(crate) fn parse_decimal(text: &str) -> Option<Number> {
     let text = text.trim();
     // Most texts are names, and reading them as JSON only to fail is slow.
     let is_start = |byte: &u8| byte.is_ascii_digit() || b"+-.".contains(byte);
@@ -188,7 +191,7 @@ pub(crate) fn decimal(text: &str) -> Option<Number> {
 }
 
 /// Returns whether a scalar of an object equals an operand: text by its characters, a number by its value.
-pub(crate) fn equals(value: &Value, operand: &Operand) -> bool {
+pub(crate) fn scalar_equals(value: &Value, operand: &ConditionOperand) -> bool {
     match value {
         Value::String(text) => *text == operand.text,
         Value::Bool(flag) => operand.text == if *flag { "true" } else { "false" },
@@ -198,7 +201,7 @@ pub(crate) fn equals(value: &Value, operand: &Operand) -> bool {
 }
 
 /// Returns how a scalar is to an operand: as numbers, else as quantities, else as times. Never as text.
-fn compare(value: &Value, operand: &Operand) -> Option<Ordering> {
+fn compare_scalar(value: &Value, operand: &ConditionOperand) -> Option<Ordering> {
     let text = match value {
         Value::Number(number) => {
             if let Some(wanted) = operand.number {
@@ -209,10 +212,10 @@ fn compare(value: &Value, operand: &Operand) -> Option<Ordering> {
         Value::String(text) => text.clone(),
         _ => return None,
     };
-    if text.len().max(operand.text.len()) > LONGEST_NUMBER {
+    if text.len().max(operand.text.len()) > MAX_NUMBER_BYTES {
         return None;
     }
-    if let (Some(found), Some(wanted)) = (decimal(&text), operand.number) {
+    if let (Some(found), Some(wanted)) = (parse_decimal(&text), operand.number) {
         return Some(found.cmp(&wanted));
     }
     if let (Ok(found), Ok(wanted)) = (Quantity::parse(&text), Quantity::parse(&operand.text)) {
@@ -223,19 +226,23 @@ fn compare(value: &Value, operand: &Operand) -> Option<Ordering> {
 }
 
 /// Returns how many bytes of text are searched.
-fn searched(value: &Value) -> usize {
+fn searched_bytes(value: &Value) -> usize {
     let one = |value: &Value| value.as_str().map_or(0, str::len);
     value.as_array().map_or_else(|| one(value), |items| items.iter().map(one).sum())
 }
 
 /// How many bytes are searched in one step.
-const BYTES_AT_ONCE: usize = 32;
+const BYTES_SEARCHED_PER_STEP: usize = 32;
 
 /// How long a number, a quantity or a time is at most.
-const LONGEST_NUMBER: usize = 256;
+const MAX_NUMBER_BYTES: usize = 256;
 
 /// Returns whether an operand finds something in one of `values`, or in an item of one.
-fn matches(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Result<bool, Exhausted> {
+fn matches_regex(
+    values: &[&Value],
+    operands: &[ConditionOperand],
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
     for value in values {
         let items = value.as_array().unwrap_or(std::slice::from_ref(*value));
         budget.step(items.len() as u64)?;
@@ -244,7 +251,7 @@ fn matches(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Resu
         {
             continue;
         }
-        for text in items.iter().filter_map(text_of) {
+        for text in items.iter().filter_map(scalar_text) {
             for regex in operands.iter().filter_map(|operand| operand.regex.as_ref()) {
                 if regex.is_match(&text, budget)? {
                     return Ok(true);
@@ -255,7 +262,7 @@ fn matches(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Resu
     Ok(false)
 }
 
-fn is_empty(value: &Value) -> bool {
+fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::String(text) => text.is_empty(),
         Value::Array(_) => value.as_array().is_some_and(<[Value]>::is_empty),
@@ -265,8 +272,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns whether `test` holds for one of `values`, where an array of scalars stands for its elements.
-fn some(
+/// Returns whether `test` holds for one of `values`, where an array of scalars counts as its elements.
+fn some_value(
     values: &[&Value],
     budget: &mut Budget,
     mut test: impl FnMut(&Value) -> bool,
@@ -287,7 +294,11 @@ fn some(
     Ok(false)
 }
 
-fn contains(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Result<bool, Exhausted> {
+fn contains_operand(
+    values: &[&Value],
+    operands: &[ConditionOperand],
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
     for value in values {
         let found = match value {
             Value::String(text) => operands.iter().any(|operand| text.contains(operand.text.as_str())),
@@ -295,7 +306,7 @@ fn contains(values: &[&Value], operands: &[Operand], budget: &mut Budget) -> Res
             Value::Array(_) => {
                 let items = value.as_array().unwrap_or_default();
                 budget.step((items.len() as u64).saturating_mul(operands.len() as u64))?;
-                items.iter().any(|item| operands.iter().any(|operand| equals(item, operand)))
+                items.iter().any(|item| operands.iter().any(|operand| scalar_equals(item, operand)))
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         };

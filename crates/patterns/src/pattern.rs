@@ -1,77 +1,77 @@
-//! A pattern as it runs, whichever of the two dialects it was written in.
+//! The compiled form of a pattern, the same for both dialects.
 
 use kubewright_value::{Location, Text};
 
 use super::criteria::Criteria;
-use super::filter::{Condition, Filter};
-use super::key::Anchor;
-use super::message::Template;
+use super::filter::{FilterCondition, RoleFilter};
+use super::key::ArrayAnchor;
+use super::message::MessageTemplate;
 use super::points::Points;
-use super::relate::Options;
+use super::relate::EdgeOptions;
 
 /// A pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// `metadata.name`
     pub name: Text,
-    /// What people call it.
+    /// The name to display.
     pub display_name: Text,
     /// The version that its document names.
     pub version: Text,
     /// `patternType`; empty where the dialect has none.
     pub pattern_type: Text,
-    /// How bad a finding is.
+    /// The severity of its findings.
     pub severity: Level,
-    /// What it is about.
+    /// The category.
     pub category: Text,
-    /// What it says about itself.
+    /// The description.
     pub description: Text,
-    /// Where more is to be read.
+    /// The URL of the documentation.
     pub doc_url: Text,
-    /// Where the pattern is kept.
+    /// The URL of the source.
     pub git_url: Text,
     /// How its actors are bound.
     pub topology: Topology,
-    /// Where it stands.
+    /// Where the pattern is defined.
     pub location: Location,
     pub(crate) roles: Vec<Role>,
     pub(crate) leader: usize,
     /// Positions in `roles`, the leader among them.
     pub(crate) actors: Vec<usize>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<PatternRelationship>,
     pub(crate) minimum: Points,
     /// Where given, `minimum` is for `relationships` alone and this for `commonRelationships`.
     pub(crate) common_minimum: Option<Points>,
-    pub(crate) message: Template,
+    pub(crate) message: MessageTemplate,
     /// Whether a kind without any object is a finding.
     pub(crate) emits_on_empty: bool,
     /// Whether one object may be target and dependency at once.
     pub(crate) allows_same: bool,
     /// The arrays of the leader of which one element is meant throughout.
-    pub(crate) leader_anchors: Vec<Anchor>,
-    /// Whether the same objects in other roles are no second finding.
+    pub(crate) leader_anchors: Vec<ArrayAnchor>,
+    /// Whether the same objects in other roles count as the same finding.
     pub(crate) is_unordered: bool,
 }
 
-/// How bad a finding is; the two dialects have different words.
+/// The severity of a finding; the two dialects have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Good to know.
+    /// For information.
     Info,
-    /// The least of four.
+    /// The lowest of the four of the successor.
     Low,
-    /// The second of four.
+    /// The second of the four of the successor.
     Medium,
-    /// Should be looked at.
+    /// A warning of the contract.
     Warning,
-    /// The third of four.
+    /// The third of the four of the successor.
     High,
-    /// Must be looked at.
+    /// The highest severity of both dialects.
     Critical,
 }
 
 impl Level {
-    /// Returns the word for it in a pattern.
+    /// Returns the name of the level in a pattern.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,37 +94,37 @@ pub enum Topology {
     LeaderFollower,
 }
 
-/// A resource of a pattern: what objects it may be.
+/// A resource of a pattern, and the objects that can fill it.
 #[derive(Debug, Clone)]
 pub(crate) struct Role {
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
     pub(crate) presence: Presence,
-    /// Kinds whose absence means something only where others of the kind are in the set.
+    /// Kinds whose absence counts only if the input has other objects of the kind.
     pub(crate) if_listed: Vec<Text>,
-    pub(crate) filter: Filter,
-    /// What of the filter is about an object as a whole, with whether it must hold.
-    pub(crate) quick: Vec<(Condition, bool)>,
+    pub(crate) filter: RoleFilter,
+    /// The conditions of the filter about the whole object, each with whether it must hold.
+    pub(crate) quick: Vec<(FilterCondition, bool)>,
     /// The rest of the filter.
-    pub(crate) rest: Filter,
+    pub(crate) rest: RoleFilter,
     /// The arrays of which the filter means one element.
-    pub(crate) anchors: Vec<Anchor>,
+    pub(crate) anchors: Vec<ArrayAnchor>,
     pub(crate) location: Location,
 }
 
-/// Whether the objects of a role are in the set.
+/// Whether the objects of a role are in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Presence {
     #[default]
     Present,
-    /// Others name them, and they are not there.
+    /// Referred to, but not in the input.
     Absent,
 }
 
 /// Which kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KindRef {
-    /// What is left out fits all.
+    /// A part that is omitted matches all.
     Kind { kind: Option<Text>, group: Option<Text>, version: Option<Text> },
     /// Kinds whose definition names the category.
     Category(Text),
@@ -132,32 +132,32 @@ pub(crate) enum KindRef {
 
 /// A relationship of a pattern.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct PatternRelationship {
     pub(crate) id: Text,
-    pub(crate) list: List,
+    pub(crate) list: RelationshipList,
     /// Every two roles between which it must hold for it to exist; one pair where two roles are named.
     pub(crate) pairs: Vec<(usize, usize)>,
-    pub(crate) link: Link,
+    pub(crate) link: RelationshipLink,
     /// With how many different objects it must hold for it to exist.
     pub(crate) at_least: usize,
-    pub(crate) rule: Rule,
+    pub(crate) rule: RelationshipEffect,
     pub(crate) weight: Points,
-    pub(crate) description: Option<Template>,
+    pub(crate) description: Option<MessageTemplate>,
     pub(crate) location: Location,
 }
 
 /// Where a relationship is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List {
+pub enum RelationshipList {
     /// `relationships`
     Relationships,
     /// `commonRelationships`
     Common,
 }
 
-/// What an entry does: a cell of the matrix.
+/// The effect of a relationship: a cell of the matrix of `required` and `shared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum RelationshipEffect {
     /// `required`, `shared`: must be there between the bound objects.
     Mandatory,
     /// One of those with the same number must be there for the leader.
@@ -170,21 +170,21 @@ pub(crate) enum Rule {
     Absent,
 }
 
-/// What links two objects.
+/// The condition under which two objects are related.
 #[derive(Debug, Clone)]
-pub(crate) enum Link {
+pub(crate) enum RelationshipLink {
     /// An edge of the type.
-    Edge { types: Types, options: Options },
+    Edge { types: Types, options: EdgeOptions },
     /// A neighbour that both have through edges of the type.
-    Common { types: Types, options: Options },
-    /// What the pattern spells out.
+    Common { types: Types, options: EdgeOptions },
+    /// Comparisons of values.
     Criteria(Box<Criteria>),
 }
 
 /// Types of edges of which one will do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Types {
-    /// What they are called together.
+    /// Their names, joined.
     pub(crate) name: Text,
     /// Each of them; none for any reference.
     pub(crate) names: Vec<Text>,
@@ -192,7 +192,7 @@ pub(crate) struct Types {
 
 /// From which of two ids an edge must lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Direction {
+pub(crate) enum EdgeDirection {
     #[default]
     Any,
     Forward,
@@ -200,7 +200,7 @@ pub(crate) enum Direction {
 }
 
 impl Pattern {
-    /// Returns the ids of its resources, in the order in which they stand.
+    /// Returns the ids of its resources, in source order.
     pub fn roles(&self) -> impl Iterator<Item = &Text> {
         self.roles.iter().map(|role| &role.id)
     }
@@ -210,7 +210,7 @@ impl Pattern {
         role == self.leader || (self.topology == Topology::LeaderFollower && self.actors.contains(&role))
     }
 
-    /// Returns whether a text tells how many objects fill `role`.
+    /// Returns whether a text contains the number of objects that fill `role`.
     pub(crate) fn counts(&self, role: usize) -> bool {
         let descriptions = self.entries.iter().filter_map(|entry| entry.description.as_ref());
         std::iter::once(&self.message).chain(descriptions).any(|text| text.counts(role))
@@ -222,7 +222,7 @@ impl Pattern {
         self.roles.get(self.leader).map_or("", |role| role.id.as_str())
     }
 
-    /// Returns the ids of its relationships and where they stand, in the order in which they stand.
+    /// Returns the ids and locations of its relationships, in source order.
     pub fn relationships(&self) -> impl Iterator<Item = (&Text, &Location)> {
         self.entries.iter().map(|entry| (&entry.id, &entry.location))
     }
@@ -240,13 +240,13 @@ impl Pattern {
     }
 
     /// Returns the most points that the entries of `list`, or of both, can give.
-    pub(crate) fn maximum_of(&self, list: Option<List>) -> Points {
+    pub(crate) fn maximum_of(&self, list: Option<RelationshipList>) -> Points {
         let counted = self.entries.iter().filter(|entry| list.is_none_or(|list| entry.list == list));
         counted.filter(|entry| entry.rule.scores()).fold(Points::zero(), |sum, entry| sum.plus(&entry.weight))
     }
 }
 
-impl Rule {
+impl RelationshipEffect {
     pub(crate) fn scores(self) -> bool {
         matches!(self, Self::Present | Self::Absent)
     }
@@ -257,7 +257,7 @@ impl Rule {
     }
 }
 
-impl Link {
+impl RelationshipLink {
     /// Returns what is compared between the two objects, if anything is.
     pub(crate) fn criteria(&self) -> Option<&Criteria> {
         match self {
@@ -267,7 +267,7 @@ impl Link {
     }
 
     /// Returns what is asked of edges besides their type.
-    pub(crate) fn options(&self) -> Option<&Options> {
+    pub(crate) fn options(&self) -> Option<&EdgeOptions> {
         match self {
             Self::Edge { options, .. } | Self::Common { options, .. } => Some(options),
             Self::Criteria(_) => None,

@@ -1,32 +1,32 @@
-//! What a relationship asks of an edge besides its type, and how many of them.
+//! Options of an edge besides its type.
 
 use kubewright_graph::{Edge, Graph, Id, Strength};
 use kubewright_value::Text;
 
 use super::criteria::Criteria;
-use super::pattern::Direction;
+use super::pattern::EdgeDirection;
 
-/// What a typed relationship asks besides its type.
+/// The options of a typed relationship.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
-    pub(crate) direction: Direction,
+pub(crate) struct EdgeOptions {
+    pub(crate) direction: EdgeDirection,
     /// Which strengths count; all where empty.
     pub(crate) strengths: Vec<Strength>,
     /// Which fields count; all where empty.
-    pub(crate) via: Vec<Glob>,
+    pub(crate) via: Vec<FieldGlob>,
     /// Whether volumes of one name do not count as the same.
     pub(crate) ignores_names: bool,
     /// Whether also what is owned through others counts.
     pub(crate) is_transitive: bool,
-    /// What must hold between the two objects as well.
+    /// Comparisons that must hold between the two objects as well.
     pub(crate) criteria: Option<Box<Criteria>>,
 }
 
 /// A text with `*` for any number of characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Glob(Vec<Text>);
+pub(crate) struct FieldGlob(Vec<Text>);
 
-impl Options {
+impl EdgeOptions {
     /// Returns whether any edge of the type will do, whichever way it leads.
     pub(crate) fn is_plain(&self) -> bool {
         !self.tests_edges() && !self.is_transitive && self.criteria.is_none()
@@ -41,7 +41,7 @@ impl Options {
     pub(crate) fn counts(&self, edge: &Edge<'_>, graph: &Graph) -> bool {
         (self.strengths.is_empty() || self.strengths.contains(&edge.strength))
             && (self.via.is_empty() || self.via.iter().any(|glob| glob.fits(edge.via)))
-            && !(self.ignores_names && (is_name(edge.to, graph) || is_name(edge.from, graph)))
+            && !(self.ignores_names && (is_volume_name(edge.to, graph) || is_volume_name(edge.from, graph)))
     }
 
     /// Returns whether it asks the same as `other`, as far as that shows; criteria never do.
@@ -56,14 +56,14 @@ impl Options {
     }
 }
 
-/// Returns whether a node stands for all volumes of one name.
-fn is_name(id: Id, graph: &Graph) -> bool {
+/// Returns whether a node is the identity of all volumes of one name.
+fn is_volume_name(id: Id, graph: &Graph) -> bool {
     graph
         .node(id)
         .is_some_and(|node| node.kind == "Volume" && node.object.is_none() && node.name.starts_with("name:"))
 }
 
-impl Glob {
+impl FieldGlob {
     pub(crate) fn new(text: &str) -> Self {
         Self(text.split('*').map(Text::from).collect())
     }
@@ -90,7 +90,7 @@ mod tests {
 
     #[track_caller]
     fn check(glob: &str, text: &str, want: bool) {
-        assert_eq!(Glob::new(glob).fits(text), want, "{glob} {text}");
+        assert_eq!(FieldGlob::new(glob).fits(text), want, "{glob} {text}");
     }
 
     #[test]

@@ -1,50 +1,64 @@
-//! Findings as the resources in which the two families of pattern engines keep them: K8sPattern of `kubepattern.it` and
-//! Smell of `kubepattern.dev`. What is written is valid for their definitions: a value that those do not list is told in
-//! an annotation instead.
+//! Findings as the custom resources of the two upstream pattern engines: K8sPattern of `kubepattern.it` and Smell of
+//! `kubepattern.dev`. The resources are valid for the upstream definitions: a category that those do not list is written
+//! into an annotation.
 
 use kubewright_golib::naming;
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_value::{Map, Text, Value};
 
-use super::finding::Finding;
-use super::pattern::{KindRef, Level, List, Pattern, Topology};
+use super::finding::PatternFinding;
+use super::pattern::{KindRef, Level, Pattern, RelationshipList, Topology};
 
 /// The longest name of a resource.
-const LONGEST_NAME: usize = 253;
-/// The longest uid that stands in a name; those of clusters have 36 characters.
-const LONGEST_UID: usize = 63;
+const MAX_NAME_BYTES: usize = 253;
+/// The longest uid that becomes part of a name; those of clusters have 36 characters.
+const MAX_UID_BYTES: usize = 63;
 /// The categories that the definition of K8sPattern lists.
-const CATEGORIES: [&str; 3] = ["Reliability", "Security", "Performance"];
-/// Where a category stands that the definition does not list.
-const CATEGORY: &str = "kubewright.dev/category";
+const K8S_PATTERN_CATEGORIES: [&str; 3] = ["Reliability", "Security", "Performance"];
+/// The annotation for a category that the definition does not list.
+const CATEGORY_ANNOTATION: &str = "kubewright.dev/category";
 
-/// Where resources are kept, and whether this one is to be overlooked.
+/// The namespace of the written resources, and whether this one is suppressed.
 #[derive(Debug, Clone, Copy)]
-pub struct Keeping<'a> {
-    /// The namespace for all of them.
+pub struct ResourcePlacement<'a> {
+    /// The namespace for all resources.
     pub namespace: &'a str,
     /// Whether each goes into the namespace of its first object, if that has one.
     pub beside_object: bool,
-    /// Whether somebody has decided that the finding is none.
+    /// Whether the finding is suppressed.
     pub suppressed: bool,
 }
 
 /// Returns `finding` of `pattern` as a K8sPattern.
 #[must_use]
-pub fn k8s_pattern(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping: Keeping<'_>) -> Value {
-    let mut metadata = metadata(&name(&pattern.name, &digest(finding, graph)), finding, graph, keeping);
-    let category = CATEGORIES.iter().find(|known| known.eq_ignore_ascii_case(&pattern.category));
+pub fn k8s_pattern(
+    pattern: &Pattern,
+    finding: &PatternFinding,
+    graph: &Graph,
+    keeping: ResourcePlacement<'_>,
+) -> Value {
+    let mut metadata = finding_metadata(
+        &finding_name(&pattern.name, &finding_digest(finding, graph)),
+        finding,
+        graph,
+        keeping,
+    );
+    let category = K8S_PATTERN_CATEGORIES.iter().find(|known| known.eq_ignore_ascii_case(&pattern.category));
     if category.is_none() && !pattern.category.is_empty() {
-        let category = Map::from([(CATEGORY, Value::from(pattern.category.clone()))]);
+        let category = Map::from([(CATEGORY_ANNOTATION, Value::from(pattern.category.clone()))]);
         metadata.insert("annotations".into(), category.into());
     }
-    let resources = finding.roles.iter().filter_map(|(role, id)| Some(resource(role, graph.node(*id)?)));
+    let resources =
+        finding.roles.iter().filter_map(|(role, id)| Some(finding_resource(role, graph.node(*id)?)));
     let scores = finding.scores.iter().map(|(list, points, maximum)| {
         let category = match list {
-            List::Relationships => "Relationships",
-            List::Common => "CommonRelationships",
+            RelationshipList::Relationships => "Relationships",
+            RelationshipList::Common => "CommonRelationships",
         };
-        Map::from([("category", Value::from(category)), ("score", rounded(points.percent_of(maximum)))])
+        Map::from([
+            ("category", Value::from(category)),
+            ("score", rounded_percent(points.percent_of(maximum))),
+        ])
     });
     let kind = if pattern.pattern_type.is_empty() { "CUSTOM" } else { pattern.pattern_type.as_str() };
     let mut spec = Map::from([
@@ -69,19 +83,24 @@ pub fn k8s_pattern(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping:
     }
     spec.insert("scores".into(), scores.collect::<Vec<_>>().into());
     spec.insert("resources".into(), resources.collect::<Vec<_>>().into());
-    resource_of("kubepattern.it/v1", "K8sPattern", metadata, spec)
+    pattern_resource("kubepattern.it/v1", "K8sPattern", metadata, spec)
 }
 
 /// Returns `finding` of `pattern` as a Smell; its target is the leader.
 #[must_use]
-pub fn smell(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping: Keeping<'_>) -> Value {
+pub fn smell(
+    pattern: &Pattern,
+    finding: &PatternFinding,
+    graph: &Graph,
+    keeping: ResourcePlacement<'_>,
+) -> Value {
     let leader = finding.roles.first().and_then(|(_, id)| graph.node(*id));
     let ending = match leader {
         None => "empty".to_owned(),
         Some(node) => {
-            let digest = digest(finding, graph);
+            let digest = finding_digest(finding, graph);
             match (node.uid.as_str(), pattern.topology) {
-                // Whoever writes an object writes its uid.
+                // The uid of a manifest is untrusted text.
                 (uid, _) if !is_part_of_name(uid) => digest,
                 (uid, Topology::Single) => uid.to_owned(),
                 (uid, Topology::LeaderFollower) => format!("{uid}-{digest}"),
@@ -89,7 +108,7 @@ pub fn smell(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping: Keepi
         }
     };
     let target = match leader {
-        Some(node) => target(node),
+        Some(node) => smell_target(node),
         None => Map::from([
             ("apiVersion", Value::from("")),
             ("kind", leader_kind(pattern).into()),
@@ -111,11 +130,11 @@ pub fn smell(pattern: &Pattern, finding: &Finding, graph: &Graph, keeping: Keepi
     if !pattern.doc_url.is_empty() {
         spec.insert("reference".into(), pattern.doc_url.clone().into());
     }
-    let metadata = metadata(&name(&pattern.name, &ending), finding, graph, keeping);
-    resource_of("kubepattern.dev/v1", "Smell", metadata, spec)
+    let metadata = finding_metadata(&finding_name(&pattern.name, &ending), finding, graph, keeping);
+    pattern_resource("kubepattern.dev/v1", "Smell", metadata, spec)
 }
 
-fn resource_of(api_version: &str, kind: &str, metadata: Map, spec: Map) -> Value {
+fn pattern_resource(api_version: &str, kind: &str, metadata: Map, spec: Map) -> Value {
     Map::from([
         ("apiVersion", Value::from(api_version)),
         ("kind", kind.into()),
@@ -125,20 +144,25 @@ fn resource_of(api_version: &str, kind: &str, metadata: Map, spec: Map) -> Value
     .into()
 }
 
-fn metadata(name: &str, finding: &Finding, graph: &Graph, keeping: Keeping<'_>) -> Map {
+fn finding_metadata(
+    name: &str,
+    finding: &PatternFinding,
+    graph: &Graph,
+    keeping: ResourcePlacement<'_>,
+) -> Map {
     let own = finding.roles.first().and_then(|(_, id)| graph.node(*id)).map(|node| node.namespace.as_str());
     let namespace = own.filter(|own| keeping.beside_object && !own.is_empty()).unwrap_or(keeping.namespace);
     Map::from([("name", Value::from(name)), ("namespace", namespace.into())])
 }
 
-/// Returns the name of a resource: that of the pattern as a cluster takes it, and what tells its findings apart.
-fn name(pattern: &str, ending: &str) -> String {
+/// Returns the name of a resource: that of the pattern as a valid name, and a suffix that is unique for the finding.
+fn finding_name(pattern: &str, ending: &str) -> String {
     let plain = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() || c == '.' => c,
         _ => '-',
     };
     let start: String =
-        pattern.chars().map(plain).take(LONGEST_NAME.saturating_sub(ending.len() + 1)).collect();
+        pattern.chars().map(plain).take(MAX_NAME_BYTES.saturating_sub(ending.len() + 1)).collect();
     format!("{}-{ending}", start.trim_matches(['-', '.']))
 }
 
@@ -146,13 +170,13 @@ fn name(pattern: &str, ending: &str) -> String {
 fn is_part_of_name(uid: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = [uid.bytes().next(), uid.bytes().next_back()];
-    uid.len() <= LONGEST_UID
+    uid.len() <= MAX_UID_BYTES
         && uid.bytes().all(|byte| is_plain(byte) || byte == b'-')
         && ends.into_iter().all(|end| end.is_some_and(is_plain))
 }
 
 /// Returns eight digits for the objects of a finding, which are the same in every run and in every cluster.
-fn digest(finding: &Finding, graph: &Graph) -> String {
+fn finding_digest(finding: &PatternFinding, graph: &Graph) -> String {
     let object = |(role, id): &(Text, Id)| {
         let node = graph.node(*id)?;
         Some(format!("{role}={}/{}/{}/{}", node.group(), node.kind, node.namespace, node.name))
@@ -163,7 +187,7 @@ fn digest(finding: &Finding, graph: &Graph) -> String {
     digits.chars().take(8).collect()
 }
 
-fn resource(role: &Text, node: &Node) -> Map {
+fn finding_resource(role: &Text, node: &GraphNode) -> Map {
     let mut resource = Map::from([("name", Value::from(node.name.clone()))]);
     if !node.namespace.is_empty() {
         resource.insert("namespace".into(), node.namespace.clone().into());
@@ -173,7 +197,7 @@ fn resource(role: &Text, node: &Node) -> Map {
     resource
 }
 
-fn target(node: &Node) -> Map {
+fn smell_target(node: &GraphNode) -> Map {
     let mut target = Map::from([
         ("apiVersion", Value::from(node.api_version.clone())),
         ("kind", node.kind.clone().into()),
@@ -197,7 +221,7 @@ fn leader_kind(pattern: &Pattern) -> &str {
 }
 
 /// Returns a share from 0 to 100 as a whole number, a half upwards.
-fn rounded(percent: f64) -> Value {
+fn rounded_percent(percent: f64) -> Value {
     // A decimal half may be a hair below as a double.
     let percent = (percent * 1e9).round() / 1e9;
     #[expect(clippy::cast_possible_truncation, reason = "within 0 and 100")]

@@ -1,26 +1,26 @@
-//! The patterns that ship: each a folder `patterns/<name>` with `pattern.yaml` and its page `README.md`.
+//! The built-in patterns: each a folder `patterns/<name>` with `pattern.yaml` and its page `README.md`.
 
-/// A pattern that ships.
+/// A built-in pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Its name, which is that of its folder.
     pub name: &'static str,
     /// The pattern as it is written.
     pub source: &'static str,
-    /// What it finds, why that matters and what to do, in Markdown.
+    /// Its page in Markdown: what it finds, why that matters and what to do.
     pub page: &'static str,
 }
 
-/// Returns the patterns that ship, sorted by name.
+/// Returns the built-in patterns, sorted by name.
 #[must_use]
-pub fn shipped() -> &'static [Shipped] {
-    SHIPPED
+pub fn shipped_patterns() -> &'static [Shipped] {
+    SHIPPED_PATTERNS
 }
 
-/// Returns the pattern of that name.
+/// Returns the built-in pattern called `name`.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Shipped> {
-    SHIPPED.iter().find(|shipped| shipped.name == name)
+pub fn shipped_pattern(name: &str) -> Option<&'static Shipped> {
+    SHIPPED_PATTERNS.iter().find(|shipped| shipped.name == name)
 }
 
 /// One entry for each folder of `patterns/`.
@@ -28,13 +28,13 @@ macro_rules! folders {
     ($($name:literal)*) => {
         &[$(Shipped {
             name: $name,
-            source: include_str!(concat!("../../../patterns/", $name, "/pattern.yaml")),
-            page: include_str!(concat!("../../../patterns/", $name, "/README.md")),
+            source: include_str!(concat!("../patterns/", $name, "/pattern.yaml")),
+            page: include_str!(concat!("../patterns/", $name, "/README.md")),
         }),*]
     };
 }
 
-static SHIPPED: &[Shipped] = folders! {
+static SHIPPED_PATTERNS: &[Shipped] = folders! {
     "agent-as-deployment"
     "autoscaler-and-fixed-replicas"
     "autoscaler-cannot-scale"

@@ -1,4 +1,4 @@
-//! Patterns as they are written, field by field. Both dialects give the same [`Definition`].
+//! Reading of patterns, field by field. Both dialects give the same [`Definition`].
 
 mod conditions;
 mod contract;
@@ -12,20 +12,20 @@ use kubewright_engine::Diagnostic;
 use kubewright_graph::Strength;
 use kubewright_value::{Document, Step, Text, Value};
 
-use super::criteria::Transform;
+use super::criteria::{CriterionSide, ValueCriterion};
 use super::diagnostics as code;
 use super::filter::Quantifier;
-use super::operator::Operator;
-use super::pattern::{Direction, KindRef, Level, List, Presence, Topology};
+use super::operator::ConditionOperator;
+use super::pattern::{EdgeDirection, KindRef, Level, Presence, RelationshipList, Topology};
 use super::points::Points;
 use kubewright_dialect_kit::fields::{FieldCodes, Fields, Placed, Reader};
 
 /// The version of the contract.
-pub(crate) const CONTRACT: &str = "kubepattern.it/v1";
-/// What the contract was called before.
-pub(crate) const BEFORE: &str = "kubepattern.sigemi.it/v1";
+pub(crate) const CONTRACT_VERSION: &str = "kubepattern.it/v1";
+/// The former version of the contract.
+pub(crate) const OLD_CONTRACT_VERSION: &str = "kubepattern.sigemi.it/v1";
 /// The version of the dialect with a target and its dependencies.
-pub(crate) const SUCCESSOR: &str = "kubepattern.dev/v1";
+pub(crate) const SUCCESSOR_VERSION: &str = "kubepattern.dev/v1";
 
 /// A pattern as it is written.
 #[derive(Debug, Clone)]
@@ -41,15 +41,15 @@ pub(crate) struct Definition {
     pub(crate) git_url: Text,
     pub(crate) message: Placed<Text>,
     pub(crate) topology: Topology,
-    pub(crate) resources: Vec<Resource>,
+    pub(crate) resources: Vec<WrittenResource>,
     /// Position of the leader.
     pub(crate) leader: usize,
     pub(crate) actors: Vec<Placed<Text>>,
-    pub(crate) entries: Vec<Relationship>,
+    pub(crate) entries: Vec<WrittenRelationship>,
     pub(crate) minimum: Option<Placed<Points>>,
     pub(crate) common_minimum: Option<Points>,
     pub(crate) emits_on_empty: bool,
-    /// Whether the same objects in other roles are no second finding.
+    /// Whether the same objects in other roles count as the same finding.
     pub(crate) is_unordered: bool,
     /// Whether it is written in the dialect with a target.
     pub(crate) is_successor: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Definition {
 
 /// One of the resources.
 #[derive(Debug, Clone)]
-pub(crate) struct Resource {
+pub(crate) struct WrittenResource {
     pub(crate) path: Vec<Step>,
     pub(crate) id: Text,
     pub(crate) kinds: Vec<KindRef>,
@@ -65,16 +65,16 @@ pub(crate) struct Resource {
     pub(crate) if_listed: Vec<Text>,
     /// Where the target says which kind it is: the paths of its version and its kind.
     pub(crate) from_target: Option<(Placed<Text>, Placed<Text>)>,
-    pub(crate) all: Vec<Condition>,
-    pub(crate) any: Vec<Condition>,
-    pub(crate) none: Vec<Condition>,
+    pub(crate) all: Vec<WrittenCondition>,
+    pub(crate) any: Vec<WrittenCondition>,
+    pub(crate) none: Vec<WrittenCondition>,
 }
 
 /// One condition of a filter.
 #[derive(Debug, Clone)]
-pub(crate) struct Condition {
+pub(crate) struct WrittenCondition {
     pub(crate) key: Placed<Text>,
-    pub(crate) operator: Operator,
+    pub(crate) operator: ConditionOperator,
     pub(crate) values: Vec<Placed<Value>>,
     pub(crate) values_from: Option<Placed<Text>>,
     pub(crate) quantifier: Option<Placed<Quantifier>>,
@@ -82,45 +82,45 @@ pub(crate) struct Condition {
 
 /// One of the relationships.
 #[derive(Debug, Clone)]
-pub(crate) struct Relationship {
+pub(crate) struct WrittenRelationship {
     pub(crate) path: Vec<Step>,
     pub(crate) id: Text,
-    pub(crate) list: List,
+    pub(crate) list: RelationshipList,
     pub(crate) ids: Vec<Placed<Text>>,
-    pub(crate) link: Link,
+    pub(crate) link: WrittenLink,
     pub(crate) at_least: Option<Placed<usize>>,
-    pub(crate) rule: Rule,
+    pub(crate) rule: WrittenEffect,
     pub(crate) weight: Option<Placed<Points>>,
     pub(crate) description: Option<Placed<Text>>,
 }
 
 /// When a relationship holds.
 #[derive(Debug, Clone)]
-pub(crate) enum Link {
-    Typed { names: Vec<Placed<Text>>, options: Options },
-    Custom(Vec<Criterion>),
+pub(crate) enum WrittenLink {
+    Typed { names: Vec<Placed<Text>>, options: WrittenEdgeOptions },
+    Custom(Vec<WrittenCriterion>),
     Owns,
     OwnedBy,
-    Selects(Placed<Text>, Vec<Criterion>),
-    SelectedBy(Placed<Text>, Vec<Criterion>),
+    Selects(Placed<Text>, Vec<WrittenCriterion>),
+    SelectedBy(Placed<Text>, Vec<WrittenCriterion>),
 }
 
-/// What is asked of an edge besides its type.
+/// The options of an edge besides its type.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
+pub(crate) struct WrittenEdgeOptions {
     /// Nothing where it is not written.
-    pub(crate) direction: Option<Direction>,
+    pub(crate) direction: Option<EdgeDirection>,
     pub(crate) strengths: Vec<Strength>,
     pub(crate) via: Vec<Text>,
     pub(crate) by_name: bool,
     pub(crate) is_transitive: bool,
     /// Between the first object, which is called target, and the second, which is called dependency.
-    pub(crate) criteria: Vec<Criterion>,
+    pub(crate) criteria: Vec<WrittenCriterion>,
 }
 
-/// What follows from a relationship.
+/// The effect of a relationship.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum WrittenEffect {
     Matrix {
         required: bool,
         shared: bool,
@@ -129,37 +129,20 @@ pub(crate) enum Rule {
     OneOf,
 }
 
-/// Two values to compare.
-#[derive(Debug, Clone)]
-pub(crate) struct Criterion {
-    pub(crate) target: Side,
-    pub(crate) dependency: Side,
-    pub(crate) operator: Operator,
-}
+/// A criterion whose paths are not compiled yet.
+pub(crate) type WrittenCriterion = ValueCriterion<Placed<Text>>;
 
-/// One of them.
-#[derive(Debug, Clone)]
-pub(crate) struct Side {
-    pub(crate) origin: Origin,
-    pub(crate) default: Option<Origin>,
-    pub(crate) transform: Option<Transform>,
-}
+/// A side of a criterion whose paths are not compiled yet.
+type WrittenSide = CriterionSide<Placed<Text>>;
 
-/// Where a value is taken from.
-#[derive(Debug, Clone)]
-pub(crate) enum Origin {
-    Paths(Vec<Placed<Text>>),
-    Value(Text),
-}
-
-/// Returns the version that `document` names, in either of two fields.
-pub(crate) fn version(document: &Document) -> Option<&str> {
+/// Returns the version of `document`, from `apiVersion` or `version`.
+pub(crate) fn pattern_version(document: &Document) -> Option<&str> {
     let named = |key: &str| document.value.get(key).and_then(Value::as_str);
     named("apiVersion").or_else(|| named("version"))
 }
 
 /// Reads `document`. Where something is wrong there may be a definition all the same, for finding what else is.
-pub(crate) fn read(document: &Document) -> (Option<Definition>, Vec<Diagnostic>) {
+pub(crate) fn read_definition(document: &Document) -> (Option<Definition>, Vec<Diagnostic>) {
     let codes = FieldCodes {
         unquoted: &code::UNQUOTED_TEXT,
         unknown: &code::UNKNOWN_FIELD,
@@ -168,11 +151,11 @@ pub(crate) fn read(document: &Document) -> (Option<Definition>, Vec<Diagnostic>)
         unknown_value: &code::UNKNOWN_VALUE,
     };
     let mut reader = Reader::new(document, codes);
-    let definition = of(&mut reader);
+    let definition = read_definition_of(&mut reader);
     (definition, reader.diagnostics)
 }
 
-fn of(reader: &mut Reader<'_>) -> Option<Definition> {
+fn read_definition_of(reader: &mut Reader<'_>) -> Option<Definition> {
     let root = reader.root()?;
     reader.only(&root, &["version", "apiVersion", "kind", "metadata", "spec", "status"]);
     let key = if reader.any(&root, "apiVersion").is_some() { "apiVersion" } else { "version" };
@@ -191,19 +174,20 @@ fn of(reader: &mut Reader<'_>) -> Option<Definition> {
     let spec = reader.required_object(&root, "spec");
     let version = version?;
     match version.value.as_str() {
-        SUCCESSOR => successor::read(reader, version.value, &metadata?, &spec?),
-        CONTRACT => contract::read(reader, version.value, &metadata?, &spec?),
-        BEFORE => {
+        SUCCESSOR_VERSION => successor::read_successor(reader, version.value, &metadata?, &spec?),
+        CONTRACT_VERSION => contract::read_contract(reader, version.value, &metadata?, &spec?),
+        OLD_CONTRACT_VERSION => {
             let location = reader.place(&version.path);
-            let message = format!("`{BEFORE}` is read as `{CONTRACT}`");
-            let help = format!("write `{CONTRACT}`");
+            let message = format!("`{OLD_CONTRACT_VERSION}` is read as `{CONTRACT_VERSION}`");
+            let help = format!("write `{CONTRACT_VERSION}`");
             reader.report(Diagnostic::new(&code::OLD_VERSION, message, location).help(help));
-            contract::read(reader, version.value, &metadata?, &spec?)
+            contract::read_contract(reader, version.value, &metadata?, &spec?)
         }
         other => {
             let location = reader.place(&version.path);
             let message = format!("unknown version `{other}`");
-            let help = format!("use `{CONTRACT}`, or `{SUCCESSOR}` for patterns with a target");
+            let help =
+                format!("use `{CONTRACT_VERSION}`, or `{SUCCESSOR_VERSION}` for patterns with a target");
             reader.report(Diagnostic::new(&code::UNKNOWN_VERSION, message, location).help(help));
             None
         }
@@ -211,11 +195,11 @@ fn of(reader: &mut Reader<'_>) -> Option<Definition> {
 }
 
 /// Reads `metadata.name`, of which names of findings are made.
-fn name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
+fn read_pattern_name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
     let name = reader.filled(metadata, "name")?;
     let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     if !name.value.chars().all(is_fine) {
-        let message = format!("the name `{}` has characters that a name cannot have", name.value);
+        let message = format!("the name `{}` has characters that are not allowed", name.value);
         let location = reader.place(&name.path);
         let help = "use letters, digits, `-` and `.`";
         reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
@@ -224,7 +208,7 @@ fn name<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Option<Text> {
 }
 
 /// Reads a word, in whatever case it is written and with or without `_`.
-fn word<'d, T: Copy>(
+fn read_word<'d, T: Copy>(
     reader: &mut Reader<'d>,
     found: &Placed<Text>,
     what: &str,
@@ -239,11 +223,11 @@ fn word<'d, T: Copy>(
 }
 
 /// Reads a number of points.
-fn points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Points>> {
+fn read_points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Points>> {
     let found = reader.any(fields, key)?;
     let points = found.value.as_number().and_then(Points::of);
     if points.is_none() {
-        let message = format!("`{key}` is `{}`, expected a number from zero on", found.value);
+        let message = format!("`{key}` is `{}`, expected a number of zero or more", found.value);
         let location = reader.place(&found.path);
         reader.report(Diagnostic::new(&code::BAD_NUMBER, message, location).help("write for example `0.5`"));
     }
@@ -251,7 +235,7 @@ fn points<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option
 }
 
 /// Returns `group/version` in its two parts.
-fn parts(api_version: &str) -> (Option<Text>, Option<Text>) {
+fn split_api_version(api_version: &str) -> (Option<Text>, Option<Text>) {
     match api_version.rsplit_once('/') {
         Some((group, version)) => (Some(group.into()), Some(version.into())),
         None => (Some(Text::default()), Some(api_version.into())),

@@ -8,8 +8,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use kubewright_engine::Diagnostic;
-use kubewright_graph::{Graph, Id, Node};
-use kubewright_patterns::{self as patterns, Finding, Findings, Level, Pattern, Settings};
+use kubewright_graph::{Graph, GraphNode, Id};
+use kubewright_patterns::{
+    self as patterns, DetectionSettings, Level, Pattern, PatternFinding, PatternFindings,
+};
 use kubewright_value::{Budget, Exhausted, Text};
 
 use crate::suppression::suppression;
@@ -56,7 +58,7 @@ pub struct FindingOptions<'s> {
 
 /// The findings of patterns in a set of objects.
 #[derive(Debug)]
-pub struct PatternFindings<'s> {
+pub struct ReportedFindings<'s> {
     /// The objects.
     pub context: FindingContext<'s>,
     /// Which findings count and are shown.
@@ -90,21 +92,21 @@ pub struct FindingRow<'s> {
     /// The pattern.
     pub pattern: &'s Pattern,
     /// What was found.
-    pub finding: Finding,
+    pub finding: PatternFinding,
     /// Why it is suppressed, if it is; may be empty.
     pub suppression: Option<Text>,
     /// For each missing relationship, by its id, the object that nearly is in it.
     pub near: Vec<(Text, String)>,
 }
 
-impl<'s> PatternFindings<'s> {
+impl<'s> ReportedFindings<'s> {
     /// Looks for `patterns` in the objects of `context`, on as many as `threads` threads.
     #[must_use]
     pub fn detect(
         patterns: &'s [Pattern],
         context: FindingContext<'s>,
         options: FindingOptions<'s>,
-        (settings, threads): (&Settings, usize),
+        (settings, threads): (&DetectionSettings, usize),
     ) -> Self {
         let found = patterns::detect_all(patterns, context.graph, settings, threads);
         let runs = Vec::with_capacity(found.len());
@@ -180,12 +182,12 @@ impl<'s> PatternFindings<'s> {
     }
 
     /// Returns a node of the graph.
-    pub(crate) fn node(&self, id: Id) -> Option<&'s Node> {
+    pub(crate) fn node(&self, id: Id) -> Option<&'s GraphNode> {
         self.context.graph.node(id)
     }
 
     /// Returns the leader of a finding.
-    pub(crate) fn leader(&self, row: &FindingRow<'_>) -> Option<&'s Node> {
+    pub(crate) fn leader(&self, row: &FindingRow<'_>) -> Option<&'s GraphNode> {
         row.finding.roles.first().and_then(|(_, id)| self.node(*id))
     }
 
@@ -199,12 +201,12 @@ impl<'s> PatternFindings<'s> {
         self.node(id).map(object_label).unwrap_or_default()
     }
 
-    fn add(&mut self, pattern: &'s Pattern, found: Result<Findings, Exhausted>) {
+    fn add(&mut self, pattern: &'s Pattern, found: Result<PatternFindings, Exhausted>) {
         let found = match found {
             Ok(found) => found,
             Err(exhausted) => {
-                self.diagnostics.push(patterns::exhausted(pattern, exhausted));
-                Findings { truncated: true, ..Findings::default() }
+                self.diagnostics.push(patterns::exhausted_diagnostic(pattern, exhausted));
+                PatternFindings { truncated: true, ..PatternFindings::default() }
             }
         };
         // The user cannot mend a pattern that ships, and need not have all kinds that it asks for.
@@ -238,7 +240,7 @@ impl<'s> PatternFindings<'s> {
         for row in &mut self.rows {
             let Some((_, leader)) = row.finding.roles.first() else { continue };
             for missing in row.finding.evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted) {
-                match patterns::nearest(
+                match patterns::near_misses(
                     row.pattern,
                     &missing.entry,
                     *leader,
@@ -265,7 +267,7 @@ impl FindingContext<'_> {
 
 /// Returns `Kind namespace/name`.
 #[must_use]
-pub fn object_label(node: &Node) -> String {
+pub fn object_label(node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{} {}", node.kind, node.name),
         namespace => format!("{} {namespace}/{}", node.kind, node.name),

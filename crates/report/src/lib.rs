@@ -22,7 +22,7 @@ pub mod trace;
 pub use annotation::{Annotation, AnnotationLevel};
 pub use cases::{CaseResult, CaseRule, CoverageSummary, TestFileResult, TestResults, UncoveredBranch};
 pub use findings::{
-    FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternFindings, PatternRun, is_shipped,
+    FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};

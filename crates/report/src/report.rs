@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kubewright_engine::{Diagnostic, Rule};
 
-use crate::{Annotation, OutcomeCounts, PatternFindings, TestResults};
+use crate::{Annotation, OutcomeCounts, ReportedFindings, TestResults};
 
 /// What one command found.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub enum Results<'a> {
     /// Rules were evaluated on objects. The rows of the objects are rendered one by one before the report ends.
     Objects(Totals<'a>),
     /// Patterns were looked for in a set of objects.
-    Findings(&'a PatternFindings<'a>),
+    Findings(&'a ReportedFindings<'a>),
     /// Rules were checked and not evaluated: the results are the diagnostics.
     Diagnostics(LintTotals<'a>),
     /// The cases of test files were run.

@@ -9,7 +9,7 @@ use kubewright_value::{Map, Value};
 use crate::render::location_values;
 use crate::{ObjectRow, OutcomeRow};
 
-pub use leader::{LeaderTrace, candidacy_nodes};
+pub use leader::{LeaderReport, candidacy_nodes};
 
 /// Returns the trace of one rule on one object.
 #[must_use]

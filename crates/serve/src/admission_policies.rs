@@ -6,35 +6,35 @@
 //! do ourselves, there may be moments with both and none without either.
 
 mod compare;
-mod keep;
+mod reconcile;
 mod step;
 mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_cluster::Resource;
+use kubewright_cluster::GroupVersionResource;
 use kubewright_engine::{AdmissionPolicy, AdmissionPolicyState};
 use kubewright_k8s::ObjectName;
 
-use crate::events::cut;
+use crate::events::truncated;
 
-pub(crate) use keep::ADMISSION_POLICIES;
-pub use keep::keep;
+pub(crate) use reconcile::ADMISSION_POLICIES_CONDITION;
+pub use reconcile::reconcile_admission_policies;
 
 /// What status a policy that asks has while nothing is generated at all.
-const OFF: &str =
+const GENERATION_OFF_MESSAGE: &str =
     "skip generating ValidatingAdmissionPolicy: it is off, and `serve --generate-vap` turns it on.";
 
 /// What status it has before it was looked at.
-const NOT_YET: &str = "the ValidatingAdmissionPolicy is not written yet";
+const NOT_WRITTEN_YET_MESSAGE: &str = "the ValidatingAdmissionPolicy is not written yet";
 
 /// How long a message in a status may be: the API server's reasons can be of any length.
-const MAX_MESSAGE_BYTES: usize = 1024;
+const MAX_POLICY_STATUS_BYTES: usize = 1024;
 
 /// How far the API server is with enforcing rules itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
+pub struct GenerationProgress {
     /// Whether the operator wants that at all.
     pub is_on: bool,
     /// What it enforces, by rule object.
@@ -43,7 +43,7 @@ pub struct Progress {
     pub problems: BTreeMap<ObjectName, String>,
 }
 
-impl Progress {
+impl GenerationProgress {
     /// Returns whether the API server enforces `wanted` for the rule object called `name`.
     #[must_use]
     pub fn enforces(&self, name: &ObjectName, wanted: &AdmissionPolicy) -> bool {
@@ -59,18 +59,21 @@ impl Progress {
         let message = match wanted {
             Err(why) if self.is_on => why.as_str(),
             Err(_) => "",
-            Ok(_) if !self.is_on => OFF,
+            Ok(_) if !self.is_on => GENERATION_OFF_MESSAGE,
             Ok(wanted) if self.enforces(name, wanted) => {
                 return AdmissionPolicyState { is_generated: true, message: String::new() };
             }
-            Ok(_) => self.problems.get(name).map_or(NOT_YET, String::as_str),
+            Ok(_) => self.problems.get(name).map_or(NOT_WRITTEN_YET_MESSAGE, String::as_str),
         };
-        AdmissionPolicyState { is_generated: false, message: cut(message.to_owned(), MAX_MESSAGE_BYTES) }
+        AdmissionPolicyState {
+            is_generated: false,
+            message: truncated(message.to_owned(), MAX_POLICY_STATUS_BYTES),
+        }
     }
 }
 
 /// Returns the resources of policies and of bindings.
-fn resources() -> [Resource; 2] {
+fn admission_policy_resources() -> [GroupVersionResource; 2] {
     ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-        .map(|plural| Resource::new("admissionregistration.k8s.io", "v1", plural))
+        .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
 }

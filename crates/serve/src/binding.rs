@@ -5,86 +5,90 @@
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType};
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Map, Value};
 
 use crate::Snapshot;
 
 /// How often a write is tried.
-const TRIES: u32 = 5;
+const MAX_WRITE_TRIES: u32 = 5;
 
 /// The pause after the first try; each further one is twice as long.
-const PAUSE: Duration = Duration::from_millis(50);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// How long writing may go on after the binding was answered.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_WRITE_TIME: Duration = Duration::from_secs(20);
 
-/// What became of a binding.
+/// The result of annotating a pod that is being bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound {
-    /// Nobody wants anything of it.
-    Nothing,
-    /// The pod was told.
-    Told,
-    /// It is still being tried.
+pub enum PodBindingResult {
+    /// No rule language wants an annotation.
+    Unneeded,
+    /// The pod was annotated.
+    Annotated,
+    /// The deadline passed; the write goes on in the background.
     Late,
-    /// The pod was not told, and why.
+    /// The pod could not be annotated, and why.
     Failed(String),
 }
 
-/// Answers `request`, the request of an AdmissionReview about `pods/binding`, with the response of that review and
-/// what became of it. Not later than `deadline`; the writing then goes on alone.
-pub async fn review(
+/// Writes what rule languages want the pod of `request`, the request of an AdmissionReview about `pods/binding`, to know
+/// of its node, and returns the result. Returns at `deadline` at the latest; the write then goes on in the background.
+/// The binding itself is always admitted.
+pub async fn review_binding(
     snapshot: &Snapshot,
     client: Option<&Client>,
     request: &Value,
     deadline: Instant,
-) -> (Value, Bound) {
-    let bound = match client {
+) -> PodBindingResult {
+    match client {
         Some(client) if snapshot.languages().any(|language| language.observes_pod_bindings()) => {
-            tell(snapshot, client, request, deadline).await
+            annotate_pod(snapshot, client, request, deadline).await
         }
-        _ => Bound::Nothing,
-    };
-    let uid = request.get("uid").cloned().unwrap_or_default();
-    (Map::from([("uid", uid), ("allowed", true.into())]).into(), bound)
+        _ => PodBindingResult::Unneeded,
+    }
 }
 
-async fn tell(snapshot: &Snapshot, client: &Client, request: &Value, deadline: Instant) -> Bound {
+async fn annotate_pod(
+    snapshot: &Snapshot,
+    client: &Client,
+    request: &Value,
+    deadline: Instant,
+) -> PodBindingResult {
     if request.get("dryRun").and_then(Value::as_bool) == Some(true) {
-        return Bound::Nothing;
+        return PodBindingResult::Unneeded;
     }
-    let Some((binding, pod)) = bound_pod(request) else { return Bound::Nothing };
-    let path = Resource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
+    let Some((binding, pod)) = bound_pod(request) else { return PodBindingResult::Unneeded };
+    let path = GroupVersionResource::new("", "v1", "pods").named(&pod.namespace, &pod.name);
     let in_time =
-        |left: Duration| client.limited(kubewright_cluster::Limits { time: left, ..Default::default() });
+        |left: Duration| client.limited(kubewright_cluster::CallLimits { time: left, ..Default::default() });
     let found = in_time(deadline.saturating_duration_since(Instant::now())).get(&path).await;
     let found = match found {
         Ok(found) => found,
-        Err(error) if error.is_not_found() => return Bound::Nothing,
-        Err(error) => return Bound::Failed(error.to_string()),
+        Err(error) if error.is_not_found() => return PodBindingResult::Unneeded,
+        Err(error) => return PodBindingResult::Failed(error.to_string()),
     };
     // A pod is bound once; a second binding is refused later, and must leave nothing behind.
     let is_bound =
         found.at(&["spec", "nodeName"]).and_then(Value::as_str).is_some_and(|node| !node.is_empty());
     if is_bound {
-        return Bound::Nothing;
+        return PodBindingResult::Unneeded;
     }
     let mut change = Value::Null;
     for wanted in snapshot.languages().filter_map(|language| language.pod_binding_patch(&binding, &found)) {
-        merge(&mut change, &wanted);
+        merge_patch(&mut change, &wanted);
     }
     if change.is_null() {
-        return Bound::Nothing;
+        return PodBindingResult::Unneeded;
     }
-    let client = in_time(LONGEST);
-    let writing = tokio::spawn(async move { write(&client, &path, &change).await });
+    let client = in_time(MAX_WRITE_TIME);
+    let writing = tokio::spawn(async move { patch_pod(&client, &path, &change).await });
     match tokio::time::timeout_at(deadline.into(), writing).await {
-        Err(_) => Bound::Late,
-        Ok(Ok(Ok(()))) => Bound::Told,
-        Ok(Ok(Err(error))) => Bound::Failed(error.to_string()),
-        Ok(Err(error)) => Bound::Failed(error.to_string()),
+        Err(_) => PodBindingResult::Late,
+        Ok(Ok(Ok(()))) => PodBindingResult::Annotated,
+        Ok(Ok(Err(error))) => PodBindingResult::Failed(error.to_string()),
+        Ok(Err(error)) => PodBindingResult::Failed(error.to_string()),
     }
 }
 
@@ -107,13 +111,13 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
 }
 
 /// Writes into a pod that somebody else may be writing too.
-async fn write(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
-    let mut pause = PAUSE;
+async fn patch_pod(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
+    let mut pause = FIRST_RETRY_DELAY;
     let mut tries = 1;
     loop {
-        match client.patch(path, Patch::Merge, change).await {
+        match client.patch(path, PatchType::Merge, change).await {
             Ok(_) => return Ok(()),
-            Err(error) if tries >= TRIES || !may_pass(&error) => return Err(error),
+            Err(error) if tries >= MAX_WRITE_TRIES || !is_write_retryable(&error) => return Err(error),
             Err(_) => tokio::time::sleep(pause).await,
         }
         pause *= 2;
@@ -122,7 +126,7 @@ async fn write(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) 
 }
 
 /// Returns whether the same write may succeed later.
-fn may_pass(error: &Error) -> bool {
+fn is_write_retryable(error: &Error) -> bool {
     match error.code() {
         Some(code) => matches!(code, 404 | 409 | 429) || code >= 500,
         None => !matches!(error, Error::Config(_)),
@@ -130,7 +134,7 @@ fn may_pass(error: &Error) -> bool {
 }
 
 /// Puts what `from` has into `into`; of two values the later one stays.
-fn merge(into: &mut Value, from: &Value) {
+fn merge_patch(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(_), Value::Object(from)) if from.is_empty() => {}
         (into @ Value::Object(_), Value::Object(from)) => {
@@ -138,7 +142,7 @@ fn merge(into: &mut Value, from: &Value) {
                 let Some(place) = into.as_object_mut().and_then(|map| map.get_or_insert(key)) else {
                     continue;
                 };
-                merge(place, value);
+                merge_patch(place, value);
             }
         }
         (into, from) => *into = from.clone(),

@@ -1,15 +1,15 @@
-//! The certificate that the API server believes, and the authorities that it is told to believe.
+//! The serving certificate, and the CA bundle of the webhook configurations.
 //!
-//! Our own live in a Secret that all replicas share ([`next`] says what becomes of it); somebody else's lie in a
-//! folder. Either way the one that is served is swapped beneath the listener: connections that stand stay, and the
-//! next handshake has the new one.
+//! Certificates of our own are in a Secret that all replicas share ([`next_certificate_step`] decides about it); others
+//! come from a folder. Either way a new certificate is swapped in beneath the listener: open connections stay, and the
+//! next handshake uses the new one.
 
-mod der;
 mod folder;
 mod issue;
-mod keep;
 mod keys;
+mod reconcile;
 mod step;
+mod x509;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,14 +21,14 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use folder::{follow, read};
-pub use issue::take;
-pub use keep::keep;
-pub use keys::Keys;
-pub use step::{Step, Terms, next};
+pub use folder::{follow_certificate_folder, read_certificate_folder};
+pub use issue::take_certificate_step;
+pub use keys::CertificateKeys;
+pub use reconcile::reconcile_certificates;
+pub use step::{CertificateStep, CertificateTerms, next_certificate_step};
 
 /// What is waited for before reviews are answered.
-pub(crate) const CERTIFICATE: &str = "certificate";
+pub(crate) const CERTIFICATE_CONDITION: &str = "certificate";
 
 /// What is served now, and what the API server should believe.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Certificates {
     ///
     /// # Errors
     /// When they cannot be served; what was served before still is.
-    pub fn serve(&self, keys: &Keys) -> Result<(), String> {
+    pub fn serve(&self, keys: &CertificateKeys) -> Result<(), String> {
         let (served, expiry) = keys.served()?;
         self.served.0.store(Some(Arc::new(served)));
         self.expiry.store(expiry, Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Certificates {
 }
 
 /// Returns the seconds since 1970.
-pub(crate) fn now() -> i64 {
+pub(crate) fn unix_seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -6,14 +6,14 @@ use crate::Snapshot;
 
 /// Answers a dry run with an HTTP status and a JSON body; work that is not done at `deadline` is given up.
 #[must_use]
-pub fn answer(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> (u16, String) {
-    match tried(snapshot, body, deadline) {
+pub fn run_dry_run(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> (u16, String) {
+    match evaluate_dry_run(snapshot, body, deadline) {
         Ok(answer) => (200, json::to_string(&answer)),
         Err(error) => (400, json::to_string(&Map::from([("error", error.into())]).into())),
     }
 }
 
-fn tried(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> Result<Value, String> {
+fn evaluate_dry_run(snapshot: &Snapshot, body: &[u8], deadline: Option<Deadline>) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|_| "the request is not UTF-8")?;
     let request = json::parse(text).map_err(|error| format!("the request is not JSON: {error}"))?;
     snapshot

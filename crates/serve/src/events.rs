@@ -1,7 +1,7 @@
-//! Events: what rules did, told where people look for it.
+//! Events about what rules did.
 //!
-//! The same thing told again within a minute is one Event that counts. How many are written is limited; what comes
-//! too fast waits, and counts meanwhile. Of a Secret only its name is told, whatever a rule says about it.
+//! Equal notices within a minute are one Event with a count. The rate of writes is limited; notices that come faster
+//! are counted meanwhile. Of a Secret only the name is written, never the message of a rule.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,38 +13,38 @@ use crate::clock;
 use crate::{Notice, NoticeKind};
 
 /// For how long the same thing is the same Event.
-const SAME: Duration = Duration::from_secs(60);
+const EVENT_SERIES_TIME: Duration = Duration::from_secs(60);
 
 /// How many different things are remembered; more are dropped.
-const MAX_THINGS: usize = 2_000;
+const MAX_PENDING_EVENTS: usize = 2_000;
 
 /// How many Events are written in a second, and how many at once after a quiet time.
-const RATE: f64 = 5.0;
-const BURST: f64 = 50.0;
+const EVENTS_PER_SECOND: f64 = 5.0;
+const MAX_EVENT_BURST: f64 = 50.0;
 
 /// How long the text of an Event may be, in bytes; the API server refuses more.
-const MAX_TEXT: usize = 1024;
+const MAX_EVENT_MESSAGE_BYTES: usize = 1024;
 
 /// What was told and is to be written.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EventQueue {
     /// Who tells: a name that no other replica has.
     instance: String,
-    things: HashMap<Thing, Entry>,
+    things: HashMap<EventKey, PendingEvent>,
     made: u64,
     tokens: f64,
     filled: Instant,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Thing {
+struct EventKey {
     document: ObjectName,
     subject: ObjectName,
     kind: NoticeKind,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PendingEvent {
     name: Text,
     message: String,
     first: SystemTime,
@@ -66,7 +66,7 @@ pub(crate) struct Regarding {
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Write {
+pub(crate) struct EventWrite {
     /// The namespace of the Event.
     pub(crate) namespace: Text,
     /// Its name.
@@ -75,31 +75,40 @@ pub(crate) struct Write {
     pub(crate) object: Value,
     /// Whether it is new.
     pub(crate) is_new: bool,
-    thing: Thing,
+    thing: EventKey,
 }
 
-impl Events {
+impl EventQueue {
     pub(crate) fn new(instance: &str, now: Instant) -> Self {
-        Self { instance: instance.to_owned(), things: HashMap::new(), made: 0, tokens: BURST, filled: now }
+        Self {
+            instance: instance.to_owned(),
+            things: HashMap::new(),
+            made: 0,
+            tokens: MAX_EVENT_BURST,
+            filled: now,
+        }
     }
 
     /// Takes up what was told; false where there is no room for it.
     pub(crate) fn add(&mut self, notice: &Notice, now: Instant, time: SystemTime) -> bool {
-        let thing =
-            Thing { document: notice.document.clone(), subject: notice.subject.clone(), kind: notice.kind };
+        let thing = EventKey {
+            document: notice.document.clone(),
+            subject: notice.subject.clone(),
+            kind: notice.kind,
+        };
         if let Some(entry) = self.things.get_mut(&thing)
-            && now.saturating_duration_since(entry.heard) < SAME
+            && now.saturating_duration_since(entry.heard) < EVENT_SERIES_TIME
         {
             (entry.count, entry.last, entry.heard) = (entry.count + 1, time, now);
             return true;
         }
-        if self.things.len() >= MAX_THINGS && !self.things.contains_key(&thing) {
+        if self.things.len() >= MAX_PENDING_EVENTS && !self.things.contains_key(&thing) {
             return false;
         }
         self.made += 1;
-        let entry = Entry {
+        let entry = PendingEvent {
             name: event_name(&thing.document.name, &self.instance, self.made, time),
-            message: text(notice),
+            message: event_message(notice),
             first: time,
             last: time,
             heard: now,
@@ -111,9 +120,9 @@ impl Events {
     }
 
     /// Returns what is to be written now, and forgets what is over.
-    pub(crate) fn due(&mut self, now: Instant, find: impl Fn(&ObjectName) -> Regarding) -> Vec<Write> {
+    pub(crate) fn due(&mut self, now: Instant, find: impl Fn(&ObjectName) -> Regarding) -> Vec<EventWrite> {
         let passed = now.saturating_duration_since(self.filled).as_secs_f64();
-        (self.tokens, self.filled) = ((self.tokens + passed * RATE).min(BURST), now);
+        (self.tokens, self.filled) = ((self.tokens + passed * EVENTS_PER_SECOND).min(MAX_EVENT_BURST), now);
         let mut writes = Vec::new();
         for (thing, entry) in &mut self.things {
             if entry.written == entry.count {
@@ -127,23 +136,28 @@ impl Events {
             entry.written = entry.count;
         }
         self.things.retain(|_, entry| {
-            entry.written < entry.count || now.saturating_duration_since(entry.heard) < SAME
+            entry.written < entry.count || now.saturating_duration_since(entry.heard) < EVENT_SERIES_TIME
         });
         writes
     }
 }
 
-impl Events {
-    /// Lets what could not be written be written later, as a whole: nobody knows how much of it is there.
-    pub(crate) fn again(&mut self, write: &Write) {
+impl EventQueue {
+    /// Schedules a failed write again, as a new Event, because it is unknown whether the first write arrived.
+    pub(crate) fn again(&mut self, write: &EventWrite) {
         if let Some(entry) = self.things.get_mut(&write.thing).filter(|entry| entry.name == write.name) {
             entry.written = 0;
         }
     }
 }
 
-impl Entry {
-    fn write(&self, thing: &Thing, instance: &str, find: &impl Fn(&ObjectName) -> Regarding) -> Write {
+impl PendingEvent {
+    fn write(
+        &self,
+        thing: &EventKey,
+        instance: &str,
+        find: &impl Fn(&ObjectName) -> Regarding,
+    ) -> EventWrite {
         let namespace = match thing.document.namespace.as_str() {
             // Where the Events about objects without a namespace are kept.
             "" => Text::new("default"),
@@ -151,7 +165,7 @@ impl Entry {
         };
         let counted = [
             ("count", i64::try_from(self.count).unwrap_or(i64::MAX).into()),
-            ("lastTimestamp", clock::text(self.last).into()),
+            ("lastTimestamp", clock::rfc3339_seconds(self.last).into()),
         ];
         let is_new = self.written == 0;
         let mut object = Map::from(counted);
@@ -160,18 +174,18 @@ impl Entry {
                 object.insert(key.into(), value);
             }
         }
-        Write { namespace, name: self.name.clone(), object: object.into(), is_new, thing: thing.clone() }
+        EventWrite { namespace, name: self.name.clone(), object: object.into(), is_new, thing: thing.clone() }
     }
 
     fn whole(
         &self,
-        thing: &Thing,
+        thing: &EventKey,
         namespace: &Text,
         instance: &str,
         regarding: &Regarding,
     ) -> Vec<(&'static str, Value)> {
-        let (reason, kind) = words(thing.kind);
-        let mut involved = reference(&thing.document);
+        let (reason, kind) = event_reason(thing.kind);
+        let mut involved = object_reference(&thing.document);
         involved.insert("apiVersion".into(), regarding.api_version.clone().into());
         if !regarding.uid.is_empty() {
             involved.insert("uid".into(), regarding.uid.clone().into());
@@ -187,8 +201,8 @@ impl Entry {
             ("reason", reason.into()),
             ("message", self.message.as_str().into()),
             ("involvedObject", involved.into()),
-            ("related", reference(&thing.subject).into()),
-            ("firstTimestamp", clock::text(self.first).into()),
+            ("related", object_reference(&thing.subject).into()),
+            ("firstTimestamp", clock::rfc3339_seconds(self.first).into()),
             ("source", source.into()),
             ("reportingComponent", "kubewright.dev/serve".into()),
             ("reportingInstance", instance.into()),
@@ -197,7 +211,7 @@ impl Entry {
 }
 
 /// Returns the reason and the type of an Event.
-fn words(kind: NoticeKind) -> (&'static str, &'static str) {
+fn event_reason(kind: NoticeKind) -> (&'static str, &'static str) {
     match kind {
         NoticeKind::Refused | NoticeKind::Reported => ("PolicyViolation", "Warning"),
         NoticeKind::Failed => ("PolicyError", "Warning"),
@@ -206,7 +220,7 @@ fn words(kind: NoticeKind) -> (&'static str, &'static str) {
 }
 
 /// Returns what is told of a notice.
-pub(crate) fn text(notice: &Notice) -> String {
+pub(crate) fn event_message(notice: &Notice) -> String {
     let ObjectName { kind, namespace, name, .. } = &notice.subject;
     let name = if name.is_empty() { "(no name yet)" } else { name.as_str() };
     let done = match notice.kind {
@@ -221,7 +235,7 @@ pub(crate) fn text(notice: &Notice) -> String {
         text.push_str(": ");
         text.push_str(&notice.message);
     }
-    cut(text, MAX_TEXT)
+    truncated(text, MAX_EVENT_MESSAGE_BYTES)
 }
 
 /// Returns whether nothing of the object may be told.
@@ -230,20 +244,20 @@ pub(crate) fn is_secret(subject: &ObjectName) -> bool {
 }
 
 /// Returns as much of `text` as fits in `size` bytes.
-pub(crate) fn cut(mut text: String, size: usize) -> String {
-    const MORE: &str = "…";
+pub(crate) fn truncated(mut text: String, size: usize) -> String {
+    const ELLIPSIS: &str = "…";
     if text.len() > size {
-        let mut end = size.saturating_sub(MORE.len());
+        let mut end = size.saturating_sub(ELLIPSIS.len());
         while !text.is_char_boundary(end) {
             end -= 1;
         }
         text.truncate(end);
-        text.push_str(MORE);
+        text.push_str(ELLIPSIS);
     }
     text
 }
 
-fn reference(object: &ObjectName) -> Map {
+fn object_reference(object: &ObjectName) -> Map {
     let mut reference =
         Map::from([("kind", object.kind.clone().into()), ("name", object.name.clone().into())]);
     if !object.namespace.is_empty() {

@@ -5,7 +5,7 @@ use kubewright_value::{Document, Value};
 
 /// Exceptions that count.
 #[derive(Debug, Clone, Default)]
-pub struct Admitted {
+pub struct AdmittedExceptions {
     /// The exceptions.
     pub documents: Vec<Document>,
     /// When the first of them ends, in nanoseconds since 1970; then it is time to look again.
@@ -14,13 +14,13 @@ pub struct Admitted {
 
 /// Returns those of `documents` that count at `now`, in nanoseconds since 1970. Without a namespace none do; `*` is any.
 #[must_use]
-pub fn admitted(
+pub fn admitted_exceptions(
     documents: &[Document],
     namespaces: &[String],
     languages: &[&dyn ClusterSupport],
     now: i128,
-) -> Admitted {
-    let mut admitted = Admitted::default();
+) -> AdmittedExceptions {
+    let mut admitted = AdmittedExceptions::default();
     for document in documents {
         let home = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
@@ -52,7 +52,7 @@ mod tests {
         let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
-        let admitted = admitted(&documents, &namespaces, &languages, now);
+        let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
         let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }

@@ -1,25 +1,26 @@
-//! Who may take a namespace out of everything.
+//! The guard of the labels that exempt a namespace from all rules.
 //!
-//! A namespace with the label of a language that says "ignore" is asked about by no webhook that judges. Whoever may
-//! label namespaces could so switch all rules off, so giving the label is left to administrators and to those whom
-//! the operator names. Taking it away is everybody's right.
+//! No webhook matches a namespace with the ignore label of a rule language, so that a user who may label namespaces
+//! could switch all rules off. Only administrators and the users of `--guard-exempt` may set the label; removing it is
+//! always allowed.
 
-use kubewright_value::{Map, Value, json};
+use kubewright_value::{Value, json};
 
 use crate::Snapshot;
+use crate::review::AdmissionResponse;
 
 /// Those who may do everything anyway.
-const ADMINISTRATORS: &str = "system:masters";
+const ADMINISTRATORS_GROUP: &str = "system:masters";
 
-/// Returns the CEL condition under which the API server asks: somebody who is not exempt gives a namespace one of
-/// `labels`, or another value of it. Nothing where there are no such labels.
-pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
-    let changes: Vec<String> = labels.iter().map(|(key, _)| change(&json::quote(key))).collect();
+/// Returns the CEL condition under which the API server calls the guard: a user who is not exempt sets one of
+/// `labels` on a namespace, or changes its value. `None` without labels.
+pub(crate) fn guard_condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
+    let changes: Vec<String> = labels.iter().map(|(key, _)| label_changed(&json::quote(key))).collect();
     if changes.is_empty() {
         return None;
     }
-    let (mut groups, mut users) = (vec![json::quote(ADMINISTRATORS)], Vec::new());
-    for entry in exempt.iter().map(|entry| Exempt::of(entry)) {
+    let (mut groups, mut users) = (vec![json::quote(ADMINISTRATORS_GROUP)], Vec::new());
+    for entry in exempt.iter().map(|entry| GuardExemption::of(entry)) {
         groups.extend(entry.group.map(json::quote));
         users.extend(entry.user.map(json::quote));
     }
@@ -39,25 +40,19 @@ pub(crate) fn condition(labels: &[(&str, &str)], exempt: &[String]) -> Option<St
     Some(parts.join(" && "))
 }
 
-/// Answers `request`, the request of an AdmissionReview about a namespace, with the response of that review.
+/// Returns the response to `request`, the request of an AdmissionReview about a namespace.
 #[must_use]
-pub fn review(snapshot: &Snapshot, exempt: &[String], request: &Value) -> Value {
+pub fn review_guarded_label(snapshot: &Snapshot, exempt: &[String], request: &Value) -> AdmissionResponse {
     let labels: Vec<_> = snapshot.languages().filter_map(|language| language.ignore_label()).collect();
-    let refusal = refusal(request, &labels, exempt);
-    let mut response = Map::from([
-        ("uid", request.get("uid").cloned().unwrap_or_default()),
-        ("allowed", refusal.is_none().into()),
-    ]);
-    if let Some(message) = refusal {
-        let status = [("message", message.into()), ("reason", "Forbidden".into()), ("code", 403_u64.into())];
-        response.insert("status".into(), Map::from(status).into());
+    match guard_refusal(request, &labels, exempt) {
+        None => AdmissionResponse::allowed(),
+        Some(message) => AdmissionResponse::refused(403, message),
     }
-    response.into()
 }
 
 /// Returns why `request`, that of an AdmissionReview about a namespace, is refused; nothing if it is not.
 #[must_use]
-pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
+pub fn guard_refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> Option<String> {
     let label_of = |object: &str, key: &str| {
         request.at(&[object, "metadata", "labels", key]).and_then(Value::as_str).map(str::to_owned)
     };
@@ -69,25 +64,25 @@ pub fn refusal(request: &Value, labels: &[(&str, &str)], exempt: &[String]) -> O
     let groups = request.at(&["userInfo", "groups"]).and_then(Value::as_array).unwrap_or_default();
     let is_in = |group: &str| groups.iter().any(|other| other.as_str() == Some(group));
     let is_exempt = |entry: &String| {
-        let entry = Exempt::of(entry);
+        let entry = GuardExemption::of(entry);
         entry.user.is_some_and(|name| name == user) || entry.group.is_some_and(is_in)
     };
-    if is_in(ADMINISTRATORS) || exempt.iter().any(is_exempt) {
+    if is_in(ADMINISTRATORS_GROUP) || exempt.iter().any(is_exempt) {
         return None;
     }
     Some(format!(
-        "the label `{key}` takes a namespace out of all rules, and `{user}` may not give it: only members of \
-         `{ADMINISTRATORS}` and those whom kubewright is told of by `--guard-exempt` may"
+        "the label `{key}` exempts a namespace from all rules, and `{user}` may not set it: only members of \
+         `{ADMINISTRATORS_GROUP}` and the users and groups of `--guard-exempt` may"
     ))
 }
 
 /// Who is exempt: `user:name`, `group:name`, or a name that may be either.
-struct Exempt<'e> {
+struct GuardExemption<'e> {
     user: Option<&'e str>,
     group: Option<&'e str>,
 }
 
-impl<'e> Exempt<'e> {
+impl<'e> GuardExemption<'e> {
     fn of(entry: &'e str) -> Self {
         match (entry.strip_prefix("user:"), entry.strip_prefix("group:")) {
             (Some(user), _) => Self { user: Some(user), group: None },
@@ -98,7 +93,7 @@ impl<'e> Exempt<'e> {
 }
 
 /// CEL for: the object has the label, and the old object, if there is one, has it not or with another value.
-fn change(key: &str) -> String {
+fn label_changed(key: &str) -> String {
     let has = |object: &str| format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels");
     format!(
         "({} && !(oldObject != null && {} && oldObject.metadata.labels[{key}] == object.metadata.labels[{key}]))",

@@ -1,8 +1,7 @@
-//! Whether the server lives, whether it should be asked, and what it has counted: plain HTTP, on a thread of its own,
-//! so that no amount of reviews keeps these questions waiting.
+//! Liveness, readiness and metrics over plain HTTP, on a thread of its own, so that reviews cannot delay probes.
 //!
-//! A new connection is always taken: where there are too many, the one of the least use goes. So nobody who holds
-//! connections keeps a probe from its answer.
+//! A new connection is always accepted; if there are too many, the longest unused one is closed, so that idle
+//! connections cannot keep a probe from its answer.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -20,8 +19,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::State;
-use crate::http::{AnswerBody, Connections, UnderWay};
+use crate::ServerState;
+use crate::http::{ConnectionTable, RequestGuard, ResponseBody};
 
 /// How many connections are served at once.
 const MAX_CONNECTIONS: usize = 256;
@@ -96,17 +95,17 @@ impl Readiness {
 ///
 /// # Errors
 /// When the thread cannot be started.
-pub(crate) fn serve(state: Arc<State>, listener: TcpListener) -> std::io::Result<()> {
+pub(crate) fn serve_health(state: Arc<ServerState>, listener: TcpListener) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("health".to_owned());
-    thread.spawn(move || runtime.block_on(accept(state, listener)))?;
+    thread.spawn(move || runtime.block_on(accept_health_connections(state, listener)))?;
     Ok(())
 }
 
-async fn accept(state: Arc<State>, listener: TcpListener) {
+async fn accept_health_connections(state: Arc<ServerState>, listener: TcpListener) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let port = Arc::new(Port::new(state));
+    let port = Arc::new(HealthPort::new(state));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -118,14 +117,14 @@ async fn accept(state: Arc<State>, listener: TcpListener) {
 }
 
 /// The port on which health is asked for.
-struct Port {
-    state: Arc<State>,
-    connections: Connections,
+struct HealthPort {
+    state: Arc<ServerState>,
+    connections: ConnectionTable,
     metrics_readers: Arc<Semaphore>,
     exposed: Mutex<Exposed>,
 }
 
-/// The metrics as they were read last. Whoever reads them again and again gets what others got in the same moment, so
+/// The last exposition. Clients that read metrics too often get the one that was made in the same second, so
 /// that making them takes no time from probes.
 #[derive(Default)]
 struct Exposed {
@@ -135,13 +134,13 @@ struct Exposed {
 }
 
 /// What is answered, and what it takes until it is sent.
-type Answer = Response<AnswerBody<Option<OwnedSemaphorePermit>>>;
+type HealthResponse = Response<ResponseBody<Option<OwnedSemaphorePermit>>>;
 
-impl Port {
-    fn new(state: Arc<State>) -> Self {
+impl HealthPort {
+    fn new(state: Arc<ServerState>) -> Self {
         Self {
             state,
-            connections: Connections::new(MAX_CONNECTIONS),
+            connections: ConnectionTable::new(MAX_CONNECTIONS),
             metrics_readers: Arc::new(Semaphore::new(MAX_METRICS_READERS)),
             exposed: Mutex::default(),
         }
@@ -163,7 +162,7 @@ impl Port {
         }
     }
 
-    fn answer<B>(&self, request: &Request<B>, under_way: UnderWay) -> Answer {
+    fn answer<B>(&self, request: &Request<B>, under_way: RequestGuard) -> HealthResponse {
         let (status, text, reader) = match *request.method() {
             Method::GET | Method::HEAD => self.found(request.uri().path()),
             _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n".into(), None),
@@ -172,7 +171,7 @@ impl Port {
             Some(_) => "text/plain; version=0.0.4; charset=utf-8",
             None => "text/plain; charset=utf-8",
         };
-        let mut response = Response::new(AnswerBody::new(text, under_way, reader));
+        let mut response = Response::new(ResponseBody::new(text, under_way, reader));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         response

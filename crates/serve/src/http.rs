@@ -3,20 +3,20 @@
 //! Over every bound there is an answer at once, and never a queue.
 
 mod answer;
-mod beside;
 mod body;
 mod bounds;
 mod connections;
+mod endpoints;
 mod listener;
 mod routes;
 mod tls;
 
-pub(crate) use answer::AnswerBody;
-pub(crate) use bounds::{Bounds, Held};
-pub(crate) use connections::{Connections, UnderWay};
-pub(crate) use listener::{Phase, serve};
-pub(crate) use routes::Call;
-pub(crate) use tls::configuration;
+pub(crate) use answer::ResponseBody;
+pub(crate) use bounds::{Bounds, RequestResources};
+pub(crate) use connections::{ConnectionTable, RequestGuard};
+pub(crate) use listener::{ListenerPhase, run_listener};
+pub(crate) use routes::WebhookCall;
+pub(crate) use tls::server_tls_config;
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -24,18 +24,18 @@ use hyper::{Response, StatusCode};
 use kubewright_value::json;
 
 /// What is sent back.
-pub(crate) type Answer = Response<Bytes>;
+pub(crate) type HttpResponse = Response<Bytes>;
 
 /// Returns `body`, which is JSON.
-pub(crate) fn ok(body: String) -> Answer {
+pub(crate) fn json_response(body: String) -> HttpResponse {
     let mut answer = Response::new(Bytes::from(body));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
 /// Returns that what was asked for cannot be done, and why.
-pub(crate) fn problem(status: StatusCode, message: &str) -> Answer {
-    let mut answer = ok(format!("{{\"error\":{}}}\n", json::quote(message)));
+pub(crate) fn error_response(status: StatusCode, message: &str) -> HttpResponse {
+    let mut answer = json_response(format!("{{\"error\":{}}}\n", json::quote(message)));
     *answer.status_mut() = status;
     if status == StatusCode::TOO_MANY_REQUESTS {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -1,28 +1,26 @@
 //! The last step of an installation: system namespaces get the label by which rules leave them alone.
 //!
-//! Done once, when a server starts, and only where a namespace has no such label at all: whoever wants rules there says so
-//! with another value of the label. It is no part of any manifest, because whoever deletes the manifests would ask for
-//! the deletion of `kube-system` too.
+//! Done once, when a server starts, and only if a namespace does not have the label: another value of it opts in to rules.
+//! It is not part of the manifests, because deleting them would then delete `kube-system` too.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use kubewright_cluster::{Client, Error, Patch, Resource};
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType, jitter};
 use kubewright_value::{Map, Text, Value};
 use tokio::time::sleep;
 
-use crate::State;
-use crate::jitter::jitter;
-use crate::log::Level;
+use crate::ServerState;
+use crate::log::LogLevel;
 
-/// How often a namespace is tried, when the API server does not answer or somebody else writes it.
+/// How often labelling a namespace is tried, if the API server does not answer or the write conflicts.
 const MAX_TRIES: u32 = 8;
 
 /// The pause after the first try; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Labels the namespaces of all rule languages of this server.
-pub(crate) async fn label_missing(state: Arc<State>, client: Client) {
+pub(crate) async fn label_missing(state: Arc<ServerState>, client: Client) {
     let snapshot = state.snapshot.load_full();
     let wanted = snapshot.languages().filter_map(|language| {
         let label = language.ignore_label()?;
@@ -33,8 +31,8 @@ pub(crate) async fn label_missing(state: Arc<State>, client: Client) {
         sleep(jitter(FIRST_PAUSE)).await;
         let (level, what) = match label_namespace(&client, name, label).await {
             Ok(false) => continue,
-            Ok(true) => (Level::Info, "namespace labelled: rules leave it alone".to_owned()),
-            Err(error) => (Level::Warn, format!("cannot label a namespace: {error}")),
+            Ok(true) => (LogLevel::Info, "namespace labelled: rules leave it alone".to_owned()),
+            Err(error) => (LogLevel::Warn, format!("could not label namespace: {error}")),
         };
         state.log.line(level, &what).text("namespace", name).text("label", label.0).write();
     }
@@ -57,7 +55,7 @@ async fn label_namespace(client: &Client, name: &str, label: (&str, &str)) -> Re
 }
 
 async fn try_to_label(client: &Client, name: &str, (key, value): (&str, &str)) -> Result<bool, Error> {
-    let path = Resource::new("", "v1", "namespaces").named("", name);
+    let path = GroupVersionResource::new("", "v1", "namespaces").named("", name);
     let namespace = match client.get(&path).await {
         Err(error) if error.is_not_found() => return Ok(false),
         found => found?,
@@ -65,10 +63,10 @@ async fn try_to_label(client: &Client, name: &str, (key, value): (&str, &str)) -
     if namespace.at(&["metadata", "labels", key]).is_some() {
         return Ok(false);
     }
-    // With the version that was seen, so that nobody else's label is overwritten.
+    // With the resourceVersion that was read, so that a concurrent change is not overwritten.
     let version = namespace.at(&["metadata", "resourceVersion"]).cloned().unwrap_or_default();
     let labels: Map = [(Text::from(key), Value::from(value))].into_iter().collect();
     let metadata = Map::from([("resourceVersion", version), ("labels", labels.into())]);
-    client.patch(&path, Patch::Merge, &Map::from([("metadata", metadata.into())]).into()).await?;
+    client.patch(&path, PatchType::Merge, &Map::from([("metadata", metadata.into())]).into()).await?;
     Ok(true)
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-type Work = Box<dyn FnOnce() + Send>;
+type LaneWork = Box<dyn FnOnce() + Send>;
 
 /// Threads of their own for one sort of work, started with the first piece of it.
 #[derive(Debug)]
@@ -15,11 +15,11 @@ pub(crate) struct Lane {
     name: &'static str,
     threads: usize,
     places: usize,
-    waiting: OnceLock<SyncSender<Task>>,
+    waiting: OnceLock<SyncSender<LaneTask>>,
 }
 
-struct Task {
-    work: Work,
+struct LaneTask {
+    work: LaneWork,
     deadline: Instant,
 }
 
@@ -30,8 +30,8 @@ impl Lane {
     }
 
     /// Does `work` soon, unless it has waited until `deadline`; returns whether there was a place for it.
-    pub(crate) fn take(&self, work: Work, deadline: Instant) -> bool {
-        self.waiting.get_or_init(|| self.start()).try_send(Task { work, deadline }).is_ok()
+    pub(crate) fn take(&self, work: LaneWork, deadline: Instant) -> bool {
+        self.waiting.get_or_init(|| self.start()).try_send(LaneTask { work, deadline }).is_ok()
     }
 
     /// Does `work` and returns what it returned, unless there is no place, or no time before `deadline`.
@@ -55,14 +55,14 @@ impl Lane {
         }
     }
 
-    fn start(&self) -> SyncSender<Task> {
-        let (sender, receiver) = sync_channel::<Task>(self.places);
+    fn start(&self) -> SyncSender<LaneTask> {
+        let (sender, receiver) = sync_channel::<LaneTask>(self.places);
         let receiver = Arc::new(Mutex::new(receiver));
         for _ in 0..self.threads {
             let receiver = Arc::clone(&receiver);
             let thread = std::thread::Builder::new().name(self.name.to_owned());
             // Without a thread the places fill up, and what comes is refused.
-            let _ = thread.spawn(move || work(&receiver));
+            let _ = thread.spawn(move || run_lane_thread(&receiver));
         }
         sender
     }
@@ -77,10 +77,10 @@ pub(crate) enum LaneError {
     Deadline,
 }
 
-fn work(receiver: &Mutex<Receiver<Task>>) {
+fn run_lane_thread(receiver: &Mutex<Receiver<LaneTask>>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Task { work, deadline }) = next else { return };
+        let Ok(LaneTask { work, deadline }) = next else { return };
         if Instant::now() < deadline {
             work();
         }

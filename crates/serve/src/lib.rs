@@ -8,6 +8,7 @@
 
 pub mod admission_policies;
 pub mod binding;
+mod cache_health;
 pub mod certificates;
 mod clock;
 pub mod dry_run;
@@ -17,13 +18,13 @@ pub mod guard;
 pub mod health;
 mod http;
 mod ignored_namespaces;
-mod jitter;
 mod lane;
 pub mod log;
 mod lookup;
 pub mod metrics;
 mod notice;
 mod offline;
+mod reconcile;
 mod registry;
 mod reread;
 pub mod review;
@@ -37,28 +38,32 @@ mod shared;
 mod shorten;
 mod snapshot;
 mod state;
+mod status_writer;
 mod statuses;
 mod stores;
-mod tell;
 pub mod traces;
 pub mod validate;
-mod watchman;
 pub mod webhooks;
 mod world;
 
+pub use cache_health::monitor_caches;
 pub use certificates::Certificates;
-pub use exceptions::{Admitted, admitted};
-pub use lookup::Live;
+pub use exceptions::{AdmittedExceptions, admitted_exceptions};
+pub use lookup::ClusterLookup;
 pub use notice::{Notice, NoticeKind};
-pub use offline::offline;
-pub use roles::Bindings;
-pub use rules::keep_compiled;
-pub use run::{run, start};
-pub use server::{ServeError, Server, asked_to_stop, log_panics};
-pub use settings::{Settings, workers};
+pub use offline::run_offline;
+pub use roles::RoleIndex;
+pub use rules::spawn_rule_compiler;
+pub use run::{run_in_cluster, start_server};
+pub use server::{ServeError, WebhookServer, asked_to_stop, log_panics};
+pub use settings::{ServeSettings, workers};
 pub use snapshot::{Hook, RuleState, Snapshot, cluster_dialects};
-pub use state::{Looking, Lookup, Nobody, Roles, State};
+pub use state::{Looking, Lookup, NoCluster, Roles, ServerState};
+pub use status_writer::run_status_writer;
 pub use stores::Stores;
-pub use tell::run as tell;
-pub use watchman::watch_over;
-pub use world::Known;
+pub use world::CachedWorld;
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,4 +1,4 @@
-//! What the server tells its operator: one JSON object a line, on standard error.
+//! The log: one JSON object a line, on standard error.
 //!
 //! Lines go through a channel, bounded in lines and bytes, to a thread of their own, so that a reader who does not read
 //! keeps no review waiting; what does not fit is dropped, and counted. A line and each text in it have a bounded length,
@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use kubewright_golib::time::{Civil, Time};
 use kubewright_value::{Value, json};
 
-use crate::shorten::shortened;
+use crate::shorten::shorten_text;
 
 /// How many lines may wait, and how many bytes they may have together.
 const MAX_WAITING_LINES: usize = 4096;
@@ -24,11 +25,11 @@ const MAX_WAITING_BYTES: usize = 4 << 20;
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// How long one text in a line may be; of a longer one the beginning is shown.
-const MAX_TEXT_BYTES: usize = 4 << 10;
+const MAX_LOG_TEXT_BYTES: usize = 4 << 10;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum LogLevel {
     /// Every review.
     Debug,
     /// What changed: reviews that a rule refused or changed, and the server itself.
@@ -39,7 +40,7 @@ pub enum Level {
     Error,
 }
 
-impl Level {
+impl LogLevel {
     /// Returns the word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -52,13 +53,13 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for LogLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Level {
+impl FromStr for LogLevel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -66,22 +67,22 @@ impl FromStr for Level {
         levels
             .into_iter()
             .find(|level| level.name() == text)
-            .ok_or_else(|| format!("`{text}` is no level: `debug`, `info`, `warn` or `error`"))
+            .ok_or_else(|| format!("unknown level `{text}`: use `debug`, `info`, `warn` or `error`"))
     }
 }
 
 /// Where lines go.
 #[derive(Debug)]
 pub struct Log {
-    level: Level,
-    lines: SyncSender<Sent>,
+    level: LogLevel,
+    lines: SyncSender<LogMessage>,
     waiting_bytes: Arc<AtomicUsize>,
     dropped: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Sent {
-    Line(String),
+enum LogMessage {
+    LogLine(String),
     /// Everything before it is written when it is answered.
     Flush(SyncSender<()>),
 }
@@ -89,25 +90,25 @@ enum Sent {
 impl Log {
     /// Returns a log that writes what matters as much as `level` to standard error.
     #[must_use]
-    pub fn to_stderr(level: Level) -> Self {
+    pub fn to_stderr(level: LogLevel) -> Self {
         let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let written = Arc::clone(&waiting_bytes);
         // Without the thread there is no log, and everything is counted as dropped.
         let thread = std::thread::Builder::new().name("log".to_owned());
-        let _ = thread.spawn(move || write_all(&waiting, &written));
+        let _ = thread.spawn(move || write_log_lines(&waiting, &written));
         Self { level, lines, waiting_bytes, dropped: AtomicU64::new(0) }
     }
 
     /// Returns a log, and the lines that come into it.
-    pub fn captured(level: Level) -> (Self, impl Iterator<Item = String>) {
+    pub fn captured(level: LogLevel) -> (Self, impl Iterator<Item = String>) {
         let (lines, waiting) = sync_channel(MAX_WAITING_LINES);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let written = Arc::clone(&waiting_bytes);
         let taken = std::iter::from_fn(move || {
             let line = match waiting.recv_timeout(Duration::from_millis(200)).ok()? {
-                Sent::Line(line) => line,
-                Sent::Flush(_) => String::new(),
+                LogMessage::LogLine(line) => line,
+                LogMessage::Flush(_) => String::new(),
             };
             written.fetch_sub(line.len(), Ordering::Relaxed);
             Some(line)
@@ -117,28 +118,28 @@ impl Log {
 
     /// Returns whether lines of `level` are written.
     #[must_use]
-    pub fn is_on(&self, level: Level) -> bool {
+    pub fn is_on(&self, level: LogLevel) -> bool {
         level >= self.level
     }
 
-    /// Begins a line, which is written by [`Line::write`].
-    pub fn line(&self, level: Level, message: &str) -> Line<'_> {
+    /// Begins a line, which is written by [`LogLine::write`].
+    pub fn line(&self, level: LogLevel, message: &str) -> LogLine<'_> {
         if self.is_on(level) {
             self.always(level, message)
         } else {
-            Line { log: self, text: None, is_cut: false }
+            LogLine { log: self, text: None, is_cut: false }
         }
     }
 
     /// Begins a line that is written whatever the level of the log.
-    pub fn always(&self, level: Level, message: &str) -> Line<'_> {
+    pub fn always(&self, level: LogLevel, message: &str) -> LogLine<'_> {
         let mut text = String::with_capacity(512);
         text.push_str("{\"time\":\"");
         push_time(&mut text, SystemTime::now());
         text.push_str("\",\"level\":\"");
         text.push_str(level.name());
         text.push('"');
-        Line { log: self, text: Some(text), is_cut: false }.text("message", message)
+        LogLine { log: self, text: Some(text), is_cut: false }.text("message", message)
     }
 
     /// Returns how many lines were dropped.
@@ -150,7 +151,7 @@ impl Log {
     /// Waits until everything is written, at most a second.
     pub fn flush(&self) {
         let (done, written) = sync_channel(1);
-        if self.lines.send(Sent::Flush(done)).is_ok() {
+        if self.lines.send(LogMessage::Flush(done)).is_ok() {
             let _ = written.recv_timeout(Duration::from_secs(1));
         }
     }
@@ -159,17 +160,17 @@ impl Log {
 /// A line that is being made.
 #[must_use = "a line is written by `write`"]
 #[derive(Debug)]
-pub struct Line<'l> {
+pub struct LogLine<'l> {
     log: &'l Log,
     text: Option<String>,
     /// Whether a field did not fit.
     is_cut: bool,
 }
 
-impl Line<'_> {
+impl LogLine<'_> {
     /// Adds a text; of a long one the beginning.
     pub fn text(self, key: &str, value: &str) -> Self {
-        self.field(key, |text| json::write(text, &Value::from(&*shortened(value, MAX_TEXT_BYTES))))
+        self.field(key, |text| json::write(text, &Value::from(&*shorten_text(value, MAX_LOG_TEXT_BYTES))))
     }
 
     /// Adds what can be shown.
@@ -194,7 +195,7 @@ impl Line<'_> {
         let log = self.log;
         let length = text.len();
         let waiting = log.waiting_bytes.fetch_add(length, Ordering::Relaxed).saturating_add(length);
-        if waiting > MAX_WAITING_BYTES || log.lines.try_send(Sent::Line(text)).is_err() {
+        if waiting > MAX_WAITING_BYTES || log.lines.try_send(LogMessage::LogLine(text)).is_err() {
             log.waiting_bytes.fetch_sub(length, Ordering::Relaxed);
             log.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -215,14 +216,14 @@ impl Line<'_> {
     }
 }
 
-fn write_all(waiting: &Receiver<Sent>, waiting_bytes: &AtomicUsize) {
+fn write_log_lines(waiting: &Receiver<LogMessage>, waiting_bytes: &AtomicUsize) {
     while let Ok(sent) = waiting.recv() {
         let mut together = String::new();
         let mut waiters = Vec::new();
         for sent in std::iter::once(sent).chain(waiting.try_iter().take(256)) {
             match sent {
-                Sent::Line(line) => together.push_str(&line),
-                Sent::Flush(done) => waiters.push(done),
+                LogMessage::LogLine(line) => together.push_str(&line),
+                LogMessage::Flush(done) => waiters.push(done),
             }
         }
         let _ = std::io::stderr().lock().write_all(together.as_bytes());
@@ -236,27 +237,12 @@ fn write_all(waiting: &Receiver<Sent>, waiting_bytes: &AtomicUsize) {
 /// Appends `time` as RFC 3339 with milliseconds, in UTC.
 pub(crate) fn push_time(text: &mut String, time: SystemTime) {
     use fmt::Write as _;
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = since.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let milliseconds = since.subsec_millis();
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let nanoseconds = i128::try_from(since_epoch.as_nanos()).unwrap_or_default();
+    let Civil { year, month, day, hour, minute, second, nanosecond, .. } = Time::utc(nanoseconds).civil();
+    let milliseconds = nanosecond / 1_000_000;
     let _ =
         write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z");
-}
-
-/// Returns year, month and day of the day that is this many days after the first of 1970.
-fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that the day that not every year has is their last.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

@@ -1,61 +1,61 @@
-//! What rules ask for and the caches do not know, asked of the cluster.
+//! Lookups: queries of rules that the watch caches cannot answer.
 //!
-//! What is sent to the API server is an [`ApiPath`], the one that was checked, and never a text. The same question of many
-//! reviews is asked once, and its answer is good for a second.
+//! Only a checked [`ApiPath`] is sent to the API server, never a text of a rule. Equal queries of concurrent reviews are
+//! sent once, and an answer is cached for a second.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Discovery, Limits};
+use kubewright_cluster::{CallLimits, Client, Discovery};
 use kubewright_engine::{ApiCall, ImageLookup, Query};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::registry::{Credentials, Registries};
-use crate::services::{LARGEST, Services};
-use crate::shared::Entries;
-use crate::{Looking, Lookup, Settings, Stores};
+use crate::services::{MAX_SERVICE_ANSWER_BYTES, Services};
+use crate::shared::SharedEntries;
+use crate::{Looking, Lookup, ServeSettings, Stores};
 
 /// How long an answer is good.
-const GOOD: Duration = Duration::from_secs(1);
+const ANSWER_TTL: Duration = Duration::from_secs(1);
 
 /// How many answers are remembered.
-const REMEMBERED: usize = 1000;
+const MAX_REMEMBERED_ANSWERS: usize = 1000;
 
 /// API groups in which making an object asks a question and stores nothing.
-const REVIEWS: [&str; 2] = ["authorization.k8s.io", "authentication.k8s.io"];
+const REVIEW_GROUPS: [&str; 2] = ["authorization.k8s.io", "authentication.k8s.io"];
 
 /// Asks the cluster.
-pub struct Live {
+pub struct ClusterLookup {
     client: Client,
     discovery: Arc<Discovery>,
     services: Services,
     registries: Registries,
     /// The namespace of the pull secrets of policies that are in none: our own.
     namespace: String,
-    entries: Entries,
-    recent: Mutex<HashMap<Query, Recent>>,
+    entries: SharedEntries,
+    recent: Mutex<HashMap<Query, RecentAnswer>>,
 }
 
 /// A question that was asked, and perhaps answered.
 #[derive(Clone)]
-struct Recent {
+struct RecentAnswer {
     since: Instant,
-    answer: Arc<OnceCell<Found>>,
+    answer: Arc<OnceCell<LookupResult>>,
 }
 
-type Found = Result<Option<Value>, String>;
+type LookupResult = Result<Option<Value>, String>;
 
-impl Live {
+impl ClusterLookup {
     /// Asks with `client`, as far as `settings` let it.
     #[must_use]
     pub fn new(
         client: &Client,
         discovery: &Arc<Discovery>,
         stores: &Arc<Stores>,
-        settings: &Settings,
+        settings: &ServeSettings,
     ) -> Self {
         Self {
             client: client.clone(),
@@ -63,14 +63,14 @@ impl Live {
             services: Services::new(&settings.allowed_hosts),
             registries: Registries::new(&settings.allowed_registries),
             namespace: settings.namespace.clone(),
-            entries: Entries::new(client.clone(), Arc::clone(stores), settings),
+            entries: SharedEntries::new(client.clone(), Arc::clone(stores), settings),
             recent: Mutex::default(),
         }
     }
 
-    async fn once(&self, query: &Query, deadline: Instant) -> Found {
+    async fn once(&self, query: &Query, deadline: Instant) -> LookupResult {
         let recent = self.recent(query);
-        // Who waits takes over where the one who asked has no more time; that it had none is no answer for others.
+        // If the first caller times out, a waiting caller retries; a timeout is never cached.
         let asking = || async {
             match self.ask(query, deadline).await {
                 Err(late) if Instant::now() >= deadline => Err(late),
@@ -80,22 +80,22 @@ impl Live {
         recent.answer.get_or_try_init(asking).await?.clone()
     }
 
-    fn recent(&self, query: &Query) -> Recent {
+    fn recent(&self, query: &Query) -> RecentAnswer {
         let mut all = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < GOOD) {
+        if let Some(known) = all.get(query).filter(|known| known.since.elapsed() < ANSWER_TTL) {
             return known.clone();
         }
-        if all.len() >= REMEMBERED {
-            all.retain(|_, known| known.since.elapsed() < GOOD);
+        if all.len() >= MAX_REMEMBERED_ANSWERS {
+            all.retain(|_, known| known.since.elapsed() < ANSWER_TTL);
         }
-        let new = Recent { since: Instant::now(), answer: Arc::default() };
-        if all.len() < REMEMBERED {
+        let new = RecentAnswer { since: Instant::now(), answer: Arc::default() };
+        if all.len() < MAX_REMEMBERED_ANSWERS {
             all.insert(query.clone(), new.clone());
         }
         new
     }
 
-    async fn ask(&self, query: &Query, deadline: Instant) -> Found {
+    async fn ask(&self, query: &Query, deadline: Instant) -> LookupResult {
         match query {
             Query::Object(name) => self.object(name, deadline).await,
             Query::Api(call) => self.call(call, deadline).await,
@@ -128,17 +128,17 @@ impl Live {
             let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
             let path = ApiPath::parse(&path).map_err(|error| wrong(&error))?;
             let secret = self.get(&path, deadline).await.map_err(|error| wrong(&error))?;
-            let secret = secret.ok_or_else(|| wrong("there is none"))?;
+            let secret = secret.ok_or_else(|| wrong("it does not exist"))?;
             credentials.add(&secret).map_err(|error| wrong(&error))?;
         }
         Ok(credentials)
     }
 
-    async fn object(&self, name: &ObjectName, deadline: Instant) -> Found {
+    async fn object(&self, name: &ObjectName, deadline: Instant) -> LookupResult {
         let ObjectName { group, kind, namespace, name } = name;
         let found = self.discovery.of_kind(group, kind).await.map_err(|error| error.to_string())?;
         let Some(resource) = found else { return Ok(None) };
-        // An object that is in no namespace is none of those in one, whoever asks for it there.
+        // A cluster-scoped object is never found in a namespace.
         if !resource.is_namespaced && !namespace.is_empty() {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl Live {
         self.get(&ApiPath::parse(&path.to_string())?, deadline).await
     }
 
-    async fn call(&self, call: &ApiCall, deadline: Instant) -> Found {
+    async fn call(&self, call: &ApiCall, deadline: Instant) -> LookupResult {
         if call.service.is_some() {
             let answered = self.services.call(call).await?;
             return match answered.status {
@@ -156,54 +156,54 @@ impl Live {
                     body.map(Some).map_err(|error| format!("the answer is not JSON: {error}"))
                 }
                 404 => Ok(None),
-                status => Err(format!("HTTP {status}: {}", start(&answered.body))),
+                status => Err(format!("HTTP {status}: {}", answer_start(&answered.body))),
             };
         }
         let Some(path) = &call.path else { return Err(ApiPath::parse(&call.url).err().unwrap_or_default()) };
         match call.method.as_str() {
             "GET" => self.get(path, deadline).await,
             "POST" => self.post(path, call, deadline).await,
-            other => Err(format!("`{other}` is no method of a call")),
+            other => Err(format!("method `{other}` is not supported: use GET or POST")),
         }
     }
 
-    async fn get(&self, path: &ApiPath, deadline: Instant) -> Found {
+    async fn get(&self, path: &ApiPath, deadline: Instant) -> LookupResult {
         let answer = self.within(deadline).raw("GET", path, None).await;
-        read(answer)
+        parse_api_answer(answer)
     }
 
     /// A review must not leave anything behind.
-    async fn post(&self, path: &ApiPath, call: &ApiCall, deadline: Instant) -> Found {
+    async fn post(&self, path: &ApiPath, call: &ApiCall, deadline: Instant) -> LookupResult {
         let is_dry = path.query.iter().any(|(key, value)| key == "dryRun" && value == "All");
-        if !is_dry && !REVIEWS.contains(&path.group.as_str()) {
+        if !is_dry && !REVIEW_GROUPS.contains(&path.group.as_str()) {
             return Err("a call may not store anything".to_owned());
         }
         let data = match call.data.as_str() {
             "" => Value::object(Map::new()),
             text => json::parse(text).map_err(|error| format!("what is sent is not JSON: {error}"))?,
         };
-        read(self.within(deadline).raw("POST", path, Some(&data)).await)
+        parse_api_answer(self.within(deadline).raw("POST", path, Some(&data)).await)
     }
 
     fn within(&self, deadline: Instant) -> Client {
         let time = deadline.saturating_duration_since(Instant::now());
-        self.client.limited(Limits { time, size: LARGEST })
+        self.client.limited(CallLimits { time, size: MAX_SERVICE_ANSWER_BYTES })
     }
 }
 
-impl Lookup for Live {
+impl Lookup for ClusterLookup {
     fn look_up<'a>(&'a self, query: &'a Query, deadline: Instant) -> Looking<'a> {
         Box::pin(self.once(query, deadline))
     }
 }
 
-impl std::fmt::Debug for Live {
+impl std::fmt::Debug for ClusterLookup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Live").field("services", &self.services).finish_non_exhaustive()
     }
 }
 
-fn read(answer: Result<String, kubewright_cluster::Error>) -> Found {
+fn parse_api_answer(answer: Result<String, kubewright_cluster::Error>) -> LookupResult {
     match answer {
         Ok(text) => json::parse(&text).map(Some).map_err(|error| format!("the answer is not JSON: {error}")),
         Err(error) if error.is_not_found() => Ok(None),
@@ -211,6 +211,6 @@ fn read(answer: Result<String, kubewright_cluster::Error>) -> Found {
     }
 }
 
-fn start(text: &str) -> String {
+fn answer_start(text: &str) -> String {
     text.chars().take(200).collect()
 }

@@ -1,4 +1,4 @@
-//! What happened in a review that somebody should hear of besides the one who asked.
+//! Notices: what rules did in a review, for Events and the statuses of rules.
 
 use std::sync::Arc;
 

@@ -7,30 +7,33 @@ use std::time::Duration;
 use kubewright_engine::World;
 use tokio::sync::mpsc;
 
-use crate::certificates::{Keys, Step, Terms, follow, now, read, take};
-use crate::log::Level;
-use crate::server::{ServeError, Server, asked_to_stop, log_panics};
-use crate::{Settings, Snapshot, State, workers};
+use crate::certificates::{
+    CertificateKeys, CertificateStep, CertificateTerms, follow_certificate_folder, read_certificate_folder,
+    take_certificate_step, unix_seconds,
+};
+use crate::log::LogLevel;
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
+use crate::{ServeSettings, ServerState, Snapshot, workers};
 
-const TEN_YEARS: Duration = Duration::from_secs(3650 * 86_400);
+const OFFLINE_CERTIFICATE_LIFE: Duration = Duration::from_secs(3650 * 86_400);
 
 /// Who asks a server without a cluster.
-const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Serves the rules of `snapshot`, which see `world`, until the process is asked to stop. The certificate of the one who
 /// signed ours is written to `ca`.
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn offline(
-    settings: Settings,
+pub fn run_offline(
+    settings: ServeSettings,
     snapshot: Snapshot,
     world: Box<dyn World + Send>,
     ca: Option<&Path>,
 ) -> Result<(), ServeError> {
     let keys = match &settings.tls_folder {
-        Some(folder) => read(folder),
-        None => self_made(),
+        Some(folder) => read_certificate_folder(folder),
+        None => self_signed_keys(),
     };
     let keys = keys.map_err(ServeError::Certificate)?;
     if let Some(path) = ca {
@@ -38,7 +41,7 @@ pub fn offline(
         written.map_err(|error| ServeError::Write(path.to_owned(), error))?;
     }
     let (notices, mut told) = mpsc::channel(1000);
-    let mut state = State::new(settings, notices);
+    let mut state = ServerState::new(settings, notices);
     state.world = world;
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     state.snapshot.store(Arc::new(snapshot));
@@ -46,23 +49,24 @@ pub fn offline(
     state.metrics.certificate_expires(state.certificates.expiry());
     let state = Arc::new(state);
     log_panics(&state);
-    state.log.line(Level::Info, "rules loaded").number("rules", rules as u64).write();
+    state.log.line(LogLevel::Info, "rules loaded").number("rules", rules as u64).write();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
         // There is no cluster to put them into.
         tokio::spawn(async move { while told.recv().await.is_some() {} });
         if let Some(folder) = state.settings.tls_folder.clone() {
-            tokio::spawn(follow(Arc::clone(&state), folder));
+            tokio::spawn(follow_certificate_folder(Arc::clone(&state), folder));
         }
         let resolver = state.certificates.resolver();
-        Server::bind(state)?.serve(resolver, asked_to_stop()).await
+        WebhookServer::bind(state)?.serve(resolver, asked_to_stop()).await
     })
 }
 
-/// Returns a certificate for this machine alone, which nobody will renew.
-fn self_made() -> Result<Keys, String> {
-    let names = NAMES.into_iter().map(str::to_owned).collect();
-    let terms = Terms { names, life: TEN_YEARS, grace: Duration::ZERO };
-    take(Step::Make, &Keys::default(), now(), &terms).map_err(|error| error.to_string())
+/// Returns a certificate for loopback names, which is never renewed.
+fn self_signed_keys() -> Result<CertificateKeys, String> {
+    let names = LOOPBACK_NAMES.into_iter().map(str::to_owned).collect();
+    let terms = CertificateTerms { names, life: OFFLINE_CERTIFICATE_LIFE, grace: Duration::ZERO };
+    take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), unix_seconds(), &terms)
+        .map_err(|error| error.to_string())
 }

@@ -18,12 +18,12 @@ use kubewright_value::{Map, Text, Value, json};
 use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
 
-use crate::services::Allowed;
-use crate::services::url::Url;
-use cache::Cache;
+use crate::services::AllowedHost;
+use crate::services::url::ServiceUrl;
+use cache::ImageCache;
 pub(crate) use credentials::Credentials;
-use exchange::Fetched;
-use reference::Reference;
+use exchange::RegistryAnswer;
+use reference::ImageReference;
 
 /// How large a manifest or an index may be, in bytes: what a rule may load at all.
 const MAX_MANIFEST_BYTES: usize = 2 << 20;
@@ -45,19 +45,19 @@ const PLATFORM: (&str, &str) = ("linux", "amd64");
 /// Asks registries.
 #[derive(Debug)]
 pub(crate) struct Registries {
-    allowed: Vec<Allowed>,
+    allowed: Vec<AllowedHost>,
     tls: OnceLock<Result<ClientConfig, String>>,
-    cache: Cache,
+    cache: ImageCache,
 }
 
 impl Registries {
     /// `hosts` are written `host`, `host:port` or `https://host`; only with `http://` it may be without TLS.
     pub(crate) fn new(hosts: &[String]) -> Self {
-        let host = |host: &String| Allowed::parse(&host.replace("://docker.io", "://index.docker.io"));
+        let host = |host: &String| AllowedHost::parse(&host.replace("://docker.io", "://index.docker.io"));
         let alias =
             |host: &String| if host == "docker.io" { "index.docker.io".to_owned() } else { host.clone() };
         let allowed = hosts.iter().map(alias).filter_map(|one| host(&one)).collect();
-        Self { allowed, tls: OnceLock::new(), cache: Cache::default() }
+        Self { allowed, tls: OnceLock::new(), cache: ImageCache::default() }
     }
 
     /// Returns what the registry says about `image`; nothing where it has no such image.
@@ -69,11 +69,11 @@ impl Registries {
         image: &ImageLookup,
         credentials: &Credentials,
     ) -> Result<Option<Value>, String> {
-        let reference = Reference::parse(&image.reference)?;
+        let reference = ImageReference::parse(&image.reference)?;
         if let Some(known) = self.cache.get(image) {
             return Ok(Some(known));
         }
-        let mut session = Session {
+        let mut session = RegistrySession {
             registries: self,
             base: self.base(&reference, image.is_insecure)?,
             repository: &reference.repository,
@@ -93,18 +93,19 @@ impl Registries {
         };
         let config = session.config(&manifest.value).await?;
         let size = first.size + manifest.size + config.size;
-        let described = described(image, &reference, &first.digest, [index, manifest.value, config.value]);
+        let described =
+            image_description(image, &reference, &first.digest, [index, manifest.value, config.value]);
         self.cache.put(image, reference.digest.is_some(), &described, size);
         Ok(Some(described))
     }
 
     /// Returns the address of the registry, if it may be asked so.
-    fn base(&self, reference: &Reference, is_insecure: bool) -> Result<Url, String> {
+    fn base(&self, reference: &ImageReference, is_insecure: bool) -> Result<ServiceUrl, String> {
         let host = &reference.registry;
         let [safe, plain] = ["https", "http"]
-            .map(|scheme| Url::parse(&format!("{scheme}://{host}/v2/{}/", reference.repository)));
+            .map(|scheme| ServiceUrl::parse(&format!("{scheme}://{host}/v2/{}/", reference.repository)));
         let (safe, plain) = (safe?, plain?);
-        let is_plain = |one: &&Allowed| one.is_plain() && one.is(&plain);
+        let is_plain = |one: &&AllowedHost| one.is_plain() && one.is(&plain);
         match (is_insecure, self.allowed.iter().find(is_plain)) {
             (true, Some(_)) => Ok(plain),
             _ if self.allowed.iter().any(|one| !one.is_plain() && one.is(&safe)) => Ok(safe),
@@ -120,53 +121,57 @@ impl Registries {
 
 /// A document of a registry whose digest was checked.
 #[derive(Debug, Clone)]
-struct Checked {
+struct VerifiedDocument {
     value: Value,
     digest: String,
     size: usize,
 }
 
 /// One image that is looked at.
-struct Session<'a> {
+struct RegistrySession<'a> {
     registries: &'a Registries,
-    base: Url,
+    base: ServiceUrl,
     repository: &'a str,
     credentials: &'a Credentials,
     /// What the registry wanted to see, once it asked.
     authorization: Option<HeaderValue>,
 }
 
-impl Session<'_> {
-    async fn manifest(&mut self, identifier: &str, digest: Option<&str>) -> Result<Option<Checked>, String> {
+impl RegistrySession<'_> {
+    async fn manifest(
+        &mut self,
+        identifier: &str,
+        digest: Option<&str>,
+    ) -> Result<Option<VerifiedDocument>, String> {
         let fetched = self.fetch(&format!("manifests/{identifier}"), MAX_MANIFEST_BYTES).await?;
         match fetched.status {
-            200 => checked(fetched, digest, "manifest").map(Some),
+            200 => verify_document(fetched, digest, "manifest").map(Some),
             404 => Ok(None),
             status => Err(format!("the registry answers HTTP {status}")),
         }
     }
 
-    async fn config(&mut self, manifest: &Value) -> Result<Checked, String> {
+    async fn config(&mut self, manifest: &Value) -> Result<VerifiedDocument, String> {
         let digest = manifest.at(&["config", "digest"]).and_then(Value::as_str).unwrap_or_default();
         let digest = reference::checked_digest(digest)?;
         let fetched = self.fetch(&format!("blobs/{digest}"), MAX_CONFIG_BYTES).await?;
         match fetched.status {
-            200 => checked(fetched, Some(&digest), "configuration"),
+            200 => verify_document(fetched, Some(&digest), "configuration"),
             status => Err(format!("the registry answers HTTP {status} for the configuration of the image")),
         }
     }
 
     /// Reads `path` of the repository, and says who asks where the registry wants to know.
-    async fn fetch(&mut self, path: &str, limit: usize) -> Result<Fetched, String> {
-        let url = Url { target: format!("{}{path}", self.base.target), ..self.base.clone() };
+    async fn fetch(&mut self, path: &str, limit: usize) -> Result<RegistryAnswer, String> {
+        let url = ServiceUrl { target: format!("{}{path}", self.base.target), ..self.base.clone() };
         let first = self.follow(&url, limit).await?;
         let (401, None) = (first.status, &self.authorization) else { return Ok(first) };
         self.authorization = Some(self.authorize(&first.challenge).await?);
         self.follow(&url, limit).await
     }
 
-    /// Reads `url` and what it redirects to. Nobody but the registry sees the credentials.
-    async fn follow(&self, url: &Url, limit: usize) -> Result<Fetched, String> {
+    /// Reads `url` and follows redirects. Credentials are sent to the registry only.
+    async fn follow(&self, url: &ServiceUrl, limit: usize) -> Result<RegistryAnswer, String> {
         let mut at = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let is_own = at.is_same_host(url);
@@ -174,10 +179,9 @@ impl Session<'_> {
             let fetched = self.registries.get(&at, authorization, MANIFEST_TYPES, limit).await?;
             let Some(location) = &fetched.location else { return Ok(fetched) };
             at = match location.strip_prefix('/').filter(|rest| !rest.starts_with('/')) {
-                Some(_) => Url { target: location.clone(), ..at },
-                None => {
-                    Url::parse(location).map_err(|_| "the registry redirects to no address".to_owned())?
-                }
+                Some(_) => ServiceUrl { target: location.clone(), ..at },
+                None => ServiceUrl::parse(location)
+                    .map_err(|_| "the registry redirects to no address".to_owned())?,
             };
             if !at.is_tls && !at.is_same_host(url) {
                 return Err("the registry redirects to an address without TLS".to_owned());
@@ -192,9 +196,9 @@ impl Session<'_> {
         if challenge.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic ")) {
             return login.ok_or_else(|| "the registry wants a name and password".to_owned());
         }
-        let (realm, service) = exchange::bearer(challenge)
+        let (realm, service) = exchange::bearer_challenge(challenge)
             .ok_or_else(|| "the registry wants to know who asks in a way that is not known".to_owned())?;
-        let url = Url::parse(&realm).map_err(|_| "the registry names no token service".to_owned())?;
+        let url = ServiceUrl::parse(&realm).map_err(|_| "the registry names no token service".to_owned())?;
         let is_listed =
             self.registries.allowed.iter().any(|one| one.is(&url) && one.is_plain() != url.is_tls);
         // A registry that is asked over TLS cannot send a password elsewhere without it.
@@ -206,14 +210,20 @@ impl Session<'_> {
             ));
         }
         let url = exchange::token_url(&url, &service, self.repository);
-        let fetched =
-            self.registries.get(&url, login.as_ref(), "application/json", exchange::MAX_TOKEN_BYTES).await?;
-        exchange::token(&fetched)
+        let fetched = self
+            .registries
+            .get(&url, login.as_ref(), "application/json", exchange::MAX_TOKEN_ANSWER_BYTES)
+            .await?;
+        exchange::bearer_token(&fetched)
     }
 }
 
 /// Returns the document that was read, if it is the one with `digest`.
-fn checked(fetched: Fetched, digest: Option<&str>, what: &str) -> Result<Checked, String> {
+fn verify_document(
+    fetched: RegistryAnswer,
+    digest: Option<&str>,
+    what: &str,
+) -> Result<VerifiedDocument, String> {
     let hash = Sha256::digest(&fetched.body);
     let found = format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     if digest.is_some_and(|digest| digest != found) {
@@ -222,7 +232,7 @@ fn checked(fetched: Fetched, digest: Option<&str>, what: &str) -> Result<Checked
     let size = fetched.body.len();
     let text = String::from_utf8(fetched.body).map_err(|_| format!("the {what} is no text"))?;
     let value = json::parse(&text).map_err(|error| format!("the {what} is not JSON: {error}"))?;
-    Ok(Checked { value, digest: found, size })
+    Ok(VerifiedDocument { value, digest: found, size })
 }
 
 /// Returns the digest of the image for our platform, where `document` is an index.
@@ -240,13 +250,13 @@ fn platform_digest(document: &Value) -> Result<Option<String>, String> {
 }
 
 /// Returns it in the words of context entries.
-fn described(
+fn image_description(
     image: &ImageLookup,
-    reference: &Reference,
+    reference: &ImageReference,
     digest: &str,
     [index, manifest, config]: [Value; 3],
 ) -> Value {
-    let Reference { registry, repository, tag, digest: wanted } = reference;
+    let ImageReference { registry, repository, tag, digest: wanted } = reference;
     let mut said = Map::from([
         ("image", Value::from(image.reference.clone())),
         ("resolvedImage", format!("{registry}/{repository}@{digest}").into()),

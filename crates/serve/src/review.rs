@@ -1,13 +1,13 @@
-//! One review: the bytes that the API server sends, and the bytes that it gets.
+//! One admission review: read, decide, respond, observe.
 //!
-//! Read, decide, say it in the words of the rules' languages, tell those who should know. What we ourselves cannot do
-//! is an HTTP error, so that the API server does what the webhook's failure policy says; it is never "allowed".
+//! A review that cannot be decided is an HTTP error, so that the API server applies the failurePolicy of the webhook; it
+//! is never answered with "allowed".
 
 mod decide;
+mod observe;
 mod overruns;
 mod read;
-mod tell;
-mod verdict;
+mod response;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,37 +18,42 @@ use kubewright_engine::Decision;
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Text;
 
-use crate::http::{Answer, Call, ok, problem};
-use crate::metrics::{Overload, Trouble};
-use crate::{Snapshot, State};
+use crate::http::{HttpResponse, WebhookCall, error_response, json_response};
+use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
+use crate::{ServerState, Snapshot};
 pub(crate) use overruns::Overruns;
-pub use read::{BadReview, Review};
-pub use verdict::Verdict;
+pub use read::{AdmissionReview, BadReview};
+pub use response::AdmissionResponse;
 
 /// How long is waited before it is looked again whether something is known.
-const MOMENT: Duration = Duration::from_millis(10);
+const ROLES_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why a review was not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undecided {
-    Trouble(Trouble),
-    Overload,
+enum UndecidedReview {
+    UndecidedReason(UndecidedReason),
+    OverloadReason,
 }
 
 /// Answers the review of `call`.
-pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
+pub(crate) async fn answer_review(state: &Arc<ServerState>, mut call: WebhookCall) -> HttpResponse {
     let begun = Instant::now();
     let deadline = call.deadline;
     if !state.readiness.is_loaded() {
-        return undecided(state, &call.hook, "", Undecided::Trouble(Trouble::Unsynced));
+        return undecided_response(
+            state,
+            &call.hook,
+            "",
+            UndecidedReview::UndecidedReason(UndecidedReason::Unsynced),
+        );
     }
-    // The text is not needed while the rules are asked.
+    // The body is freed before the rules are evaluated, because large reviews take memory twice otherwise.
     let bytes = std::mem::take(&mut call.bytes);
-    let mut review = match Review::read(&bytes) {
+    let mut review = match AdmissionReview::read(&bytes) {
         Ok(review) => review,
         Err(BadReview(message)) => {
-            state.metrics.refused_request();
-            return problem(StatusCode::BAD_REQUEST, &message);
+            state.metrics.count(MetricId::BadRequests);
+            return error_response(StatusCode::BAD_REQUEST, &message);
         }
     };
     drop(bytes);
@@ -56,83 +61,103 @@ pub(crate) async fn answer(state: &Arc<State>, mut call: Call) -> Answer {
     let snapshot = state.snapshot.load_full();
     if snapshot.needs.role_bindings {
         let Some(roles) = roles_of(state, &review, deadline).await else {
-            return undecided(state, hook, &review.request.uid, Undecided::Trouble(Trouble::Unsynced));
+            return undecided_response(
+                state,
+                hook,
+                &review.request.uid,
+                UndecidedReview::UndecidedReason(UndecidedReason::Unsynced),
+            );
         };
         (review.request.roles, review.request.cluster_roles) = roles;
     }
     let uid = review.request.uid.clone();
-    let case = decide::Case::new(state, &snapshot, &call, review);
-    match decide::decided(case, deadline).await {
+    let case = decide::PendingReview::new(state, &snapshot, &call, review);
+    match decide::decide_review(case, deadline).await {
         Ok((review, decision)) => {
-            let said = || Verdict::of(&snapshot, &review, &decision);
-            let Ok(verdict) = catch_unwind(AssertUnwindSafe(said)) else {
-                return undecided(state, hook, &uid, Undecided::Trouble(Trouble::Panic));
+            let responding = || AdmissionResponse::of(&snapshot, &review, &decision);
+            let Ok(response) = catch_unwind(AssertUnwindSafe(responding)) else {
+                return undecided_response(
+                    state,
+                    hook,
+                    &uid,
+                    UndecidedReview::UndecidedReason(UndecidedReason::Panic),
+                );
             };
-            let body = verdict.written(&review.request.uid);
-            let told = tell::Told { state, snapshot: &snapshot, hook, review: &review };
-            told.tell(&decision, &verdict, begun.elapsed());
+            let body = response.to_review(&review.request.uid);
+            let observer = observe::ReviewObserver { state, snapshot: &snapshot, hook, review: &review };
+            observer.observe(&decision, &response, begun.elapsed());
             if state.traces.is_on() {
-                told.trace(&decision, call.parent, begun.elapsed());
+                observer.trace(&decision, call.parent, begun.elapsed());
             }
-            ok(body)
+            json_response(body)
         }
-        Err(reason) => undecided(state, hook, &uid, reason),
+        Err(reason) => undecided_response(state, hook, &uid, reason),
     }
 }
 
 /// Returns that a review for `hook` was not answered in time.
-pub(crate) fn late(state: &State, hook: &str) -> Answer {
-    undecided(state, hook, "", Undecided::Trouble(Trouble::Deadline))
+pub(crate) fn review_timed_out(state: &ServerState, hook: &str) -> HttpResponse {
+    undecided_response(state, hook, "", UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
 }
 
 /// Returns the roles of the one who asks. Where a rule has only just come that needs them, they take a moment.
-async fn roles_of(state: &State, review: &Review, deadline: Instant) -> Option<(Vec<Text>, Vec<Text>)> {
+async fn roles_of(
+    state: &ServerState,
+    review: &AdmissionReview,
+    deadline: Instant,
+) -> Option<(Vec<Text>, Vec<Text>)> {
     let AdmissionRequest { user, namespace, .. } = &review.request;
     loop {
         match state.roles.of(user, namespace) {
-            None if Instant::now() < deadline => tokio::time::sleep(MOMENT).await,
+            None if Instant::now() < deadline => tokio::time::sleep(ROLES_POLL_INTERVAL).await,
             roles => return roles,
         }
     }
 }
 
-fn undecided(state: &State, hook: &str, uid: &str, reason: Undecided) -> Answer {
+fn undecided_response(state: &ServerState, hook: &str, uid: &str, reason: UndecidedReview) -> HttpResponse {
     let (status, message) = match reason {
-        Undecided::Overload => {
-            state.metrics.overloaded(Overload::SlowLane);
+        UndecidedReview::OverloadReason => {
+            state.metrics.overloaded(OverloadReason::SlowLane);
             (StatusCode::TOO_MANY_REQUESTS, "too many slow reviews are under way")
         }
-        Undecided::Trouble(trouble) => {
-            state.metrics.troubled(trouble);
+        UndecidedReview::UndecidedReason(trouble) => {
+            state.metrics.undecided(trouble);
             match trouble {
-                Trouble::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "a rule made the program fail"),
-                Trouble::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
-                Trouble::Steps => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps"),
-                Trouble::Unsynced => (StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet"),
+                UndecidedReason::Panic => (StatusCode::INTERNAL_SERVER_ERROR, "the review panicked"),
+                UndecidedReason::Deadline => (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too long"),
+                UndecidedReason::Steps => {
+                    (StatusCode::INTERNAL_SERVER_ERROR, "the rules took too many steps")
+                }
+                UndecidedReason::Unsynced => {
+                    (StatusCode::SERVICE_UNAVAILABLE, "the rules are not loaded yet")
+                }
             }
         }
     };
-    let line = state.log.line(crate::log::Level::Error, "a review could not be decided");
+    let line = state.log.line(crate::log::LogLevel::Error, "review could not be decided");
     line.text("uid", uid).text("webhook", hook).text("reason", message).write();
-    problem(status, message)
+    error_response(status, message)
 }
 
 /// Returns whether an answer may change the object.
-fn may_patch(review: &Review, decision: &Decision) -> bool {
+fn may_patch(review: &AdmissionReview, decision: &Decision) -> bool {
     decision.is_allowed
         && review.has_object
         && matches!(review.request.operation, Operation::Create | Operation::Update)
 }
 
-/// Returns what `bytes`, an AdmissionReview, is answered with the rules behind `hook` of `snapshot`, where nobody can be
-/// asked for anything; `None` where it could not be decided.
+/// Returns the answer to `bytes`, an AdmissionReview, by the rules behind `hook` of `snapshot`, without lookups; `None` if
+/// it could not be decided.
 ///
 /// # Errors
-/// When it is no review.
-pub fn answered(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
-    let review = Review::read(bytes)?;
+/// When it is not an AdmissionReview.
+pub fn decide_offline(snapshot: &Snapshot, hook: &str, bytes: &[u8]) -> Result<Option<String>, BadReview> {
+    let review = AdmissionReview::read(bytes)?;
     let world = kubewright_engine::ClosedWorld::default();
-    let Some(decision) = decide::at_once(snapshot, hook, &review.request, &world) else { return Ok(None) };
-    let verdict = Verdict::of(snapshot, &review, &decision);
-    Ok(Some(verdict.written(&review.request.uid)))
+    let Some(decision) = decide::decide_without_lookups(snapshot, hook, &review.request, &world) else {
+        return Ok(None);
+    };
+    let response = AdmissionResponse::of(snapshot, &review, &decision);
+    Ok(Some(response.to_review(&review.request.uid)))
 }

@@ -14,9 +14,9 @@ use kubewright_value::{Document, Value};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::admission_policies::Progress;
-use crate::log::Level;
-use crate::{Settings, Snapshot, State, Stores, admitted, cluster_dialects};
+use crate::admission_policies::GenerationProgress;
+use crate::log::LogLevel;
+use crate::{ServeSettings, ServerState, Snapshot, Stores, admitted_exceptions, cluster_dialects};
 
 /// How long no change must arrive before rules are compiled.
 const DEBOUNCE: Duration = Duration::from_millis(30);
@@ -40,10 +40,10 @@ const NEEDS_TIMEOUT: Duration = Duration::from_millis(500);
 const CACHE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What is waited for before reviews are answered.
-const RULES: &str = "rules";
+const RULES_CONDITION: &str = "rules";
 
 /// What is waited for besides.
-const CACHES: &str = "caches";
+const CACHES_CONDITION: &str = "caches";
 
 /// Keeps the rules of `state` as the rule objects of `stores` are, on a thread of its own, as long as the process lives.
 /// Returns the number of the snapshot, to wait for the next one. The state is not ready before there are rules and what
@@ -51,12 +51,15 @@ const CACHES: &str = "caches";
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Result<watch::Receiver<u64>> {
-    state.readiness.wait_for(RULES);
-    state.readiness.wait_for(CACHES);
+pub fn spawn_rule_compiler(
+    state: &Arc<ServerState>,
+    stores: &Arc<Stores>,
+) -> std::io::Result<watch::Receiver<u64>> {
+    state.readiness.wait_for(RULES_CONDITION);
+    state.readiness.wait_for(CACHES_CONDITION);
     let (sender, receiver) = watch::channel(0);
     let (state, stores) = (Arc::clone(state), Arc::clone(stores));
-    let compiler = Compiler {
+    let compiler = RuleCompiler {
         state,
         stores,
         known: None,
@@ -71,18 +74,18 @@ pub fn keep_compiled(state: &Arc<State>, stores: &Arc<Stores>) -> std::io::Resul
     Ok(receiver)
 }
 
-struct Compiler {
-    state: Arc<State>,
+struct RuleCompiler {
+    state: Arc<ServerState>,
     stores: Arc<Stores>,
     /// What the rules of the moment were made from.
-    known: Option<Objects>,
+    known: Option<RuleObjects>,
     is_ready: bool,
     /// When they are compiled anew though nothing has changed.
     fresh_until: Instant,
     generations: watch::Sender<u64>,
 }
 
-impl Compiler {
+impl RuleCompiler {
     async fn run(mut self) {
         let mut changes = self.stores.changes();
         let mut is_change = true;
@@ -93,7 +96,7 @@ impl Compiler {
             }
             is_change = match timeout_at(self.fresh_until, changes.changed()).await {
                 Ok(Ok(())) => {
-                    settle(&mut changes).await;
+                    debounce(&mut changes).await;
                     true
                 }
                 Ok(Err(_)) => return,
@@ -102,10 +105,10 @@ impl Compiler {
         }
     }
 
-    /// Compiles what there is. Without a change only what the time has to do with is new, and nobody needs to hear of it.
+    /// Compiles all rule objects. Without a change only values that depend on the time are new, so the generation stays.
     async fn compile(&mut self, is_change: bool) {
         let begun = Instant::now();
-        let objects = Objects::of(&self.stores, &self.state);
+        let objects = RuleObjects::of(&self.stores, &self.state);
         let is_same = self.known.as_ref() == Some(&objects);
         if is_change && is_same {
             return;
@@ -116,7 +119,10 @@ impl Compiler {
         self.fresh_until = begun + RECOMPILE_INTERVAL;
         let Ok((snapshot, until)) = built else {
             // Each object is compiled on its own already, so this is our mistake. The rules of before still hold.
-            self.state.log.line(Level::Error, "the rules could not be loaded; those of before go on").write();
+            self.state
+                .log
+                .line(LogLevel::Error, "could not load rules; the previous ones stay in force")
+                .write();
             return;
         };
         let took = begun.elapsed();
@@ -128,19 +134,19 @@ impl Compiler {
         self.fresh_until = begun + interval.min(until);
         self.stores.meet(&snapshot.needs);
         self.await_needs().await;
-        let (rules, wrong) = count(&snapshot);
+        let (rules, wrong) = count_rules(&snapshot);
         self.state.snapshot.store(Arc::new(snapshot));
         if !is_change {
             return;
         }
-        self.state.readiness.done(RULES);
+        self.state.readiness.done(RULES_CONDITION);
         self.generations.send_replace(generation);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let line = self.state.log.line(Level::Info, "rules loaded").number("generation", generation);
+        let line = self.state.log.line(LogLevel::Info, "rules loaded").number("generation", generation);
         line.number("rules", rules).number("wrong", wrong).number("microseconds", micros).write();
     }
 
-    /// Gives what new rules need a moment to become known, so that nobody has to be asked for it.
+    /// Waits briefly for the caches that new rules need, so that their first reviews need no lookups.
     async fn await_needs(&self) {
         let deadline = Instant::now() + NEEDS_TIMEOUT;
         while !self.stores.are_caches_synced() && Instant::now() < deadline {
@@ -153,7 +159,7 @@ impl Compiler {
         while !self.is_ready {
             if self.stores.are_caches_synced() {
                 self.is_ready = true;
-                self.state.readiness.done(CACHES);
+                self.state.readiness.done(CACHES_CONDITION);
             } else if changes.has_changed().unwrap_or(true) {
                 return;
             } else {
@@ -165,15 +171,15 @@ impl Compiler {
 
 /// Rule objects and exceptions from them, without what compiling does not look at.
 #[derive(PartialEq)]
-struct Objects {
+struct RuleObjects {
     rules: Vec<Value>,
     exceptions: Vec<Value>,
     /// The rules that the API server enforces itself.
-    progress: Arc<Progress>,
+    progress: Arc<GenerationProgress>,
 }
 
 /// Waits until nothing happens for a moment.
-async fn settle(changes: &mut watch::Receiver<u64>) {
+async fn debounce(changes: &mut watch::Receiver<u64>) {
     let deadline = Instant::now() + MAX_DEBOUNCE;
     while timeout(DEBOUNCE, timeout_at(deadline, changes.changed()))
         .await
@@ -181,8 +187,8 @@ async fn settle(changes: &mut watch::Receiver<u64>) {
     {}
 }
 
-impl Objects {
-    fn of(stores: &Stores, state: &State) -> Self {
+impl RuleObjects {
+    fn of(stores: &Stores, state: &ServerState) -> Self {
         let of_role = |role| stores.of_role(role).flat_map(|(_, store)| store.all()).map(without_status);
         Self {
             rules: of_role(WatchRole::Rule).collect(),
@@ -192,19 +198,19 @@ impl Objects {
     }
 
     /// Returns the rules, and after how long an exception from them ends.
-    fn snapshot(&self, state: &State, generation: u64) -> (Snapshot, Duration) {
-        let Settings { options, dialects, exception_namespaces, .. } = &state.settings;
+    fn snapshot(&self, state: &ServerState, generation: u64) -> (Snapshot, Duration) {
+        let ServeSettings { options, dialects, exception_namespaces, .. } = &state.settings;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX);
-        let exceptions: Vec<Document> = self.exceptions.iter().map(document).collect();
+        let exceptions: Vec<Document> = self.exceptions.iter().map(rule_document).collect();
         let before = state.snapshot.load();
         let languages: Vec<&dyn ClusterSupport> = before.languages().collect();
-        let admitted = admitted(&exceptions, exception_namespaces, &languages, now);
+        let admitted = admitted_exceptions(&exceptions, exception_namespaces, &languages, now);
         let mut options = options.clone();
         options.inputs.now = Some(now);
         options.inputs.keys = options.inputs.keys.map(|keys| KeySource { valid_from: now, ..keys });
         options.exceptions.extend(admitted.documents);
-        let documents: Vec<Document> = self.rules.iter().map(document).collect();
+        let documents: Vec<Document> = self.rules.iter().map(rule_document).collect();
         let until = admitted.until.and_then(|until| u64::try_from(until - now).ok());
         let until = until.map_or(Duration::MAX, Duration::from_nanos);
         let dialects = cluster_dialects(&options, dialects);
@@ -213,7 +219,7 @@ impl Objects {
     }
 }
 
-fn document(object: &Value) -> Document {
+fn rule_document(object: &Value) -> Document {
     Document::written(object.clone(), ObjectName::of(object).to_string())
 }
 
@@ -228,7 +234,7 @@ fn without_status(mut object: Value) -> Value {
     object
 }
 
-fn count(snapshot: &Snapshot) -> (u64, u64) {
+fn count_rules(snapshot: &Snapshot) -> (u64, u64) {
     let rules: usize = snapshot.states.iter().map(|state| state.rules).sum();
     let wrong = snapshot.states.iter().filter(|state| state.rules == 0).count();
     (rules as u64, wrong as u64)

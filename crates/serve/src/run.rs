@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{Client, Config, Discovery, Pace, Resource};
+use kubewright_cluster::{Client, Config, Discovery, GroupVersionResource, WatchPolicy};
 use kubewright_value::Map;
 use tokio::sync::mpsc;
 
-use crate::admission_policies::{self, ADMISSION_POLICIES};
-use crate::certificates::{self, CERTIFICATE};
-use crate::server::{ServeError, Server, asked_to_stop, log_panics};
+use crate::admission_policies::{self, ADMISSION_POLICIES_CONDITION};
+use crate::certificates::{self, CERTIFICATE_CONDITION};
+use crate::server::{ServeError, WebhookServer, asked_to_stop, log_panics};
 use crate::{
-    Bindings, Known, Live, Settings, State, Stores, ignored_namespaces, keep_compiled, tell, watch_over,
-    webhooks, workers,
+    CachedWorld, ClusterLookup, RoleIndex, ServeSettings, ServerState, Stores, ignored_namespaces,
+    monitor_caches, run_status_writer, spawn_rule_compiler, webhooks, workers,
 };
 
 /// How many notices wait to be told.
-const NOTICES: usize = 1000;
+const MAX_QUEUED_NOTICES: usize = 1000;
 
 /// Serves the cluster of `config` until the process is asked to stop. It is not ready before its certificate, the
 /// rules and what they need are there; an API server that is away is waited for. A server that is not in the cluster may
@@ -23,7 +23,11 @@ const NOTICES: usize = 1000;
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<(), ServeError> {
+pub fn run_in_cluster(
+    settings: ServeSettings,
+    config: Config,
+    makes_namespace: bool,
+) -> Result<(), ServeError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()?;
     runtime.block_on(async {
@@ -31,7 +35,7 @@ pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<
         if makes_namespace {
             make_namespace(&client, &settings.namespace).await;
         }
-        let server = start(settings, client)?;
+        let server = start_server(settings, client)?;
         let certificates = server.state().certificates.resolver();
         server.serve(certificates, asked_to_stop()).await
     })
@@ -44,40 +48,42 @@ pub fn run(settings: Settings, config: Config, makes_namespace: bool) -> Result<
 ///
 /// # Panics
 /// Outside of a runtime.
-pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
-    let (notices, told) = mpsc::channel(NOTICES);
-    let mut state = State::new(settings, notices);
-    let stores = Stores::start(&client, &state.settings, Pace::default());
-    state.world = Box::new(Known(Arc::clone(&stores)));
+pub fn start_server(settings: ServeSettings, client: Client) -> Result<WebhookServer, ServeError> {
+    let (notices, told) = mpsc::channel(MAX_QUEUED_NOTICES);
+    let mut state = ServerState::new(settings, notices);
+    let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
+    state.world = Box::new(CachedWorld(Arc::clone(&stores)));
     let discovery = Arc::new(Discovery::new(client.clone()));
-    let bindings = Arc::new(Bindings::new(Arc::clone(&stores)));
-    state.lookup = Box::new(Live::new(&client, &discovery, &stores, &state.settings));
+    let bindings = Arc::new(RoleIndex::new(Arc::clone(&stores)));
+    state.lookup = Box::new(ClusterLookup::new(&client, &discovery, &stores, &state.settings));
     state.roles = Box::new(Arc::clone(&bindings));
     state.client = Some(client.clone());
     let state = Arc::new(state);
     log_panics(&state);
-    state.readiness.wait_for(CERTIFICATE);
+    state.readiness.wait_for(CERTIFICATE_CONDITION);
     if state.settings.generates_admission_policies {
-        state.readiness.wait_for(ADMISSION_POLICIES);
+        state.readiness.wait_for(ADMISSION_POLICIES_CONDITION);
     }
-    let snapshots = keep_compiled(&state, &stores)?;
-    let server = Server::bind(Arc::clone(&state))?;
+    let snapshots = spawn_rule_compiler(&state, &stores)?;
+    let server = WebhookServer::bind(Arc::clone(&state))?;
 
-    tokio::spawn(watch_over(Arc::clone(&state), Arc::clone(&stores)));
-    tokio::spawn(tell(
+    tokio::spawn(monitor_caches(Arc::clone(&state), Arc::clone(&stores)));
+    tokio::spawn(run_status_writer(
         Arc::clone(&state),
         client.clone(),
         Arc::clone(&stores),
         told,
-        instance(&state.settings),
+        replica_name(&state.settings),
     ));
     match state.settings.tls_folder.clone() {
-        Some(folder) => drop(tokio::spawn(certificates::follow(Arc::clone(&state), folder))),
-        None => drop(tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()))),
+        Some(folder) => {
+            drop(tokio::spawn(certificates::follow_certificate_folder(Arc::clone(&state), folder)));
+        }
+        None => drop(tokio::spawn(certificates::reconcile_certificates(Arc::clone(&state), client.clone()))),
     }
     tokio::spawn(ignored_namespaces::label_missing(Arc::clone(&state), client.clone()));
     if state.settings.generates_admission_policies {
-        tokio::spawn(admission_policies::keep(
+        tokio::spawn(admission_policies::reconcile_admission_policies(
             Arc::clone(&state),
             client.clone(),
             Arc::clone(&stores),
@@ -85,8 +91,8 @@ pub fn start(settings: Settings, client: Client) -> Result<Server, ServeError> {
         ));
     }
     let bound = snapshots.clone();
-    tokio::spawn(async move { bindings.keep(bound).await });
-    tokio::spawn(webhooks::keep(state, client, discovery, snapshots));
+    tokio::spawn(async move { bindings.follow_bindings(bound).await });
+    tokio::spawn(webhooks::reconcile_webhooks(state, client, discovery, snapshots));
     Ok(server)
 }
 
@@ -95,11 +101,11 @@ async fn make_namespace(client: &Client, name: &str) {
     let metadata = Map::from([("name", name.into())]);
     let namespace =
         Map::from([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
-    let _ = client.create(&Resource::new("", "v1", "namespaces").all(), &namespace.into()).await;
+    let _ = client.create(&GroupVersionResource::new("", "v1", "namespaces").all(), &namespace.into()).await;
 }
 
 /// A name that no other replica has: that of the pod, and for several processes on one machine their number.
-fn instance(settings: &Settings) -> String {
+fn replica_name(settings: &ServeSettings) -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     format!("{}-{}", host.as_deref().unwrap_or(&settings.name), std::process::id())
 }

@@ -1,4 +1,4 @@
-//! The server: bound to its addresses, then serving until it is told to stop.
+//! The server: bound to its addresses, then serving until it is stopped.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -10,13 +10,13 @@ use rustls::server::ResolvesServerCert;
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::http::{self, Phase};
-use crate::log::Level;
-use crate::{State, health};
+use crate::http::{self, ListenerPhase};
+use crate::log::LogLevel;
+use crate::{ServerState, health};
 
 /// How long what is under way may take when everything else is closed. With the longest drain that is useful, a
 /// server is gone 15 seconds after the signal.
-const IN_FLIGHT: Duration = Duration::from_secs(9);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
 
 /// Why the server cannot serve.
 #[derive(Debug, Error)]
@@ -40,31 +40,31 @@ pub enum ServeError {
 
 /// A server that has its addresses and does not serve yet.
 #[derive(Debug)]
-pub struct Server {
-    state: Arc<State>,
+pub struct WebhookServer {
+    state: Arc<ServerState>,
     reviews: TcpListener,
     health: TcpListener,
 }
 
-impl Server {
+impl WebhookServer {
     /// Listens on the addresses of the settings. Health is answered from now on.
     ///
     /// # Errors
     /// When one cannot be listened on.
-    pub fn bind(state: Arc<State>) -> Result<Self, ServeError> {
+    pub fn bind(state: Arc<ServerState>) -> Result<Self, ServeError> {
         let listen = |address: SocketAddr| {
             TcpListener::bind(address).map_err(|error| ServeError::Listen(address, error))
         };
         let reviews = listen(state.settings.address)?;
         let health = listen(state.settings.health_address)?;
         reviews.set_nonblocking(true)?;
-        health::serve(Arc::clone(&state), health.try_clone()?)?;
+        health::serve_health(Arc::clone(&state), health.try_clone()?)?;
         Ok(Self { state, reviews, health })
     }
 
     /// Returns what its parts share.
     #[must_use]
-    pub fn state(&self) -> &Arc<State> {
+    pub fn state(&self) -> &Arc<ServerState> {
         &self.state
     }
 
@@ -96,23 +96,23 @@ impl Server {
     ) -> Result<(), ServeError> {
         let (address, health) = (self.address()?, self.health_address()?);
         let state = self.state;
-        let configuration = http::configuration(certificates, state.settings.allows_tls12)
+        let configuration = http::server_tls_config(certificates, state.settings.allows_tls12)
             .map_err(|error| ServeError::Certificate(error.to_string()))?;
         let listener = tokio::net::TcpListener::from_std(self.reviews)?;
-        let (phase, phases) = watch::channel(Phase::Serving);
+        let (phase, phases) = watch::channel(ListenerPhase::Serving);
         let serving =
-            tokio::spawn(http::serve(Arc::clone(&state), listener, Arc::new(configuration), phases));
-        let line = state.log.always(Level::Info, "listening");
+            tokio::spawn(http::run_listener(Arc::clone(&state), listener, Arc::new(configuration), phases));
+        let line = state.log.always(LogLevel::Info, "listening");
         line.shown("address", address).shown("healthAddress", health).write();
 
         stop.await;
         state.readiness.stop();
-        let line = state.log.line(Level::Info, "stopping");
+        let line = state.log.line(LogLevel::Info, "stopping");
         line.number("drainMilliseconds", millis(state.settings.drain)).write();
         tokio::time::sleep(state.settings.drain).await;
-        phase.send_replace(Phase::Closing);
-        let is_clean = tokio::time::timeout(IN_FLIGHT, serving).await.is_ok();
-        state.log.line(Level::Info, "stopped").value("clean", &is_clean.into()).write();
+        phase.send_replace(ListenerPhase::Closing);
+        let is_clean = tokio::time::timeout(SHUTDOWN_TIMEOUT, serving).await.is_ok();
+        state.log.line(LogLevel::Info, "stopped").value("clean", &is_clean.into()).write();
         state.log.flush();
         Ok(())
     }
@@ -133,16 +133,12 @@ pub async fn asked_to_stop() {
 }
 
 /// Lets a panic be a line of the log, without what was panicked about: that may come from an object.
-pub fn log_panics(state: &Arc<State>) {
+pub fn log_panics(state: &Arc<ServerState>) {
     let state = Arc::downgrade(state);
     std::panic::set_hook(Box::new(move |panic| {
         let Some(state) = state.upgrade() else { return };
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        state
-            .log
-            .line(Level::Error, "the program failed in one place and goes on")
-            .text("place", &place)
-            .write();
+        state.log.line(LogLevel::Error, "panic caught").text("place", &place).write();
     }));
 }
 

@@ -1,8 +1,8 @@
-//! Calls of services that rules ask for: only hosts that the operator names, and never an address that leads back to this
-//! machine or to what a cloud tells its machines about themselves.
+//! HTTP calls that rules make: only to hosts that the operator allows, and never to loopback addresses or to the
+//! metadata service of a cloud.
 //!
-//! A host is resolved once, its addresses are looked at, and the connection is made to the very address that was looked
-//! at. No redirect is followed, and nothing is sent but what the rule says.
+//! A host is resolved once, its addresses are checked, and the connection is made to the address that was checked, so
+//! that a second DNS answer cannot change it. Redirects are not followed.
 
 pub(crate) mod address;
 pub(crate) mod url;
@@ -24,13 +24,13 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use self::url::Url;
+use self::url::ServiceUrl;
 
 /// How large an answer may be.
-pub(crate) const LARGEST: usize = 2 << 20;
+pub(crate) const MAX_SERVICE_ANSWER_BYTES: usize = 2 << 20;
 
 /// Headers that are ours to write, or that would make another request of it.
-const OURS: [&str; 8] = [
+const RESERVED_HEADERS: [&str; 8] = [
     "host",
     "content-length",
     "transfer-encoding",
@@ -42,7 +42,7 @@ const OURS: [&str; 8] = [
 ];
 
 /// Where systems keep the certificates that everybody believes.
-const SYSTEM: [&str; 4] = [
+const SYSTEM_CA_FILES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
@@ -52,14 +52,14 @@ const SYSTEM: [&str; 4] = [
 /// Calls services.
 #[derive(Debug)]
 pub(crate) struct Services {
-    allowed: Vec<Allowed>,
+    allowed: Vec<AllowedHost>,
     /// Which addresses are never called.
     is_forbidden: fn(IpAddr) -> bool,
 }
 
 /// A host that may be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedHost {
     is_tls: bool,
     host: String,
     /// Any, where it is not said.
@@ -68,7 +68,7 @@ pub(crate) struct Allowed {
 
 /// What a service answered.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct ServiceAnswer {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Answered {
 impl Services {
     /// `hosts` are written `host`, `host:port` or `https://host`; only with `http://` it may be without TLS.
     pub(crate) fn new(hosts: &[String]) -> Self {
-        let allowed = hosts.iter().filter_map(|host| Allowed::parse(host)).collect();
+        let allowed = hosts.iter().filter_map(|host| AllowedHost::parse(host)).collect();
         Self { allowed, is_forbidden: address::is_forbidden }
     }
 
@@ -84,8 +84,8 @@ impl Services {
     ///
     /// # Errors
     /// When it may not be called, or does not answer.
-    pub(crate) async fn call(&self, call: &ApiCall) -> Result<Answered, String> {
-        let url = Url::parse(&call.url)?;
+    pub(crate) async fn call(&self, call: &ApiCall) -> Result<ServiceAnswer, String> {
+        let url = ServiceUrl::parse(&call.url)?;
         if !self.allowed.iter().any(|allowed| allowed.is(&url)) {
             let host = &url.host;
             return Err(format!(
@@ -98,20 +98,20 @@ impl Services {
         let tcp = TcpStream::connect(address).await.map_err(|error| unreachable(&error))?;
         let usual = ServiceCall::default();
         let service = call.service.as_deref().unwrap_or(&usual);
-        let request = request(call, &url, service)?;
+        let request = service_request(call, &url, service)?;
         let response = if url.is_tls {
-            let connector = TlsConnector::from(Arc::new(tls(&service.ca_bundle)?));
+            let connector = TlsConnector::from(Arc::new(client_tls_config(&service.ca_bundle)?));
             let name = ServerName::try_from(url.host.clone()).map_err(|error| unreachable(&error))?;
             let stream = connector.connect(name, tcp).await.map_err(|error| unreachable(&error))?;
-            send(stream, request).await
+            send_http1(stream, request).await
         } else {
-            send(tcp, request).await
+            send_http1(tcp, request).await
         };
-        read(response.map_err(|error| unreachable(&error))?).await
+        read_service_answer(response.map_err(|error| unreachable(&error))?).await
     }
 
-    /// Returns the address of the host. Where one of several is forbidden, somebody plays a trick.
-    async fn resolve(&self, url: &Url) -> Result<SocketAddr, String> {
+    /// Resolves the host. If any of several addresses is forbidden, the call is refused: it may be a rebinding attack.
+    async fn resolve(&self, url: &ServiceUrl) -> Result<SocketAddr, String> {
         let found = match url.host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, url.port)],
             Err(_) => {
@@ -126,7 +126,7 @@ impl Services {
     }
 }
 
-impl Allowed {
+impl AllowedHost {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (is_tls, rest) = match text.split_once("://") {
             Some(("http", rest)) => (false, rest),
@@ -144,16 +144,20 @@ impl Allowed {
         !self.is_tls
     }
 
-    pub(crate) fn is(&self, url: &Url) -> bool {
+    pub(crate) fn is(&self, url: &ServiceUrl) -> bool {
         self.host == url.host && (url.is_tls || !self.is_tls) && self.port.is_none_or(|port| port == url.port)
     }
 }
 
-fn request(call: &ApiCall, url: &Url, service: &ServiceCall) -> Result<Request<Full<Bytes>>, String> {
+fn service_request(
+    call: &ApiCall,
+    url: &ServiceUrl,
+    service: &ServiceCall,
+) -> Result<Request<Full<Bytes>>, String> {
     let method = match call.method.as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
-        other => return Err(format!("`{other}` is no method of a call")),
+        other => return Err(format!("method `{other}` is not supported: use GET or POST")),
     };
     let mut request = Request::builder()
         .method(method)
@@ -167,24 +171,26 @@ fn request(call: &ApiCall, url: &Url, service: &ServiceCall) -> Result<Request<F
     let body = Full::new(Bytes::from(call.data.to_string()));
     let mut request = request.body(body).map_err(|error| format!("`{}`: {error}", call.url))?;
     for (key, value) in &service.headers {
-        if OURS.contains(&key.to_lowercase().as_str()) {
-            return Err(format!("the header `{key}` is not a rule's to write"));
+        if RESERVED_HEADERS.contains(&key.to_lowercase().as_str()) {
+            return Err(format!("rules may not set the header `{key}`"));
         }
-        let name = HeaderName::from_bytes(key.as_bytes()).map_err(|_| format!("`{key}` is no header"))?;
+        let name = HeaderName::from_bytes(key.as_bytes())
+            .map_err(|_| format!("`{key}` is not a valid header name"))?;
         let value =
-            HeaderValue::from_str(value).map_err(|_| format!("the value of header `{key}` is none"))?;
+            HeaderValue::from_str(value).map_err(|_| format!("the value of header `{key}` is not valid"))?;
         request.headers_mut().insert(name, value);
     }
     Ok(request)
 }
 
-pub(crate) fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
-    let system = || SYSTEM.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+pub(crate) fn client_tls_config(ca_bundle: &str) -> Result<ClientConfig, String> {
+    let system =
+        || SYSTEM_CA_FILES.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let text = if ca_bundle.is_empty() { system() } else { ca_bundle.to_owned() };
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
     if roots.is_empty() {
-        return Err("there is no certificate to believe the service by: give a `caBundle`".to_owned());
+        return Err("no CA certificate to verify the service with: set `caBundle`".to_owned());
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -194,7 +200,7 @@ pub(crate) fn tls(ca_bundle: &str) -> Result<ClientConfig, String> {
     Ok(config)
 }
 
-pub(crate) async fn send(
+pub(crate) async fn send_http1(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     request: Request<Full<Bytes>>,
 ) -> Result<Response<hyper::body::Incoming>, io::Error> {
@@ -204,20 +210,20 @@ pub(crate) async fn send(
     sender.send_request(request).await.map_err(io::Error::other)
 }
 
-async fn read(response: Response<hyper::body::Incoming>) -> Result<Answered, String> {
+async fn read_service_answer(response: Response<hyper::body::Incoming>) -> Result<ServiceAnswer, String> {
     let status = response.status().as_u16();
     let mut body = response.into_body();
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| format!("the answer broke off: {error}"))?;
         let data = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
-        if bytes.len() + data.len() > LARGEST {
-            return Err(format!("the answer is larger than {LARGEST} bytes"));
+        if bytes.len() + data.len() > MAX_SERVICE_ANSWER_BYTES {
+            return Err(format!("the answer is larger than {MAX_SERVICE_ANSWER_BYTES} bytes"));
         }
         bytes.extend_from_slice(data);
     }
-    let body = String::from_utf8(bytes).map_err(|_| "the answer is no text".to_owned())?;
-    Ok(Answered { status, body })
+    let body = String::from_utf8(bytes).map_err(|_| "the answer is not UTF-8".to_owned())?;
+    Ok(ServiceAnswer { status, body })
 }
 
 #[cfg(test)]

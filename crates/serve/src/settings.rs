@@ -1,4 +1,4 @@
-//! What the operator decides.
+//! The settings of a server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use kubewright_dialects::Options;
 
-use crate::log::Level;
+use crate::log::LogLevel;
 
-/// What the operator decides.
+/// The settings of a server.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ServeSettings {
     /// Where reviews are answered, over TLS.
     pub address: SocketAddr,
     /// Where health and metrics are answered, without TLS.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// The registries that rules may ask about images, and the token services of these.
     pub allowed_registries: Vec<String>,
-    /// A folder with `tls.crt`, `tls.key` and `ca.crt` that somebody else keeps, in place of certificates of our own.
+    /// A folder with `tls.crt`, `tls.key` and `ca.crt` to serve, instead of certificates of our own.
     pub tls_folder: Option<PathBuf>,
     /// The Certificate, as `namespace/name`, from which cert-manager tells the API server whom to believe.
     pub injected_from: Option<String>,
@@ -51,15 +51,15 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// How many connections may be open; more wait until one is closed.
     pub max_connections: usize,
-    /// How long reviews are still answered after the signal to stop, so that nobody is sent here any more.
+    /// How long reviews are still answered after the signal to stop, until endpoints have been updated.
     pub drain: Duration,
     /// What is logged.
-    pub log_level: Level,
+    pub log_level: LogLevel,
     /// Where traces go, such as `http://collector:4318`.
     pub otlp_endpoint: Option<String>,
 }
 
-impl Default for Settings {
+impl Default for ServeSettings {
     fn default() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 9443)),
@@ -83,7 +83,7 @@ impl Default for Settings {
             max_in_flight: 64 * workers(),
             max_connections: 1000,
             drain: Duration::from_secs(5),
-            log_level: Level::Info,
+            log_level: LogLevel::Info,
             otlp_endpoint: None,
         }
     }

@@ -1,29 +1,29 @@
-//! What the whole cluster shares by name: objects that are watched once somebody asks for them, or the answer to a call
-//! that is made anew after a while.
+//! Cluster-wide shared entries: objects that are watched from their first use on, or the answer to a call that is
+//! refreshed periodically.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use kubewright_cluster::{Client, Pace, Store, keep};
+use kubewright_cluster::{Client, Store, WatchPolicy, run_reflector};
 use kubewright_engine::{ClusterSupport, Dialect, SharedDataSource, WatchRole};
 use kubewright_value::{Document, Text, Value};
 
-use crate::{Settings, Stores};
+use crate::{ServeSettings, Stores};
 
 /// How many entries are kept at once.
-const MOST: usize = 1000;
+const MAX_SHARED_ENTRIES: usize = 1000;
 
-/// Entries that somebody has asked for.
-pub(crate) struct Entries {
+/// The shared entries that were used.
+pub(crate) struct SharedEntries {
     client: Client,
     stores: Arc<Stores>,
     dialects: Vec<Box<dyn Dialect>>,
-    kept: Mutex<HashMap<Text, Arc<Entry>>>,
+    kept: Mutex<HashMap<Text, Arc<SharedEntry>>>,
 }
 
 /// An entry as one version of its object describes it.
-struct Entry {
+struct SharedEntry {
     version: Text,
     document: Document,
     from: SharedDataSource,
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// It is watched for as long as it is kept.
-impl Drop for Entry {
+impl Drop for SharedEntry {
     fn drop(&mut self) {
         if let Some(watching) = &self.watching {
             watching.abort();
@@ -41,8 +41,8 @@ impl Drop for Entry {
     }
 }
 
-impl Entries {
-    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &Settings) -> Self {
+impl SharedEntries {
+    pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
         Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
     }
 
@@ -50,7 +50,7 @@ impl Entries {
     /// from.
     ///
     /// # Errors
-    /// When there is none, or nobody can tell.
+    /// When there is no such entry, or its data cannot be read.
     pub(crate) async fn get<F>(
         &self,
         name: &str,
@@ -64,7 +64,7 @@ impl Entries {
         let (language, entry) = self.entry(name)?;
         let root = match &entry.from {
             SharedDataSource::Objects(_) => {
-                synced(&entry.store, deadline).await?;
+                await_sync(&entry.store, deadline).await?;
                 Value::array(entry.store.all())
             }
             SharedDataSource::Call(asked, every) => {
@@ -88,7 +88,7 @@ impl Entries {
     }
 
     /// Returns the entry called `name` as the cluster has it now.
-    fn entry(&self, name: &str) -> Result<(&dyn ClusterSupport, Arc<Entry>), String> {
+    fn entry(&self, name: &str) -> Result<(&dyn ClusterSupport, Arc<SharedEntry>), String> {
         for (watched, store) in self.stores.of_role(WatchRole::Shared) {
             if !store.is_synced() {
                 return Err("the global context entries are not known yet".to_owned());
@@ -104,7 +104,12 @@ impl Entries {
         Err(format!("there is no global context entry `{name}`"))
     }
 
-    fn kept(&self, language: &dyn ClusterSupport, name: &str, object: Value) -> Result<Arc<Entry>, String> {
+    fn kept(
+        &self,
+        language: &dyn ClusterSupport,
+        name: &str,
+        object: Value,
+    ) -> Result<Arc<SharedEntry>, String> {
         let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
         let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
         let version = Text::from(format!("{uid} {generation}"));
@@ -112,7 +117,7 @@ impl Entries {
         if let Some(entry) = kept.get(name).filter(|entry| entry.version == version) {
             return Ok(Arc::clone(entry));
         }
-        if kept.len() >= MOST && !kept.contains_key(name) {
+        if kept.len() >= MAX_SHARED_ENTRIES && !kept.contains_key(name) {
             return Err("there are too many global context entries".to_owned());
         }
         let document = Document::written(object, name.to_owned());
@@ -120,31 +125,36 @@ impl Entries {
         let store = Arc::new(Store::default());
         let watching = match &from {
             SharedDataSource::Objects(path) => {
-                let keeping = keep(self.client.clone(), path.clone(), Arc::clone(&store), Pace::default());
+                let keeping = run_reflector(
+                    self.client.clone(),
+                    path.clone(),
+                    Arc::clone(&store),
+                    WatchPolicy::default(),
+                );
                 Some(tokio::spawn(keeping).abort_handle())
             }
             SharedDataSource::Call(..) => None,
         };
         let answered = tokio::sync::Mutex::default();
-        let entry = Arc::new(Entry { version, document, from, store, watching, answered });
+        let entry = Arc::new(SharedEntry { version, document, from, store, watching, answered });
         kept.insert(name.into(), Arc::clone(&entry));
         Ok(entry)
     }
 
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Entry>>> {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<SharedEntry>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Waits until `store` knows everything.
-async fn synced(store: &Store, deadline: Instant) -> Result<(), String> {
+async fn await_sync(store: &Store, deadline: Instant) -> Result<(), String> {
     let mut changes = store.changes();
     while !store.is_synced() {
         if tokio::time::timeout_at(deadline.into(), changes.changed()).await.is_err()
             || Instant::now() >= deadline
         {
             let problem = store.problem().map(|problem| problem.to_string());
-            return Err(problem.unwrap_or_else(|| "there was no time left to ask".to_owned()));
+            return Err(problem.unwrap_or_else(|| "the lookup timed out".to_owned()));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns `text`, or its beginning and how long it was, in about `max_bytes` bytes.
-pub(crate) fn shortened(text: &str, max_bytes: usize) -> Cow<'_, str> {
+pub(crate) fn shorten_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
     }
@@ -21,9 +21,9 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_said() {
-        assert_eq!(shortened("short", 20), "short");
-        assert_eq!(shortened(&"a".repeat(100), 20), "aaaaaa…[100 bytes]");
-        assert_eq!(shortened(&"ä".repeat(50), 20), "äää…[100 bytes]");
-        assert!(shortened(&"a".repeat(1 << 20), 253).len() <= 253);
+        assert_eq!(shorten_text("short", 20), "short");
+        assert_eq!(shorten_text(&"a".repeat(100), 20), "aaaaaa…[100 bytes]");
+        assert_eq!(shorten_text(&"ä".repeat(50), 20), "äää…[100 bytes]");
+        assert!(shorten_text(&"a".repeat(1 << 20), 253).len() <= 253);
     }
 }

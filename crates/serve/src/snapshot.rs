@@ -13,7 +13,7 @@ use kubewright_golib::compile_budget::CompileBudget;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Document, Value};
 
-use crate::admission_policies::Progress;
+use crate::admission_policies::GenerationProgress;
 
 /// All compiled rules of a server.
 pub struct Snapshot {
@@ -74,7 +74,7 @@ impl Snapshot {
     /// claims is left out; one that cannot be compiled does not affect the others.
     #[must_use]
     pub fn of(options: &Options, names: &[String], documents: &[Document], generation: u64) -> Self {
-        Self::compile(cluster_dialects(options, names), documents, generation, &Progress::default())
+        Self::compile(cluster_dialects(options, names), documents, generation, &GenerationProgress::default())
     }
 
     /// Compiles `documents` with `dialects`, without the rules that the API server enforces itself.
@@ -83,7 +83,7 @@ impl Snapshot {
         dialects: Vec<Box<dyn Dialect>>,
         documents: &[Document],
         generation: u64,
-        progress: &Progress,
+        progress: &GenerationProgress,
     ) -> Self {
         let mut building = Building::default();
         for document in documents {
@@ -92,7 +92,8 @@ impl Snapshot {
             }
         }
         let Building { states, hooks, needs, recompile, documents, mutating, validating, .. } = building;
-        let hook = |(webhook, rules)| Hook { path: path(&webhook), webhook, engine: Engine::sharing(rules) };
+        let hook =
+            |(webhook, rules)| Hook { path: webhook_path(&webhook), webhook, engine: Engine::sharing(rules) };
         Self {
             generation,
             states,
@@ -189,7 +190,7 @@ struct Building {
 }
 
 impl Building {
-    fn add(&mut self, dialect: &dyn Dialect, document: &Document, progress: &Progress) {
+    fn add(&mut self, dialect: &dyn Dialect, document: &Document, progress: &GenerationProgress) {
         // Compiling never panics; if it does, only this document is lost.
         let budget = &mut self.budget;
         let compiled =
@@ -288,7 +289,7 @@ fn generation_of(document: &Document) -> i64 {
     document.value.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default()
 }
 
-fn path(webhook: &WebhookPlan) -> String {
+fn webhook_path(webhook: &WebhookPlan) -> String {
     let phase = match webhook.phase {
         AdmissionPhase::Mutating => "mutate",
         AdmissionPhase::Validating => "validate",

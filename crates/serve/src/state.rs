@@ -1,4 +1,4 @@
-//! What all parts of the server share.
+//! The state that all parts of the server share.
 
 use std::fmt;
 use std::future::Future;
@@ -11,46 +11,46 @@ use kubewright_engine::{ClosedWorld, Query, World};
 use kubewright_value::{Text, Value};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::admission_policies::Progress;
+use crate::admission_policies::GenerationProgress;
 use crate::health::Readiness;
-use crate::http::{Bounds, Connections};
+use crate::http::{Bounds, ConnectionTable};
 use crate::lane::{Lane, LargeRuntime};
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::review::Overruns;
 use crate::traces::Traces;
-use crate::{Certificates, Notice, Settings, Snapshot, workers};
+use crate::{Certificates, Notice, ServeSettings, Snapshot, workers};
 
-/// What all parts of the server share. Made by [`State::new`], changed where a cluster is there, then shared.
-pub struct State {
-    /// What the operator decided.
-    pub settings: Settings,
+/// What all parts of the server share. Made by [`ServerState::new`], changed where a cluster is there, then shared.
+pub struct ServerState {
+    /// The settings.
+    pub settings: ServeSettings,
     /// The rules. Swapped whole; a review keeps the one it began with.
     pub snapshot: ArcSwap<Snapshot>,
     /// What is served, and what the API server should believe.
     pub certificates: Certificates,
-    /// Where a review says what others should hear of. Full is dropped, and counted.
+    /// The queue of notices for Events and statuses. If it is full, notices are dropped and counted.
     pub notices: mpsc::Sender<Notice>,
-    /// What is known without asking anybody.
+    /// What rules may read without a lookup.
     pub world: Box<dyn World + Send>,
-    /// Who is asked for what is not known.
+    /// Answers queries that the world cannot answer.
     pub lookup: Box<dyn Lookup>,
-    /// Who writes into the cluster, where there is one.
+    /// The client of the cluster, if there is one.
     pub client: Option<kubewright_cluster::Client>,
-    /// Who knows the roles of the one who asks.
+    /// The roles of the requesting user.
     pub roles: Box<dyn Roles>,
     /// How far the API server is with enforcing rules itself.
-    pub admission_policies: ArcSwap<Progress>,
-    /// What is counted.
+    pub admission_policies: ArcSwap<GenerationProgress>,
+    /// The metrics.
     pub metrics: Metrics,
-    /// What is told.
+    /// The log.
     pub log: Log,
     /// Where reviews are traced.
     pub traces: Traces,
     /// Whether reviews should be sent here.
     pub readiness: Readiness,
     pub(crate) bounds: Bounds,
-    pub(crate) connections: Connections,
+    pub(crate) connections: ConnectionTable,
     /// Which reviews kept others waiting.
     pub(crate) overruns: Overruns,
     /// Where reviews with large bodies are read, decided and answered.
@@ -59,7 +59,7 @@ pub struct State {
     pub(crate) medium: Lane,
     /// Where reviews are decided that take until their deadlines.
     pub(crate) slow: Lane,
-    /// Where rule objects are checked and dry runs take place: whoever asks for that holds up no review.
+    /// The lane of rule object checks and dry runs, so that they do not delay reviews.
     pub(crate) side: Lane,
     /// One dry run takes place at a time, so that there is a thread left to check rule objects.
     pub(crate) dry_runs: Arc<Semaphore>,
@@ -79,7 +79,7 @@ pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, String>
 
 /// Finds out what rules ask for and the world does not know.
 pub trait Lookup: Send + Sync {
-    /// Returns whether there is anybody to ask.
+    /// Returns whether lookups are possible at all.
     fn is_there(&self) -> bool {
         true
     }
@@ -96,11 +96,11 @@ pub trait Roles: Send + Sync {
     fn of(&self, user: &Value, namespace: &str) -> Option<(Vec<Text>, Vec<Text>)>;
 }
 
-/// Without a cluster there is nobody to ask.
+/// Lookups and roles of a server without a cluster: nothing can be looked up.
 #[derive(Debug, Clone, Copy)]
-pub struct Nobody;
+pub struct NoCluster;
 
-impl Lookup for Nobody {
+impl Lookup for NoCluster {
     fn is_there(&self) -> bool {
         false
     }
@@ -110,23 +110,23 @@ impl Lookup for Nobody {
     }
 }
 
-impl Roles for Nobody {
+impl Roles for NoCluster {
     fn of(&self, _: &Value, _: &str) -> Option<(Vec<Text>, Vec<Text>)> {
         Some((Vec::new(), Vec::new()))
     }
 }
 
-impl State {
+impl ServerState {
     /// Returns the state of a server that knows no rule and no cluster yet.
     #[must_use]
-    pub fn new(settings: Settings, notices: mpsc::Sender<Notice>) -> Self {
+    pub fn new(settings: ServeSettings, notices: mpsc::Sender<Notice>) -> Self {
         Self {
             snapshot: ArcSwap::from_pointee(Snapshot::empty()),
             notices,
             world: Box::new(ClosedWorld::default()),
-            lookup: Box::new(Nobody),
+            lookup: Box::new(NoCluster),
             client: None,
-            roles: Box::new(Nobody),
+            roles: Box::new(NoCluster),
             admission_policies: ArcSwap::default(),
             metrics: Metrics::default(),
             certificates: Certificates::default(),
@@ -134,7 +134,7 @@ impl State {
             traces: settings.otlp_endpoint.as_deref().and_then(|at| Traces::to(at).ok()).unwrap_or_default(),
             readiness: Readiness::default(),
             bounds: Bounds::new(settings.max_in_flight),
-            connections: Connections::new(settings.max_connections),
+            connections: ConnectionTable::new(settings.max_connections),
             overruns: Overruns::default(),
             large: LargeRuntime::default(),
             medium: Lane::new("medium", workers(), MEDIUM_PLACES),
@@ -148,7 +148,7 @@ impl State {
     }
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").field("settings", &self.settings).finish_non_exhaustive()
     }

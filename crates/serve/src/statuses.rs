@@ -10,57 +10,58 @@ use kubewright_engine::{Diagnostic, Fault, RuleFailure, RuleReport};
 use kubewright_k8s::{ObjectName, object_title};
 use kubewright_value::{Map, Text, Value, json};
 
-use crate::events::{cut, is_secret};
+use crate::events::{is_secret, truncated};
 use crate::{Notice, RuleState, clock};
 
 /// How often at most the last failure of a rule is written.
-const FAILURES_APART: Duration = Duration::from_secs(60);
+const FAILURE_WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long a message may be, in bytes.
-const MAX_MESSAGE: usize = 4096;
+const MAX_STATUS_MESSAGE_BYTES: usize = 4096;
 
 /// How many rules' failures are remembered.
-const MAX_FAILURES: usize = 10_000;
+const MAX_RECORDED_FAILURES: usize = 10_000;
 
 /// The last failures of rules.
 #[derive(Debug, Default)]
-pub(crate) struct Failures {
-    by_rule: HashMap<ObjectName, Failure>,
+pub(crate) struct RecordedFailures {
+    by_rule: HashMap<ObjectName, RecordedFailure>,
 }
 
 #[derive(Debug)]
-struct Failure {
+struct RecordedFailure {
     last: RuleFailure,
     is_written: bool,
     written: Option<Instant>,
 }
 
-impl Failures {
+impl RecordedFailures {
     /// Takes up that a rule could not answer.
     pub(crate) fn add(&mut self, notice: &Notice, time: SystemTime) {
-        if self.by_rule.len() >= MAX_FAILURES && !self.by_rule.contains_key(&notice.document) {
+        if self.by_rule.len() >= MAX_RECORDED_FAILURES && !self.by_rule.contains_key(&notice.document) {
             return;
         }
         let ObjectName { kind, namespace, name, .. } = &notice.subject;
         let message = match is_secret(&notice.subject) {
             // A message can be made of anything that the object has in it.
             true => "the rule could not answer".to_owned(),
-            false => cut(notice.message.clone(), MAX_MESSAGE),
+            false => truncated(notice.message.clone(), MAX_STATUS_MESSAGE_BYTES),
         };
         let last = RuleFailure {
-            time: clock::text(time).into(),
+            time: clock::rfc3339_seconds(time).into(),
             message,
             object: object_title(kind, namespace, name),
         };
         let entry = self.by_rule.entry(notice.document.clone());
-        let entry = entry.or_insert_with(|| Failure { last: last.clone(), is_written: false, written: None });
+        let entry =
+            entry.or_insert_with(|| RecordedFailure { last: last.clone(), is_written: false, written: None });
         (entry.last, entry.is_written) = (last, false);
     }
 
     /// Returns the rules whose failures are to be written now.
     pub(crate) fn due(&self, now: Instant) -> HashSet<ObjectName> {
-        let is_due = |failure: &Failure| {
-            let is_quiet = |at: Instant| now.saturating_duration_since(at) >= FAILURES_APART;
+        let is_due = |failure: &RecordedFailure| {
+            let is_quiet = |at: Instant| now.saturating_duration_since(at) >= FAILURE_WRITE_INTERVAL;
             !failure.is_written && failure.written.is_none_or(is_quiet)
         };
         self.by_rule.iter().filter(|(_, failure)| is_due(failure)).map(|(rule, _)| rule.clone()).collect()
@@ -79,13 +80,13 @@ impl Failures {
     }
 
     /// Forgets rules that are not there any more.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(&ObjectName) -> bool) {
+    pub(crate) fn retain(&mut self, is_there: impl Fn(&ObjectName) -> bool) {
         self.by_rule.retain(|rule, _| is_there(rule));
     }
 }
 
-/// Returns what became of a rule object. `since` is left to whoever knows the stored status.
-pub(crate) fn report(state: &RuleState) -> RuleReport {
+/// Returns the report about a rule object. `since` is filled in by [`status_patch`], which knows the stored status.
+pub(crate) fn rule_report(state: &RuleState) -> RuleReport {
     let errors = state.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let reason = match (errors, state.rules) {
         (0, 0) => "NoRules",
@@ -95,10 +96,10 @@ pub(crate) fn report(state: &RuleState) -> RuleReport {
     };
     let doubtful: Vec<&Diagnostic> = state.diagnostics.iter().filter(|found| found.is_doubtful()).collect();
     let message = match (doubtful.as_slice(), state.rules) {
-        ([], 0) => "no rule of it runs here".to_owned(),
+        ([], 0) => "it contains no rule that runs here".to_owned(),
         ([], 1) => "1 rule runs".to_owned(),
         ([], rules) => format!("{rules} rules run"),
-        (diagnostics, _) => cut(faults(diagnostics).join("; "), MAX_MESSAGE),
+        (diagnostics, _) => truncated(fault_messages(diagnostics).join("; "), MAX_STATUS_MESSAGE_BYTES),
     };
     RuleReport {
         generation: state.generation,
@@ -113,7 +114,7 @@ pub(crate) fn report(state: &RuleState) -> RuleReport {
 }
 
 /// Returns what is wrong, each with its field. The errors come first.
-fn faults(diagnostics: &[&Diagnostic]) -> Vec<String> {
+fn fault_messages(diagnostics: &[&Diagnostic]) -> Vec<String> {
     let document = diagnostics.first().and_then(|first| json::read(&first.location.source).ok());
     let say = |diagnostic: &Diagnostic| match &document {
         Some(document) => Fault::of(document, diagnostic).to_string(),
@@ -126,7 +127,7 @@ fn faults(diagnostics: &[&Diagnostic]) -> Vec<String> {
 
 /// Returns the patch that gives `stored`, a rule object, the status that `make` makes of `report`, or nothing where
 /// it has that status already.
-pub(crate) fn change(
+pub(crate) fn status_patch(
     stored: &Value,
     mut report: RuleReport,
     now: SystemTime,
@@ -140,10 +141,10 @@ pub(crate) fn change(
     let word = if report.is_ready { "True" } else { "False" };
     report.since = match before {
         Some(before) if text(before, "status") == word => text(before, "lastTransitionTime").into(),
-        _ => clock::text(now).into(),
+        _ => clock::rfc3339_seconds(now).into(),
     };
     let mut wanted = make(&report);
-    keep_others(&mut wanted, conditions);
+    with_other_conditions(&mut wanted, conditions);
     let wanted = wanted.as_object()?;
     let changed: Vec<_> = wanted.iter().filter(|(key, value)| status.get(key) != Some(value)).collect();
     if changed.is_empty() {
@@ -157,7 +158,7 @@ pub(crate) fn change(
 }
 
 /// Puts the conditions of others beside ours: the list is replaced as a whole.
-fn keep_others(wanted: &mut Value, stored: &[Value]) {
+fn with_other_conditions(wanted: &mut Value, stored: &[Value]) {
     let Some(ours) =
         wanted.as_object_mut().and_then(|map| map.get_mut("conditions")).and_then(Value::as_array_mut)
     else {

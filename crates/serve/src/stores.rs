@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use kubewright_cluster::{Client, Error, Pace, Resource, Store, keep};
+use kubewright_cluster::{Client, Error, GroupVersionResource, Store, WatchPolicy, run_reflector};
 use kubewright_engine::{Needs, WatchRole, WatchedResource};
 use kubewright_k8s::{ApiPath, ObjectName};
 use kubewright_value::{Map, Text, Value};
@@ -15,45 +15,45 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::Settings;
+use crate::ServeSettings;
 
 /// How many ConfigMaps are watched; the others are looked up.
-const CONFIG_MAPS: usize = 64;
+const MAX_WATCHED_CONFIG_MAPS: usize = 64;
 
-const ROLES: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What is known of the cluster.
 #[derive(Debug)]
 pub struct Stores {
     client: Client,
     runtime: Handle,
-    pace: Pace,
-    languages: Vec<(WatchedResource, Kept)>,
-    namespaces: Kept,
-    needed: ArcSwap<Needed>,
+    pace: WatchPolicy,
+    languages: Vec<(WatchedResource, WatchHandle)>,
+    namespaces: WatchHandle,
+    needed: ArcSwap<NeededStores>,
     changes: watch::Sender<u64>,
 }
 
 /// What is known only because rules need it.
 #[derive(Debug, Default, Clone)]
-struct Needed {
-    nodes: Option<Kept>,
-    role_bindings: Option<[Kept; 2]>,
-    config_maps: BTreeMap<(Text, Text), Kept>,
+struct NeededStores {
+    nodes: Option<WatchHandle>,
+    role_bindings: Option<[WatchHandle; 2]>,
+    config_maps: BTreeMap<(Text, Text), WatchHandle>,
 }
 
 /// A store, which is kept as long as anybody holds this.
 #[derive(Debug, Clone)]
-struct Kept {
+struct WatchHandle {
     store: Arc<Store>,
     name: Arc<str>,
-    _watch: Arc<Watch>,
+    _watch: Arc<AbortOnDrop>,
 }
 
 #[derive(Debug)]
-struct Watch(AbortHandle);
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Watch {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -65,15 +65,19 @@ impl Stores {
     /// # Panics
     /// Outside of a runtime.
     #[must_use]
-    pub fn start(client: &Client, settings: &Settings, pace: Pace) -> Arc<Self> {
+    pub fn start(client: &Client, settings: &ServeSettings, pace: WatchPolicy) -> Arc<Self> {
         let runtime = Handle::current();
-        let begin = |path, trim, name: String| Kept::begin(&runtime, client, path, pace, trim, &name);
-        let languages = watched(settings).into_iter().map(|of| {
-            let resource = Resource::new(of.group, of.version, of.resource);
-            (of, begin(resource.all(), whole, format!("{}/{}/{}", of.group, of.version, of.kind)))
+        let begin = |path, trim, name: String| WatchHandle::begin(&runtime, client, path, pace, trim, &name);
+        let languages = watched_kinds(settings).into_iter().map(|of| {
+            let resource = GroupVersionResource::new(of.group, of.version, of.resource);
+            (of, begin(resource.all(), untrimmed, format!("{}/{}/{}", of.group, of.version, of.kind)))
         });
-        let languages: Vec<(WatchedResource, Kept)> = languages.collect();
-        let namespaces = begin(Resource::new("", "v1", "namespaces").all(), whole, "v1/Namespace".to_owned());
+        let languages: Vec<(WatchedResource, WatchHandle)> = languages.collect();
+        let namespaces = begin(
+            GroupVersionResource::new("", "v1", "namespaces").all(),
+            untrimmed,
+            "v1/Namespace".to_owned(),
+        );
         let changes = watch::Sender::new(0);
         for (_, kept) in languages.iter().filter(|(of, _)| of.role != WatchRole::Shared) {
             let (mut seen, changes) = (kept.store.changes(), changes.clone());
@@ -145,14 +149,16 @@ impl Stores {
 
     /// Watches what `needs` says from now on. Nodes and bindings are not given up again.
     pub fn meet(&self, needs: &Needs) {
-        let begin =
-            |path, trim, name: &str| Kept::begin(&self.runtime, &self.client, path, self.pace, trim, name);
-        let mut needed = Needed::clone(&self.needed.load());
+        let begin = |path, trim, name: &str| {
+            WatchHandle::begin(&self.runtime, &self.client, path, self.pace, trim, name)
+        };
+        let mut needed = NeededStores::clone(&self.needed.load());
         if needs.nodes && needed.nodes.is_none() {
-            needed.nodes = Some(begin(Resource::new("", "v1", "nodes").all(), without_images, "v1/Node"));
+            needed.nodes =
+                Some(begin(GroupVersionResource::new("", "v1", "nodes").all(), without_images, "v1/Node"));
         }
         if needs.role_bindings && needed.role_bindings.is_none() {
-            let of = |resource| Resource::new(ROLES, "v1", resource).all();
+            let of = |resource| GroupVersionResource::new(RBAC_GROUP, "v1", resource).all();
             needed.role_bindings = Some([
                 begin(of("rolebindings"), only_binding, "rbac.authorization.k8s.io/v1/RoleBinding"),
                 begin(
@@ -163,9 +169,9 @@ impl Stores {
             ]);
         }
         needed.config_maps.retain(|key, _| needs.config_maps.contains(key));
-        for (namespace, name) in needs.config_maps.iter().take(CONFIG_MAPS) {
-            let maps = Resource::new("", "v1", "configmaps");
-            let kept = || begin(maps.only(namespace, name), whole, "v1/ConfigMap");
+        for (namespace, name) in needs.config_maps.iter().take(MAX_WATCHED_CONFIG_MAPS) {
+            let maps = GroupVersionResource::new("", "v1", "configmaps");
+            let kept = || begin(maps.only(namespace, name), untrimmed, "v1/ConfigMap");
             needed.config_maps.entry((namespace.clone(), name.clone())).or_insert_with(kept);
         }
         self.needed.store(Arc::new(needed));
@@ -195,7 +201,7 @@ impl Stores {
     /// Returns what is wrong with the watches: the kind, and why.
     #[must_use]
     pub fn problems(&self) -> Vec<(Arc<str>, Error)> {
-        let of = |kept: &Kept| Some((Arc::clone(&kept.name), kept.store.problem()?));
+        let of = |kept: &WatchHandle| Some((Arc::clone(&kept.name), kept.store.problem()?));
         self.all().iter().filter_map(of).collect()
     }
 
@@ -209,7 +215,7 @@ impl Stores {
         counts
     }
 
-    fn all(&self) -> Vec<Kept> {
+    fn all(&self) -> Vec<WatchHandle> {
         let needed = self.needed.load();
         let languages = self.languages.iter().map(|(_, kept)| kept).chain([&self.namespaces]);
         let needed = needed
@@ -221,23 +227,23 @@ impl Stores {
     }
 }
 
-impl Kept {
+impl WatchHandle {
     fn begin(
         runtime: &Handle,
         client: &Client,
         path: ApiPath,
-        pace: Pace,
+        pace: WatchPolicy,
         trim: fn(&mut Value),
         name: &str,
     ) -> Self {
         let store = Arc::new(Store::new(trim));
-        let watch = runtime.spawn(keep(client.clone(), path, Arc::clone(&store), pace));
-        Self { store, name: name.into(), _watch: Arc::new(Watch(watch.abort_handle())) }
+        let watch = runtime.spawn(run_reflector(client.clone(), path, Arc::clone(&store), pace));
+        Self { store, name: name.into(), _watch: Arc::new(AbortOnDrop(watch.abort_handle())) }
     }
 }
 
 /// What is watched for the languages that `settings` names.
-fn watched(settings: &Settings) -> Vec<WatchedResource> {
+fn watched_kinds(settings: &ServeSettings) -> Vec<WatchedResource> {
     let mut all = Vec::new();
     for dialect in kubewright_dialects::all(&settings.options) {
         let is_wanted =
@@ -253,7 +259,7 @@ fn watched(settings: &Settings) -> Vec<WatchedResource> {
     all
 }
 
-fn whole(_: &mut Value) {}
+fn untrimmed(_: &mut Value) {}
 
 /// A node names every image it has, which is most of it.
 fn without_images(node: &mut Value) {
@@ -266,14 +272,17 @@ fn without_images(node: &mut Value) {
 
 /// Whose role it is, and which.
 fn only_binding(binding: &mut Value) {
-    let kept = ["apiVersion", "kind", "roleRef", "subjects"].into_iter().filter_map(|key| pair(binding, key));
+    let kept = ["apiVersion", "kind", "roleRef", "subjects"]
+        .into_iter()
+        .filter_map(|key| key_and_value(binding, key));
     let metadata = binding.get("metadata").cloned().unwrap_or_default();
-    let names = ["name", "namespace", "resourceVersion"].into_iter().filter_map(|key| pair(&metadata, key));
+    let names =
+        ["name", "namespace", "resourceVersion"].into_iter().filter_map(|key| key_and_value(&metadata, key));
     let mut all: Map = kept.collect();
     all.insert("metadata".into(), names.collect::<Map>().into());
     *binding = all.into();
 }
 
-fn pair(value: &Value, key: &str) -> Option<(Text, Value)> {
+fn key_and_value(value: &Value, key: &str) -> Option<(Text, Value)> {
     Some((key.into(), value.get(key)?.clone()))
 }

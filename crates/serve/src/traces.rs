@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use collector::Collector;
-use span::Batch;
-pub(crate) use span::{Parent, ReviewSpan, RuleSpan};
+use collector::OtlpCollector;
+use span::SpanBatch;
+pub(crate) use span::{ReviewSpan, RuleSpan, TraceParent};
 
 /// How many reviews may wait to be sent.
-const WAITING: usize = 2048;
+const MAX_QUEUED_SPANS: usize = 2048;
 /// How many are sent at once.
-const TOGETHER: usize = 256;
+const MAX_BATCH_SPANS: usize = 256;
 /// How long the first of a batch waits for others.
-const PATIENCE: Duration = Duration::from_secs(1);
+const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// Where traces go; nowhere, unless the operator says so.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Traces {
     /// # Errors
     /// When that is no address.
     pub fn check(endpoint: &str) -> Result<(), String> {
-        Collector::at(endpoint).map(drop)
+        OtlpCollector::at(endpoint).map(drop)
     }
 
     /// Sends traces to the collector at `endpoint`, such as `http://collector:4318`.
@@ -43,13 +43,13 @@ impl Traces {
     /// # Errors
     /// When that is no address.
     pub fn to(endpoint: &str) -> Result<Self, String> {
-        let collector = Collector::at(endpoint)?;
-        let (sender, waiting) = sync_channel(WAITING);
+        let collector = OtlpCollector::at(endpoint)?;
+        let (sender, waiting) = sync_channel(MAX_QUEUED_SPANS);
         let dropped = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&dropped);
         std::thread::Builder::new()
             .name("traces".to_owned())
-            .spawn(move || send_all(&collector, &waiting, &counted))
+            .spawn(move || send_span_batches(&collector, &waiting, &counted))
             .map_err(|error| format!("cannot start a thread for traces: {error}"))?;
         Ok(Self { sender: Some(sender), dropped })
     }
@@ -74,13 +74,13 @@ impl Traces {
     }
 }
 
-fn send_all(collector: &Collector, waiting: &Receiver<ReviewSpan>, dropped: &AtomicU64) {
+fn send_span_batches(collector: &OtlpCollector, waiting: &Receiver<ReviewSpan>, dropped: &AtomicU64) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     while let Ok(first) = waiting.recv() {
-        let mut batch = Batch::default();
+        let mut batch = SpanBatch::default();
         batch.add(&first);
-        let end = Instant::now() + PATIENCE;
-        while batch.len() < TOGETHER
+        let end = Instant::now() + BATCH_DELAY;
+        while batch.len() < MAX_BATCH_SPANS
             && let Ok(next) = waiting.recv_timeout(end.saturating_duration_since(Instant::now()))
         {
             batch.add(&next);

@@ -1,7 +1,7 @@
-//! Rule objects that are about to be stored: one with a mistake is refused, and told everything that is wrong with it.
+//! Validation of rule objects: one with a mistake is refused, with everything that is wrong with it.
 //!
-//! What is stored already may stay: a rule with a mistake can be deleted, labelled, and given a status, because whoever
-//! wants to mend or remove it must be able to.
+//! A rule with a mistake that is already stored can still be deleted, labelled and given a status, so that it can be
+//! repaired or removed.
 
 use kubewright_engine::{Diagnostic, Fault, invalid};
 use kubewright_golib::compile_budget::CompileBudget;
@@ -9,38 +9,34 @@ use kubewright_k8s::{GroupVersionKind, Operation};
 use kubewright_value::{Document, Map, Text, Value};
 
 use crate::Snapshot;
+use crate::review::AdmissionResponse;
 
 /// How long a warning may be; the API server cuts what is longer.
-const MAX_WARNING: usize = 256;
+const MAX_RULE_WARNING_CHARACTERS: usize = 256;
 
-/// Answers `request`, the request of an AdmissionReview about a rule object, with the response of that review.
+/// Returns the response to `request`, the request of an AdmissionReview about a rule object.
 #[must_use]
-pub fn review(snapshot: &Snapshot, request: &Value) -> Value {
-    let mut response = Map::from([("uid", request.get("uid").cloned().unwrap_or_default())]);
-    let (object, findings) = match findings(snapshot, request) {
-        Some(found) => found,
-        None => (Value::Null, Findings::default()),
+pub fn validate_rule_object(snapshot: &Snapshot, request: &Value) -> AdmissionResponse {
+    let Some((object, findings)) = rule_object_findings(snapshot, request) else {
+        return AdmissionResponse::allowed();
     };
-    response.insert("allowed".into(), findings.errors.is_empty().into());
-    if !findings.errors.is_empty() {
-        response.insert("status".into(), status(&object, &findings.errors));
-    }
-    if !findings.warnings.is_empty() {
-        let warnings = findings.warnings.iter().map(|warning| cut(&warning.to_string()).into());
-        response.insert("warnings".into(), Value::array(warnings.collect()));
-    }
-    response.into()
+    let response = match findings.errors.as_slice() {
+        [] => AdmissionResponse::allowed(),
+        errors => invalid_response(&object, errors),
+    };
+    let warnings = findings.warnings.iter().map(|warning| shortened_warning(&warning.to_string()));
+    AdmissionResponse { warnings: warnings.collect(), ..response }
 }
 
 /// What is wrong with a rule object.
 #[derive(Debug, Default)]
-struct Findings {
+struct RuleObjectFindings {
     errors: Vec<Fault>,
     warnings: Vec<Fault>,
 }
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
-fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
+fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
     let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
@@ -50,11 +46,11 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
     if object.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null()) {
         return None;
     }
-    let object = named(object, text("namespace"), text("name"));
-    let mut findings = look(snapshot, &object)?;
+    let object = with_request_name(object, text("namespace"), text("name"));
+    let mut findings = compile_findings(snapshot, &object)?;
     let old = request.get("oldObject").filter(|old| !old.is_null());
     if let Some(old) = old.filter(|old| !findings.errors.is_empty() && has_same_content(old, &object)) {
-        let was_broken = look(snapshot, old).is_some_and(|before| !before.errors.is_empty());
+        let was_broken = compile_findings(snapshot, old).is_some_and(|before| !before.errors.is_empty());
         if was_broken {
             findings.warnings.append(&mut findings.errors);
         }
@@ -63,21 +59,21 @@ fn findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, Findings)> {
 }
 
 /// Returns what is wrong with `object`, or nothing if it is no rule.
-fn look(snapshot: &Snapshot, object: &Value) -> Option<Findings> {
+fn compile_findings(snapshot: &Snapshot, object: &Value) -> Option<RuleObjectFindings> {
     let document = Document::written(object.clone(), "the object");
     let dialect = snapshot.dialects().find(|dialect| dialect.claims(&document))?;
     let compiled = kubewright_dialects::compile(dialect, &document, &[], &mut CompileBudget::default());
     let fault = |diagnostic: &Diagnostic| Fault::of(&document, diagnostic);
     let doubtful = compiled.diagnostics.iter().filter(|found| found.is_doubtful());
     let (errors, warnings): (Vec<_>, Vec<_>) = doubtful.partition(|found| found.is_error());
-    Some(Findings {
+    Some(RuleObjectFindings {
         errors: errors.into_iter().map(fault).collect(),
         warnings: warnings.into_iter().map(fault).collect(),
     })
 }
 
 /// Returns `object` with the name and namespace that it will have.
-fn named(object: &Value, namespace: &str, name: &str) -> Value {
+fn with_request_name(object: &Value, namespace: &str, name: &str) -> Value {
     let mut object = object.clone();
     let Some(metadata) =
         object.as_object_mut().and_then(|root| root.get_mut("metadata")).and_then(Value::as_object_mut)
@@ -108,8 +104,8 @@ fn has_same_content(one: &Value, other: &Value) -> bool {
     content(one) == content(other)
 }
 
-/// Returns the status of a refusal, in the form in which the API server says that an object is invalid.
-fn status(object: &Value, faults: &[Fault]) -> Value {
+/// Returns a refusal, in the form in which the API server reports an invalid object.
+fn invalid_response(object: &Value, faults: &[Fault]) -> AdmissionResponse {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let name = object.at(&["metadata", "name"]).cloned().unwrap_or_default();
     let cause = |fault: &Fault| {
@@ -122,17 +118,15 @@ fn status(object: &Value, faults: &[Fault]) -> Value {
     let causes = Value::array(faults.iter().map(cause).collect());
     let details =
         Map::from([("name", name), ("group", group.into()), ("kind", kind.into()), ("causes", causes)]);
-    Map::from([
-        ("code", 422_i64.into()),
-        ("reason", "Invalid".into()),
-        ("message", invalid(object, faults).into()),
-        ("details", details.into()),
-    ])
-    .into()
+    AdmissionResponse {
+        reason: "Invalid".to_owned(),
+        details: details.into(),
+        ..AdmissionResponse::refused(422, invalid(object, faults))
+    }
 }
 
-fn cut(warning: &str) -> String {
-    match warning.char_indices().nth(MAX_WARNING - 1) {
+fn shortened_warning(warning: &str) -> String {
+    match warning.char_indices().nth(MAX_RULE_WARNING_CHARACTERS - 1) {
         None => warning.to_owned(),
         Some((at, _)) => format!("{}…", warning.get(..at).unwrap_or_default()),
     }

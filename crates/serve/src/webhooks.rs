@@ -1,34 +1,34 @@
-//! The webhook configurations: what the API server asks us, and what it does when we do not answer.
+//! The webhook configurations.
 //!
-//! They are in no manifest. What they should be follows from the rules of the moment ([`desired`]); whatever else
-//! stands there is put right. They belong to our ClusterRole, so that they go when the installation goes.
+//! They are not part of the manifests. They follow from the loaded rules ([`desired`]), and foreign changes are undone.
+//! Our ClusterRole owns them, so that they are deleted with the installation.
 
 mod compare;
 mod configuration;
 mod desired;
+mod exempt;
 mod installation;
-mod keep;
-mod originals;
+mod reconcile;
 mod rewrites;
-mod spared;
 mod targets;
+mod upstream;
 
-pub use desired::{Address, Owner, SELECTOR, Wanted, desired};
-pub use installation::WEBHOOKS;
-pub use keep::keep;
-pub use originals::originals;
+pub use desired::{CONFIGURATION_SELECTOR, OwnerRole, WebhookAddress, WebhookInputs, desired_configurations};
+pub use installation::WEBHOOKS_ANNOTATION;
+pub use reconcile::reconcile_webhooks;
 pub(crate) use rewrites::Rewrites;
+pub use upstream::installed_upstream_webhooks;
 
-use kubewright_cluster::Resource;
+use kubewright_cluster::GroupVersionResource;
 use kubewright_value::{Map, Value};
 
 /// Returns an object with these entries.
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+fn json_object<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Map::from(entries).into()
 }
 
 /// Returns the resources of webhook configurations: of those that change, then of those that judge.
-fn resources() -> [Resource; 2] {
+fn webhook_resources() -> [GroupVersionResource; 2] {
     ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
-        .map(|plural| Resource::new("admissionregistration.k8s.io", "v1", plural))
+        .map(|plural| GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural))
 }

@@ -1,4 +1,4 @@
-//! What rules see of the cluster without waiting for anybody.
+//! The world as the watch caches know it, read without waiting.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use kubewright_k8s::{ApiPath, ObjectName};
 
 use crate::Stores;
 
-/// What the stores know. What is not watched, or not known yet, is for a lookup.
+/// The watch caches as a world. What is not watched, or not known yet, is left to a lookup.
 #[derive(Debug)]
-pub struct Known(pub Arc<Stores>);
+pub struct CachedWorld(pub Arc<Stores>);
 
-impl World for Known {
+impl World for CachedWorld {
     fn get(&self, query: &Query) -> Answer {
         match query {
             Query::Object(name) => self.object(name),
@@ -22,13 +22,13 @@ impl World for Known {
     }
 }
 
-impl Known {
+impl CachedWorld {
     fn object(&self, name: &ObjectName) -> Answer {
         match (name.group.as_str(), name.kind.as_str()) {
-            // Whoever asks about an object in a namespace has seen it; we may not have heard of it yet.
-            ("", "Namespace") => found(answer(Some(self.0.namespaces()), name)),
-            ("", "Node") => answer(self.0.nodes().as_ref(), name),
-            ("", "ConfigMap") => answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
+            // A namespace of a request exists; the watch may only not have reported it yet.
+            ("", "Namespace") => absent_as_unknown(store_answer(Some(self.0.namespaces()), name)),
+            ("", "Node") => store_answer(self.0.nodes().as_ref(), name),
+            ("", "ConfigMap") => store_answer(self.0.config_map(&name.namespace, &name.name).as_ref(), name),
             _ => Answer::Unknown,
         }
     }
@@ -55,11 +55,11 @@ impl Known {
             name: name.clone(),
             ..ObjectName::default()
         };
-        found(self.object(&name))
+        absent_as_unknown(self.object(&name))
     }
 }
 
-fn found(answer: Answer) -> Answer {
+fn absent_as_unknown(answer: Answer) -> Answer {
     match answer {
         Answer::Absent => Answer::Unknown,
         answer => answer,
@@ -67,7 +67,7 @@ fn found(answer: Answer) -> Answer {
 }
 
 /// Only a store that has seen everything can say that something is not there.
-fn answer(store: Option<&Arc<Store>>, name: &ObjectName) -> Answer {
+fn store_answer(store: Option<&Arc<Store>>, name: &ObjectName) -> Answer {
     match store.map(|store| (store.get(&name.namespace, &name.name), store.is_synced())) {
         Some((Some(object), true)) => Answer::Found(object),
         Some((None, true)) => Answer::Absent,

@@ -5,14 +5,14 @@
 #[path = "modrule/contract.rs"]
 mod contract;
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_dialects::Options;
 use kubewright_value::{Value, json, yaml};
 
 /// The cluster that all tests share, with the definition established.
-fn cluster() -> Option<&'static Cluster> {
+fn cluster() -> Option<&'static TestCluster> {
     static READY: std::sync::OnceLock<()> = std::sync::OnceLock::new();
-    let cluster = Cluster::shared()?;
+    let cluster = TestCluster::shared()?;
     READY.get_or_init(|| {
         let definitions = definitions();
         cluster.kubectl(&["apply", "-f", "-"], &definitions).expect_success();
@@ -88,7 +88,7 @@ fn nothing_of_a_rule_is_pruned() {
 
 /// Stores `rule`, as a dry run, and sees that everything that was written comes back.
 #[track_caller]
-fn check_kept(cluster: &Cluster, name: &str, rule: &str) {
+fn check_kept(cluster: &TestCluster, name: &str, rule: &str) {
     let written = yaml::parse(rule).expect("yaml");
     let namespaced = ["create", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-"];
     let stored = cluster.kubectl(&namespaced, &homed(&written)).success();

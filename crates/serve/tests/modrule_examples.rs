@@ -10,7 +10,7 @@ mod contract;
 #[path = "modrule/serving.rs"]
 mod serving;
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json, yaml};
 use serving::{cluster, create_rule, stored};
 
@@ -39,7 +39,7 @@ fn every_example_of_the_document_does_what_it_says() {
 }
 
 struct Examples {
-    cluster: &'static Cluster,
+    cluster: &'static TestCluster,
     blocks: Vec<String>,
 }
 

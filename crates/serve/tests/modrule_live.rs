@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_value::{Value, json};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -34,19 +34,19 @@ fn text<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
 
 /// Makes `namespace` with `rules` in it.
 #[track_caller]
-fn home(cluster: &Cluster, namespace: &str, rules: &[String]) {
+fn home(cluster: &TestCluster, namespace: &str, rules: &[String]) {
     cluster.create_namespace(namespace);
     rules.iter().for_each(|rule| create_rule(cluster, namespace, rule));
 }
 
 #[track_caller]
-fn create(cluster: &Cluster, namespace: &str, object: &str) -> Value {
+fn create(cluster: &TestCluster, namespace: &str, object: &str) -> Value {
     let arguments = ["create", "-n", namespace, "-o", "json", "-f", "-"];
     json::parse(&cluster.kubectl(&arguments, object).success()).expect("json")
 }
 
 #[track_caller]
-fn check_refused(cluster: &Cluster, namespace: &str, object: &str, want: &str) {
+fn check_refused(cluster: &TestCluster, namespace: &str, object: &str, want: &str) {
     let told = cluster.kubectl(&["create", "-n", namespace, "-f", "-"], object).failure();
     assert!(told.contains(want), "{told}");
 }
@@ -259,7 +259,7 @@ fn applying_twice_changes_nothing_the_second_time() {
 }
 
 /// Returns the Events about the rule called `name`.
-fn events(cluster: &Cluster, namespace: &str, name: &str) -> Vec<Value> {
+fn events(cluster: &TestCluster, namespace: &str, name: &str) -> Vec<Value> {
     let selector = format!("--field-selector=involvedObject.kind=ModRule,involvedObject.name={name}");
     let listed = cluster.kubectl(&["get", "events", "-n", namespace, &selector, "-o", "json"], "").success();
     let listed = json::parse(&listed).expect("json");
@@ -439,7 +439,7 @@ fn a_binding_that_is_only_tried_tells_the_pod_nothing() {
         cluster,
         "bindings",
         "{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {ref.kubemod.io/inject-node-ref: 'true'}},
-          spec: {schedulerName: nobody, containers: [{name: web, image: web}]}}",
+          spec: {schedulerName: absent, containers: [{name: web, image: web}]}}",
     );
     let bind = |query: &str| {
         let path = format!("/api/v1/namespaces/bindings/pods/web/binding{query}");

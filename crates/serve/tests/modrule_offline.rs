@@ -41,7 +41,8 @@ fn ask(operation: &str, object: Value, old: Value) -> Value {
         ("object", object),
         ("oldObject", old),
     ]);
-    validate::review(&snapshot(), &request.into())
+    let review = validate::validate_rule_object(&snapshot(), &request.into()).to_review("u-1");
+    json::parse(&review).expect("a review").get("response").cloned().unwrap_or_default()
 }
 
 #[track_caller]
@@ -92,7 +93,7 @@ fn what_is_only_doubtful_is_a_warning() {
 }
 
 #[test]
-fn a_hint_is_for_whoever_asks_for_it_and_no_warning() {
+fn hint_is_not_a_warning_of_the_response() {
     let quoted = rule(&[("matchValue: Deployment", "matchValue: '\"Deployment\"'")]);
     let response = ask("CREATE", quoted, Value::Null);
     check_allowed(&response);
@@ -128,7 +129,7 @@ fn rules_of_other_languages_are_checked_in_the_same_way() {
 }
 
 #[test]
-fn what_is_no_rule_is_nobodys_business() {
+fn objects_that_are_not_rules_are_allowed() {
     check_allowed(&ask("CREATE", yaml::parse("{apiVersion: v1, kind: Pod}").expect("a pod"), Value::Null));
     check_allowed(&ask("CONNECT", broken(), Value::Null));
 }
@@ -136,7 +137,7 @@ fn what_is_no_rule_is_nobodys_business() {
 /// Sends a dry run, written as YAML, and returns the status and the answer.
 fn try_out(request: &str) -> (u16, Value) {
     let request = yaml::parse(request).expect("a request");
-    let (status, body) = dry_run::answer(&snapshot(), json::to_string(&request).as_bytes(), None);
+    let (status, body) = dry_run::run_dry_run(&snapshot(), json::to_string(&request).as_bytes(), None);
     (status, json::parse(&body).expect("an answer"))
 }
 
@@ -210,7 +211,7 @@ fn a_dry_run_that_makes_no_sense_is_told_why() {
     check("{resourceManifest: {}, modRules: [], nodeManifest: 7}", "field `nodeManifest` is not a manifest");
     let bad = "{resourceManifest: {}, modRules: [{metadata: {name: r}, spec: {type: Fix, match: []}}]}";
     check(bad, "ModRule.api.kubemod.io \"r\" is invalid: [spec.type: unknown type `Fix`");
-    let (status, body) = dry_run::answer(&snapshot(), b"{", None);
+    let (status, body) = dry_run::run_dry_run(&snapshot(), b"{", None);
     assert_eq!(status, 400, "{body}");
     assert!(body.starts_with(r#"{"error":"the request is not JSON"#), "{body}");
 }

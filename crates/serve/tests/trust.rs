@@ -1,6 +1,6 @@
 //! Certificates and webhook configurations on a real control plane.
 //!
-//! Each test has a cluster of its own: a webhook that refuses when nobody answers is about everything.
+//! Each test has a cluster of its own: a webhook with `failurePolicy: Fail` matches everything.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -5,36 +5,38 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Client, Config, Pace};
-use kubewright_controlplane::{Cluster, Component};
+use kubewright_cluster::{Client, Config, WatchPolicy};
+use kubewright_controlplane::{ControlPlaneComponent, TestCluster};
 use kubewright_engine::{Answer, ApiCall, Query, World};
-use kubewright_serve::{Known, Settings, Snapshot, State, Stores, keep_compiled, review};
+use kubewright_serve::{
+    CachedWorld, ServeSettings, ServerState, Snapshot, Stores, review, spawn_rule_compiler,
+};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
 
 /// The part of a server that keeps the rules.
 struct Serving {
     _runtime: Runtime,
-    state: Arc<State>,
+    state: Arc<ServerState>,
     stores: Arc<Stores>,
-    world: Known,
+    world: CachedWorld,
 }
 
 impl Serving {
-    fn start(cluster: &Cluster) -> Self {
+    fn start(cluster: &TestCluster) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let _inside = runtime.enter();
         let client = Client::new(Config::of_files(&[cluster.kubeconfig()], None).unwrap()).unwrap();
-        let state = Arc::new(State::new(Settings::default(), tokio::sync::mpsc::channel(10).0));
-        let stores = Stores::start(&client, &state.settings, Pace::default());
-        keep_compiled(&state, &stores).unwrap();
-        let world = Known(Arc::clone(&stores));
+        let state = Arc::new(ServerState::new(ServeSettings::default(), tokio::sync::mpsc::channel(10).0));
+        let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
+        spawn_rule_compiler(&state, &stores).unwrap();
+        let world = CachedWorld(Arc::clone(&stores));
         drop(_inside);
         Self { _runtime: runtime, state, stores, world }
     }
 
-    fn ready(cluster: &Cluster) -> Self {
+    fn ready(cluster: &TestCluster) -> Self {
         let serving = Self::start(cluster);
         wait_until("it is ready", || serving.state.readiness.reason().is_none());
         serving
@@ -55,7 +57,7 @@ impl Serving {
             "resource":{{"group":"","version":"v1","resource":"configmaps"}},
             "name":"a","namespace":"{namespace}","userInfo":{{"username":"me"}},"object":{object}}}}}"#
         );
-        let answer = review::answered(&self.snapshot(), "mutate", review.as_bytes()).unwrap().unwrap();
+        let answer = review::decide_offline(&self.snapshot(), "mutate", review.as_bytes()).unwrap().unwrap();
         let answer = json::parse(&answer).unwrap();
         let Some(patch) = answer.at(&["response", "patch"]).and_then(Value::as_str) else {
             return Vec::new();
@@ -77,19 +79,19 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A cluster that tests share, each with a namespace of its own.
-fn prepared() -> Option<&'static Cluster> {
-    static PREPARED: OnceLock<Option<Cluster>> = OnceLock::new();
+fn prepared() -> Option<&'static TestCluster> {
+    static PREPARED: OnceLock<Option<TestCluster>> = OnceLock::new();
     PREPARED.get_or_init(prepare).as_ref()
 }
 
 /// A cluster with the definitions of all languages, and no webhook that would refuse a rule.
-fn prepare() -> Option<Cluster> {
-    let cluster = Cluster::builder().api_server_only().start()?;
+fn prepare() -> Option<TestCluster> {
+    let cluster = TestCluster::builder().api_server_only().start()?;
     define(&cluster);
     Some(cluster)
 }
 
-fn define(cluster: &Cluster) {
+fn define(cluster: &TestCluster) {
     let snapshot = Snapshot::empty();
     let definitions: Vec<&str> =
         snapshot.languages().flat_map(|language| language.custom_resource_definitions()).collect();
@@ -108,7 +110,7 @@ fn rule(name: &str, label: &str) -> String {
     )
 }
 
-fn apply(cluster: &Cluster, namespace: &str, text: &str) {
+fn apply(cluster: &TestCluster, namespace: &str, text: &str) {
     cluster.kubectl(&["apply", "-n", namespace, "-f", "-"], text).expect_success();
 }
 
@@ -163,11 +165,11 @@ fn rules_go_on_while_the_api_server_is_away_and_are_as_stored_afterwards() {
     apply(&cluster, "default", &format!("{}{}", rule("kept", "kept"), rule("gone", "gone")));
     let serving = Serving::ready(&cluster);
     wait_until("both are live", || serving.labels("default").len() == 2);
-    cluster.kill(Component::ApiServer);
+    cluster.kill(ControlPlaneComponent::ApiServer);
     wait_until("the loss is noticed", || !serving.stores.problems().is_empty());
     assert_eq!(serving.labels("default").len(), 2);
     assert_eq!(serving.state.readiness.reason(), None);
-    cluster.start_again(Component::ApiServer).unwrap();
+    cluster.start_again(ControlPlaneComponent::ApiServer).unwrap();
     cluster.kubectl(&["delete", "modrule", "gone", "-n", "default"], "").expect_success();
     apply(&cluster, "default", &rule("new", "new"));
     let back = Instant::now();
@@ -179,7 +181,7 @@ fn rules_go_on_while_the_api_server_is_away_and_are_as_stored_afterwards() {
 
 #[test]
 fn what_is_there_later_is_known_and_does_not_make_it_unready() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     let started = Instant::now();
     let serving = Serving::ready(&cluster);
     println!("ready without any definition after {:?}", started.elapsed());
@@ -187,7 +189,7 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     let world = &serving.world;
     assert!(matches!(world.get(&Query::namespace("default")), Answer::Found(_)));
     assert_eq!(world.get(&Query::namespace("no-such")), Answer::Unknown, "it may be new");
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "nobody needs nodes yet");
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "no rule needs nodes yet");
     cluster.kubectl(&["create", "namespace", "later"], "").expect_success();
     wait_until("it is known", || matches!(world.get(&Query::namespace("later")), Answer::Found(_)));
 
@@ -195,7 +197,7 @@ fn what_is_there_later_is_known_and_does_not_make_it_unready() {
     cluster.create_node("node-1", &[("rack", "12")]);
     apply(&cluster, "default", &rule("one", "label"));
     wait_until("the rule is live", || serving.labels("default") == ["/metadata/labels/label"]);
-    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still nobody needs nodes");
+    assert_eq!(world.get(&Query::node("node-1")), Answer::Unknown, "still no rule needs nodes");
     apply(&cluster, "default", &rule("nosy", "rack").replace("$.kind", "$.syntheticRefs.node.kind"));
     wait_until("the other rule is live", || serving.snapshot().needs.nodes);
     assert_eq!(serving.state.readiness.reason(), None);
@@ -225,10 +227,10 @@ fn a_server_that_waits_for_its_api_server_does_nothing_meanwhile() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let _inside = runtime.enter();
     let client = Client::new(Config::at("http://127.0.0.1:1")).unwrap();
-    let state = Arc::new(State::new(Settings::default(), tokio::sync::mpsc::channel(10).0));
-    let stores = Stores::start(&client, &state.settings, Pace::default());
+    let state = Arc::new(ServerState::new(ServeSettings::default(), tokio::sync::mpsc::channel(10).0));
+    let stores = Stores::start(&client, &state.settings, WatchPolicy::default());
     let before = busy();
-    keep_compiled(&state, &stores).unwrap();
+    spawn_rule_compiler(&state, &stores).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     let Some((before, after)) = before.zip(busy()) else { return };
     assert!(after - before < 25, "{} hundredths of a second of work", after - before);

@@ -1,8 +1,8 @@
-//! What tests of traits ask: whether an expression holds of a manifest, and which parts of a trait were at work.
+//! Support for `kubewright test`: assertions about rendered manifests, and the coverage of the parts of a trait.
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Bindings, Cost, EvalError, Program, Read, Val};
+use kubewright_cel::{CelBindings, CelCost, CelError, CelProgram, FieldRead, Val};
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
@@ -12,34 +12,34 @@ use super::pipeline::CompiledComponentType;
 use super::render::CompiledTrait;
 use super::variables::{RenderContext, VariableScope};
 
-/// How many of the values that an expression read are told.
+/// The maximum number of read values in a test failure.
 const MAX_DESCRIBED_READS: usize = 4;
 
-/// What came of an expression about a manifest.
+/// The result of an assertion about a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssertionResult {
     /// Whether it holds.
     pub holds: bool,
-    /// What it read, where that is one place: `resource.spec.replicas is 2`.
+    /// The values it read: `resource.spec.replicas is 2`.
     pub read: Vec<String>,
 }
 
-/// A part of a trait that a test can set to work or leave out.
+/// A part of a trait, and whether a test exercised it.
 #[derive(Debug, Clone)]
 pub struct TraitPart {
-    /// What it is: `patch 2: add /spec/replicas`.
+    /// The description: `patch 2: add /spec/replicas`.
     pub what: String,
-    /// Where it stands.
+    /// The place in the file.
     pub location: Location,
-    /// Whether it was at work.
+    /// Whether it was exercised.
     pub is_exercised: bool,
 }
 
-/// Returns whether `rule` holds of `resource`. The expression may stand in `${…}`, as traits write theirs, and sees what
-/// `context` has beside `resource`.
+/// Evaluates the expression `rule`, with or without `${…}` around it. Its variables are `resource` and those of
+/// `context`.
 ///
 /// # Errors
-/// When it is no expression, fails, or gives something else than a boolean.
+/// When it does not compile, fails, or is not a boolean.
 pub fn evaluate_assertion(
     rule: &str,
     resource: &Value,
@@ -49,14 +49,14 @@ pub fn evaluate_assertion(
     for name in context.names() {
         environment = environment.variable(name.as_str());
     }
-    let program = Program::compile(strip_expression_marks(rule), &environment).map_err(|errors| {
+    let program = CelProgram::compile(strip_expression_marks(rule), &environment).map_err(|errors| {
         let errors = errors.iter().map(|error| format!("{} at {}", error.message, error.position));
         errors.collect::<Vec<_>>().join("; ")
     })?;
     let names = VariableScope { resource: Some(resource), ..VariableScope::of(context) };
-    let bindings = Bindings::new().with_variables(&names);
-    let given = program.evaluate(&bindings, &mut Cost::default());
-    let holds = match given.map_err(|error: EvalError| error.to_string())? {
+    let bindings = CelBindings::new().with_variables(&names);
+    let given = program.evaluate(&bindings, &mut CelCost::default());
+    let holds = match given.map_err(|error: CelError| error.to_string())? {
         Val::Bool(holds) => holds,
         other => return Err(format!("it gives {}, expected a boolean", other.type_name())),
     };
@@ -64,10 +64,10 @@ pub fn evaluate_assertion(
 }
 
 impl CompiledTrait {
-    /// Returns the parts of the trait, and which of them were at work in a rendering with this trace.
+    /// Returns the parts of the trait, and which of them were exercised in a rendering with this trace.
     ///
-    /// An operation is at work when it is done to a manifest, a `creates` when it makes one, a `removes` when it takes
-    /// one away, and a rule when it is asked.
+    /// An operation is exercised when it is applied to a manifest, a `creates` when it creates one, a `removes` when it
+    /// removes one, and a rule when it is evaluated.
     #[must_use]
     pub fn parts(&self, trace: &[TraceNode]) -> Vec<TraitPart> {
         let program = self.program();
@@ -88,7 +88,7 @@ impl CompiledTrait {
 }
 
 impl CompiledComponentType {
-    /// Returns its rules and resources, and which of them were at work, as [`CompiledTrait::parts`] does.
+    /// Returns its rules and resources, and which of them were exercised, as [`CompiledTrait::parts`] does.
     #[must_use]
     pub fn parts(&self, trace: &[TraceNode]) -> Vec<TraitPart> {
         let program = self.program();
@@ -98,11 +98,11 @@ impl CompiledComponentType {
     }
 }
 
-/// A part of a program.
+/// A part of a compiled trait or component type.
 struct ProgramPart<'p> {
     what: String,
     path: &'p [Step],
-    /// Whether it is at work only when something comes of it.
+    /// Whether it is exercised only when it created or removed something.
     makes: bool,
 }
 
@@ -133,12 +133,12 @@ fn describe_parts(found: Vec<ProgramPart<'_>>, document: &Document, trace: &[Tra
     found.into_iter().map(part).collect()
 }
 
-/// The places of a trace.
+/// The places of the rule file that occur in a trace.
 #[derive(Default)]
 struct ExercisedPlaces {
-    /// Something was looked at or done there.
+    /// Places that were evaluated.
     met: HashSet<(String, Position)>,
-    /// Something was done there, or could not be.
+    /// Places where something was done or failed.
     done: HashSet<(String, Position)>,
 }
 
@@ -170,14 +170,14 @@ fn strip_expression_marks(rule: &str) -> &str {
     rule.strip_prefix("${").and_then(|rule| rule.strip_suffix('}')).unwrap_or(rule)
 }
 
-/// Returns what stands at the places of `resource` that an expression read, the longest of each.
-fn describe_reads(reads: &[Read], resource: &Value) -> Vec<String> {
+/// Returns the values of `resource` that an expression read, by the longest path of each.
+fn describe_reads(reads: &[FieldRead], resource: &Value) -> Vec<String> {
     let paths: Vec<&[_]> =
         reads.iter().filter(|read| read.variable == "resource").map(|read| read.path.as_slice()).collect();
     let mut told = Vec::new();
     for path in &paths {
         let is_longest = !paths.iter().any(|other| other.len() > path.len() && other.starts_with(path));
-        if !is_longest || path.iter().any(|step| step == kubewright_cel::ANY) {
+        if !is_longest || path.iter().any(|step| step == kubewright_cel::ANY_STEP) {
             continue;
         }
         let place = path.iter().map(|step| step.as_str()).collect::<Vec<_>>();

@@ -1,8 +1,8 @@
-//! Traits and component types made ready to run: every expression compiled, every path parsed.
+//! The compiler of traits and component types: it compiles every expression and parses every path.
 //!
-//! What is wrong is told before anything is rendered: an expression that cannot be read, that gives something
-//! else than is wanted or reads a parameter that nobody declares, a path that no operation can use. What is
-//! wrong stays in the program, and fails where it would run.
+//! Mistakes are reported before anything is rendered: an expression that does not parse, has the wrong type or
+//! reads an undeclared parameter, or a path that no operation can use. The wrong part stays in the program and
+//! fails when it is evaluated.
 
 mod check;
 pub(crate) mod program;
@@ -11,7 +11,7 @@ mod scope;
 mod tests;
 
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Template as Structure, TextTemplate, Written, written};
+use kubewright_interpolate::{TextSegment, TextTemplate, ValueTemplate as Structure, split_segments};
 use kubewright_patch::path::{Form, Piece};
 use kubewright_value::{Document, Text, Value};
 
@@ -26,7 +26,7 @@ use program::{
 pub(crate) use scope::CONTEXT;
 use scope::TypeScope;
 
-/// Compiles a trait that was read from `document`; `more` are variables besides the usual ones.
+/// Compiles a trait that was read from `document`; `more` are additional variables.
 pub(crate) fn compile_trait(
     found: &source::TraitDefinition,
     document: &Document,
@@ -42,7 +42,7 @@ pub(crate) fn compile_trait(
     (TraitProgram { before, after, creates, patches, removes }, compiler.checker.diagnostics)
 }
 
-/// Compiles a component type that was read from `document`; `more` are variables besides the usual ones.
+/// Compiles a component type that was read from `document`; `more` are additional variables.
 pub(crate) fn compile_type(
     found: &source::ComponentTypeDefinition,
     document: &Document,
@@ -65,7 +65,7 @@ pub(crate) fn compile_type(
 
 struct TraitCompiler<'d> {
     checker: ExpressionChecker<'d>,
-    /// How many parts that write something there are so far.
+    /// The number of writing parts so far.
     parts: u32,
 }
 
@@ -138,18 +138,18 @@ impl TraitCompiler<'_> {
         OperationProgram { op: operation.op, path, written, value, part: self.part() }
     }
 
-    /// Parses a path around its expressions; one that is an expression as a whole is not known yet.
+    /// Parses a path around its expressions; a path that is one expression is parsed when it is evaluated.
     fn path(&mut self, scope: &TypeScope<'_>, operation: &OperationDefinition) -> PathProgram {
         let template = self.checker.text(scope, &operation.path, ExpectedType::Text).value;
         if template.is_whole() {
             return PathProgram::Whole(template);
         }
-        let Ok(parts) = written(&operation.path.value) else {
+        let Ok(parts) = split_segments(&operation.path.value) else {
             return PathProgram::Pieces(template, None, None);
         };
         let pieces = parts.iter().map(|part| match *part {
-            Written::Literal(text) => Piece::Literal(text),
-            Written::Expression(text) => Piece::Expression(text),
+            TextSegment::Literal(text) => Piece::Literal(text),
+            TextSegment::Expression(text) => Piece::Expression(text),
         });
         let pieces: Vec<Piece<'_>> = pieces.collect();
         let path = self.checker.path(operation, &pieces);
@@ -188,7 +188,7 @@ impl TraitCompiler<'_> {
         }
     }
 
-    /// Compiles what is looped over, and returns the scope inside of the loop.
+    /// Compiles a loop, and returns the scope inside it.
     fn each<'s>(
         &mut self,
         scope: &TypeScope<'s>,
@@ -201,13 +201,13 @@ impl TraitCompiler<'_> {
         (Some(LoopProgram { over, variable: each.variable.clone() }), inside)
     }
 
-    /// Numbers what writes something, so that it can be said who wrote a field.
+    /// Returns the next number for a writing part, by which a field is traced back to its writer.
     fn part(&mut self) -> u32 {
         self.parts += 1;
         self.parts - 1
     }
 }
 
-/// A text or structure with its expressions, and where it stands.
+/// A compiled text, with its place in the document.
 pub(crate) type PlacedExpression = Placed<TextTemplate>;
 pub(crate) type PlacedStructure = Placed<Structure>;

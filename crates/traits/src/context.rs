@@ -1,7 +1,7 @@
-//! What the expressions of a component see in one environment, made from the resources that describe both.
+//! The variables of a component's expressions in one environment, computed from the resources that describe both.
 //!
-//! Nothing here is null and no list or map is missing where expressions may count on it; what the original calls empty
-//! (no text, port 0) is absent, so that `has(…)` tells.
+//! No value is null, and every list or map that expressions rely on exists. What the original treats as empty (an
+//! empty text, port 0) is absent, so that `has(…)` is false for it.
 
 mod configurations;
 mod dependencies;
@@ -34,22 +34,22 @@ pub(crate) use workload::workload_variable;
 
 use kubewright_value::{Map, Value};
 
-/// All that the expressions of a component see in one environment, but parameters.
+/// The variables of a component in one environment, except its parameters.
 #[derive(Debug, Clone)]
 pub struct ComponentContext {
     /// Names, labels and selectors.
     pub metadata: Value,
     /// The data plane.
     pub data_plane: Value,
-    /// The environment; its gateway is also a variable of its own.
+    /// The environment; its gateway is also the variable `gateway`.
     pub environment: Value,
     /// The container and its endpoints.
     pub workload: Value,
-    /// Variables and files.
+    /// The environment variables and files.
     pub configurations: Value,
-    /// What other components and resources give.
+    /// The values from other components and resources.
     pub dependencies: Value,
-    /// What the descriptions of the endpoints list, by endpoint.
+    /// The operations in the API descriptions, by endpoint.
     pub endpoint_resources: Value,
 }
 
@@ -76,14 +76,14 @@ impl ComponentContext {
     }
 }
 
-/// Puts `value` under `key`, if there is one.
+/// Inserts `value` under `key` unless it is `None`.
 fn insert_present(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         map.insert(key.into(), value.into());
     }
 }
 
-/// Returns an object of texts.
+/// Returns an object of the text pairs.
 fn text_pairs_object(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
     Value::object(pairs.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect())
 }

@@ -1,7 +1,7 @@
-//! Running a trait over manifests: what it creates, then what it patches, then what it removes.
+//! The evaluation of a trait over manifests: `creates`, then `patches`, then `removes`.
 //!
-//! Everything that fails is a diagnostic with its place in the trait. A failure ends the patch or template in which
-//! it is, not its neighbours, so that all mistakes of a trait are told at once.
+//! Every failure is a diagnostic with its place in the trait. A failure ends its own patch or template and not the
+//! others, so that one run reports all mistakes of a trait.
 
 mod create;
 mod patch;
@@ -13,7 +13,7 @@ mod trace;
 mod value;
 
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Rendered, Template as Structure};
+use kubewright_interpolate::{RenderedValue, ValueTemplate as Structure};
 use kubewright_value::{Budget, Document, Limits, Value};
 
 use super::compile::program::{ComponentTypeProgram, TraitProgram};
@@ -22,10 +22,10 @@ use super::variables::{RenderContext, VariableScope};
 use kubewright_dialect_kit::fields::Placed;
 pub(crate) use trace::{RenderTrace, TraceEntry};
 
-/// What one instance may spend.
+/// The budget of one instance.
 const INSTANCE_LIMITS: Limits = Limits { steps: 20_000_000, bytes: 256 << 20, depth: 256 };
 
-/// What is kept from the first instance to the last.
+/// The state of a rendering across its instances.
 #[derive(Debug, Default)]
 pub(crate) struct RenderRun {
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -33,7 +33,7 @@ pub(crate) struct RenderRun {
 }
 
 impl RenderRun {
-    /// Returns an empty run, which keeps its trace if `is_traced`.
+    /// Returns an empty run, which records a trace if `is_traced`.
     pub(crate) fn new(is_traced: bool) -> Self {
         Self {
             trace: if is_traced { RenderTrace::recording() } else { RenderTrace::default() },
@@ -42,20 +42,20 @@ impl RenderRun {
     }
 }
 
-/// A trait or component type with what it is given.
+/// The evaluation of one trait or component type with its variables.
 pub(crate) struct Evaluator<'r> {
-    /// Where it was read from.
+    /// The document it was read from.
     document: &'r Document,
     context: &'r RenderContext,
-    /// Its number among the instances.
+    /// The index among the instances.
     instance: u32,
     budget: Budget,
-    /// Whether the budget is used up. Nothing more is tried then: an expression may do a lot before it is charged.
+    /// Whether the budget is used up. Evaluation stops then, because an expression is charged only after it ran.
     is_spent: bool,
     run: &'r mut RenderRun,
 }
 
-/// What cannot be done, and why.
+/// A value, or the diagnostic that explains why there is none.
 type StepResult<T> = Result<T, Box<Diagnostic>>;
 
 impl<'r> Evaluator<'r> {
@@ -88,17 +88,17 @@ impl<'r> Evaluator<'r> {
         manifests
     }
 
-    /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
+    /// Returns the values that a component type binds for one of its traits; `None` if there are none or they fail.
     pub(crate) fn render_binding(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
         let names = VariableScope::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
         match self.record_failure(rendered)?? {
-            Rendered::Value(value) => Some(value),
-            Rendered::Omitted => None,
+            RenderedValue::Value(value) => Some(value),
+            RenderedValue::Omitted => None,
         }
     }
 
-    /// Keeps a failure, and returns what was made.
+    /// Records a failure as a diagnostic, and returns the value.
     fn record_failure<T>(&mut self, outcome: StepResult<T>) -> Option<T> {
         outcome.map_err(|diagnostic| self.run.diagnostics.push(*diagnostic)).ok()
     }

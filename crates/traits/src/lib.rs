@@ -33,7 +33,7 @@ use source::OpenChoreoResource;
 
 /// The `apiVersion` of traits; the guide leaves out the group, and both are read.
 pub const API_VERSION: &str = "openchoreo.dev/v1alpha1";
-/// What the `apiVersion` of every resource that may stand beside traits starts with.
+/// The API group, with its `/`, of traits and of the resources they are rendered with.
 pub const GROUP: &str = "openchoreo.dev/";
 
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
@@ -42,32 +42,32 @@ pub fn is_trait_resource(document: &Document) -> bool {
     source::is_openchoreo_document(document)
 }
 
-/// Returns everything that is wrong with `document` on its own.
+/// Returns the errors of `document`, checked on its own.
 #[must_use]
 pub fn check_trait_document(document: &Document) -> Vec<Diagnostic> {
     examine_document(document, CheckDepth::Mistakes)
 }
 
-/// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
+/// Returns the errors of `document`, checked on its own, and warnings about what is probably a mistake.
 #[must_use]
 pub fn lint_trait_document(document: &Document) -> Vec<Diagnostic> {
     examine_document(document, CheckDepth::Doubts)
 }
 
-/// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
+/// Returns warnings about `documents` as a set: duplicate trait names, and references to unknown traits.
 #[must_use]
 pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
     lint::lint_document_set(documents)
 }
 
-/// How much is said about a document.
+/// How thoroughly a document is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CheckDepth {
-    /// What keeps it from working.
+    /// Errors only.
     Mistakes,
-    /// And what is hardly meant.
+    /// Errors, and warnings about probable mistakes.
     Doubts,
-    /// And what does more each time that it is done.
+    /// All of these, and operations that are not idempotent.
     Idempotence,
 }
 
@@ -103,26 +103,26 @@ fn examine_document(document: &Document, depth: CheckDepth) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Returns why the type `component_type` does not take the traits of `component`.
+/// Returns why `component_type` does not allow the traits of `component`.
 #[must_use]
 pub fn check_component_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
     admission::check_allowed_traits(component_type, component)
 }
 
-/// What the caller decides about traits.
+/// The options of the dialect.
 #[derive(Debug, Clone, Default)]
 pub struct TraitOptions {
     /// Whether patches are reported that change more each time they are applied.
     pub checks_idempotence: bool,
 }
 
-/// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
+/// The dialect. A trait is not a rule: it is rendered, with its parameters, over a set of manifests.
 pub struct Traits {
     depth: CheckDepth,
 }
 
 impl Traits {
-    /// Returns the dialect as `options` want it.
+    /// Returns the dialect with `options`.
     #[must_use]
     pub fn new(options: &TraitOptions) -> Self {
         Self { depth: if options.checks_idempotence { CheckDepth::Idempotence } else { CheckDepth::Doubts } }
@@ -156,3 +156,8 @@ impl Dialect for Traits {
         diagnostics::CODES
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

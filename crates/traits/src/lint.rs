@@ -1,7 +1,7 @@
-//! What can be rendered and is hardly meant: manifests that the cluster refuses, work that is lost, parameters that do
-//! nothing.
+//! Lint checks for traits that can be rendered and are probably wrong: manifests that the cluster refuses, operations
+//! without effect, unused parameters.
 //!
-//! Only what is certain from the trait alone is told; what depends on parameters or on the manifests is left to
+//! Only what is certain from the trait alone is reported; what depends on parameters or manifests is checked by
 //! rendering.
 
 mod choices;
@@ -28,7 +28,7 @@ use super::compile::program::{
 };
 use super::schema::Sections;
 
-/// Says what is doubtful about a trait. One that has mistakes is not judged by what its expressions leave out.
+/// Returns warnings about a trait. If it has errors, unused parameters are not reported.
 pub(super) fn lint_trait(
     program: &TraitProgram,
     sections: &Sections,
@@ -52,7 +52,7 @@ pub(super) fn lint_trait(
     linter.finish()
 }
 
-/// Says what is doubtful about a component type.
+/// Returns warnings about a component type.
 pub(super) fn lint_component_type(
     program: &ComponentTypeProgram,
     sections: &Sections,
@@ -67,7 +67,7 @@ pub(super) fn lint_component_type(
     linter.finish()
 }
 
-/// Says which operations of a trait do more each time that it is rendered over what it gave.
+/// Reports operations that change the result again when the trait is applied to its own output.
 pub(super) fn idempotence(program: &TraitProgram, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
@@ -113,19 +113,19 @@ impl<'d> Linter<'d> {
         self.condition("where", target.condition.as_ref());
     }
 
-    /// Looks at a loop; `sees_resource` where expressions beside it see the resource that is looked at.
+    /// Checks a loop; `sees_resource` is whether expressions beside it can read `resource`.
     fn each(&mut self, each: Option<&LoopProgram>, sees_resource: bool) {
         let Some(each) = each else { return };
         self.check_empty_loop(each);
         self.report_hidden_variable(each, sees_resource);
     }
 
-    /// Returns what is written at `path`.
+    /// Returns the value at `path` of the document.
     fn written(&self, path: &[Step]) -> Option<&'d Value> {
         self.document.value.follow(path)
     }
 
-    /// Returns the text that is written at `path`.
+    /// Returns the text at `path` of the document.
     fn text(&self, path: &[Step]) -> Option<&'d Text> {
         match self.written(path)? {
             Value::String(text) => Some(text),
@@ -143,7 +143,7 @@ impl<'d> Linter<'d> {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
-    /// Looks at what all expressions read and compare.
+    /// Checks the reads and comparisons of all expressions.
     fn expressions(
         &mut self,
         programs: &[programs::LintedExpression<'_>],

@@ -1,12 +1,12 @@
 //! Components with their types, traits and environments, as files hold them: one rendering for each component in each
 //! environment.
 //!
-//! Everything that can be known of the files is said once, when they are read: what names something that is not there, what
-//! a component type does not allow. A release is what is left: a component, an environment, and everything between them
-//! found. Types and traits are compiled once and shared.
+//! Mistakes in the files are reported once, when they are read: references to missing resources, and traits that a
+//! component type does not allow. A release is a component in an environment with all its references resolved. Types
+//! and traits are compiled once and shared.
 //!
-//! A component is released by its ReleaseBindings. Without any it is rendered for every Environment that there is, as it
-//! would be before somebody overrides something; see [`ResourceLibrary::releases_in`] for files without environments.
+//! A component is released by its ReleaseBindings. A component without any is rendered for every Environment, without
+//! overrides; see [`ResourceLibrary::releases_in`] for files without environments.
 
 mod component_type;
 mod finish;
@@ -46,7 +46,7 @@ pub struct ResourceLibrary {
     /// The data plane for an environment that no file describes.
     bare_plane: Option<super::source::DataPlane>,
     secrets: NamedResources<SecretReference>,
-    /// Whether any expression asks for what the endpoints offer.
+    /// Whether any expression reads the operations of endpoints.
     reads_endpoints: bool,
 }
 
@@ -64,7 +64,7 @@ impl ResourceLibrary {
         &self.releases
     }
 
-    /// Returns the releases in the environment that the caller names, and what is wrong with that.
+    /// Returns the releases in `environment`, and a diagnostic if there is no such environment.
     ///
     /// Where no file describes an environment, components without a ReleaseBinding are rendered in one that has the
     /// name and nothing else; its data plane is the one of the files, if they hold one.
@@ -93,14 +93,14 @@ impl ResourceLibrary {
         (found, Vec::new())
     }
 
-    /// Returns the components that nothing puts into an environment, each as a diagnostic.
+    /// Returns a diagnostic for each component that is in no environment.
     #[must_use]
     pub fn unreleased(&self) -> Vec<Diagnostic> {
         let members = if self.has_environments { &[][..] } else { &self.unbound };
         members.iter().map(|member| member.unreleased()).collect()
     }
 
-    /// Returns what the expressions of the component see. What `given` has replaces what is computed, entry by entry.
+    /// Returns the variables of the component. Entries of `given` replace the computed ones.
     #[must_use]
     pub fn context(
         &self,

@@ -1,8 +1,7 @@
-//! Which maps of a manifest have keys of the author's own choice, such as labels, and where the cluster takes nothing but
-//! text.
+//! The maps of a manifest with free keys, such as labels, and the fields for which the cluster accepts only text.
 //!
-//! A path that goes further than such a key was meant to have an escaped `/` in it: the entries of these maps have no
-//! parts. Lint says so from the trait alone, rendering for the manifest that is patched, both through [`split_key`].
+//! Entries of these maps are scalars, so a path that continues after such a key lacks an escaped `/`. Lint reports it
+//! from the trait alone and rendering for the patched manifest, both with [`split_key`].
 
 use kubewright_patch::path::{Path, Segment};
 use kubewright_value::{Step, Value};
@@ -16,7 +15,7 @@ const MIN_SPLIT_SEGMENTS: usize = 3;
 /// Kinds of `storage.k8s.io` whose `parameters` go to a driver as they are.
 const CLASSES_WITH_PARAMETERS: [&str; 2] = ["StorageClass", "VolumeAttributesClass"];
 
-/// Which manifest is meant, as far as that is written.
+/// The kind and group of a patched manifest, as far as they are known.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PatchSubject<'s> {
     kind: Option<&'s str>,
@@ -29,29 +28,29 @@ pub(super) enum ManifestStep {
     Key(String),
     /// A number in a path: an item where there is a list, a key where there is an object.
     Number(String),
-    /// Of a list.
+    /// A filter or wildcard over a list.
     Item,
 }
 
-/// A map whose keys are free and whose entries have no parts.
+/// A map with free keys and scalar entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FreeKeys {
-    /// How many steps lead to it.
+    /// The number of steps to it.
     pub(super) depth: usize,
-    /// What its entries are.
+    /// The kind of its entries.
     pub(super) entry: MapEntryKind,
 }
 
-/// What the entries of a map with free keys are.
+/// The kind of the entries of a map with free keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MapEntryKind {
     Label,
     Annotation,
-    /// Of a ConfigMap or Secret.
+    /// Data of a ConfigMap or Secret.
     Data,
-    /// Of a driver or class.
+    /// A parameter of a driver or class.
     Parameter,
-    /// Of a resource such as memory; may also be a number.
+    /// A quantity of a resource such as memory; may also be a number.
     Quantity,
 }
 
@@ -84,7 +83,7 @@ impl MapEntryKind {
         }
     }
 
-    /// Returns whether nothing but text is taken for its value.
+    /// Returns whether its value must be text.
     pub(super) fn is_text(self) -> bool {
         self != Self::Quantity
     }
@@ -158,7 +157,7 @@ impl<'s> PatchSubject<'s> {
     }
 }
 
-/// Returns what stands at `path` if that is a text by itself: the name of a manifest, or a part of a container.
+/// Returns the description of the field at `path` if it must be text: the name of a manifest, or a field of a container.
 pub(super) fn text_only_field(path: &[ManifestStep]) -> Option<&'static str> {
     let is_of_container = |before: &[ManifestStep]| {
         let [.., ManifestStep::Key(spec), ManifestStep::Key(list), item] = before else { return false };

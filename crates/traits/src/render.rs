@@ -1,4 +1,4 @@
-//! Traits over manifests that somebody else made: a folder, a Helm chart, a pipe.
+//! Rendering of traits over given manifests: a folder, a Helm chart, a pipe.
 
 mod outcome;
 
@@ -28,12 +28,12 @@ struct SharedTrait {
     name: Text,
     sections: Sections,
     program: program::TraitProgram,
-    /// Where each part that writes something stands.
+    /// The place of each writing part.
     parts: Arc<[Location]>,
 }
 
 impl CompiledTrait {
-    /// Compiles `document`, in which expressions may also use the variables `more`. Nothing where it is no trait.
+    /// Compiles `document`, in which expressions may also use the variables `more`. Returns `None` for other kinds.
     #[must_use]
     pub fn compile(document: &Document, more: &[Text]) -> (Option<Self>, Vec<Diagnostic>) {
         let (resource, mut diagnostics) = source::read_openchoreo_document(document);
@@ -71,20 +71,19 @@ impl CompiledTrait {
         &self.0.name
     }
 
-    /// Returns what it was read from.
+    /// Returns its document.
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.0.document
     }
 
-    /// Returns the schemas of what it can be given.
+    /// Returns the schemas of its parameters.
     #[must_use]
     pub fn sections(&self) -> &Sections {
         &self.0.sections
     }
 
-    /// Applies this trait alone to `manifests`, with everything that its expressions see in `context`. What comes out is
-    /// not checked.
+    /// Applies this trait alone to `manifests`, with the variables in `context`. The result is not checked.
     #[must_use]
     pub fn apply(
         &self,
@@ -99,7 +98,7 @@ impl CompiledTrait {
         finish_rendering(manifests, writers, run, options)
     }
 
-    /// Returns what expressions see as `trait` in the instance `name`.
+    /// Returns the variable `trait` of the instance `name`.
     pub(crate) fn trait_variable(&self, name: &Text) -> Value {
         let names = [("name", self.name()), ("instanceName", name)];
         Map::from(names.map(|(key, name)| (key, Value::String(name.clone())))).into()
@@ -110,12 +109,12 @@ impl CompiledTrait {
     }
 }
 
-/// A trait with what it is given.
+/// A trait with its parameters.
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// The trait.
     pub of: CompiledTrait,
-    /// What tells it from other instances of the same trait.
+    /// The name, unique among the instances.
     pub name: Text,
     /// An object, or null for nothing.
     pub parameters: Document,
@@ -123,40 +122,40 @@ pub struct Instance {
     pub environment_configs: Document,
 }
 
-/// How to render.
+/// The options of a rendering.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderOptions {
-    /// A patch that hits nothing is an error, and so is a value that nothing reads.
+    /// Whether a patch that matches nothing, or a value that nothing reads, is an error.
     pub strict: bool,
-    /// Say what was looked at and done.
+    /// Whether to record a trace.
     pub trace: bool,
 }
 
-/// What came out.
+/// The result of a rendering.
 #[derive(Debug, Default)]
 pub struct Rendering {
-    /// The manifests; as far as it came, where something failed.
+    /// The manifests; incomplete if something failed.
     pub manifests: Vec<Manifest>,
-    /// Who wrote; [`ManifestWriter`]s are about these.
+    /// The instances, in the order of [`ManifestWriter::instance`].
     pub writers: Vec<AppliedInstance>,
-    /// Everything that is wrong, in the order in which it was met.
+    /// The diagnostics, in order of occurrence.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was looked at and done, if that was asked for: one node for each instance.
+    /// The trace, if requested: one node per instance.
     pub trace: Vec<TraceNode>,
 }
 
 /// An instance that took part in a rendering.
 #[derive(Debug, Clone)]
 pub struct AppliedInstance {
-    /// `Trait`, `ClusterTrait`, or the kind of another resource that makes manifests.
+    /// `Trait`, `ClusterTrait`, or the kind of another resource that creates manifests.
     pub kind: &'static str,
     /// The name of the trait.
     pub of: Text,
     /// The name of the instance.
     pub name: Text,
-    /// Where it was written.
+    /// Its place.
     start: Location,
-    /// Where its parts were written.
+    /// The places of its parts.
     parts: Arc<[Location]>,
 }
 
@@ -167,24 +166,24 @@ impl AppliedInstance {
         Self { kind: of.kind(), of: of_name.clone(), name: name.clone(), start, parts }
     }
 
-    /// Returns a writer that is no trait, whose parts stand at `parts`.
+    /// Returns a writer of another kind, with the places of its parts.
     pub(crate) fn other(kind: &'static str, of: Text, start: Location, parts: Arc<[Location]>) -> Self {
         Self { kind, of, name: Text::default(), start, parts }
     }
 
-    /// Returns whether it is a trait, and not what made the manifests that traits change.
+    /// Returns whether it is a trait, and not the component type.
     pub(crate) fn is_trait(&self) -> bool {
         matches!(self.kind, "Trait" | "ClusterTrait")
     }
 
-    /// Returns where part `part` stands.
+    /// Returns the place of part `part`.
     #[must_use]
     pub fn location(&self, part: u32) -> &Location {
         usize::try_from(part).ok().and_then(|part| self.parts.get(part)).unwrap_or(&self.start)
     }
 }
 
-/// How it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
+/// Its name in messages: ``Trait `logging` `` with its instance, if that has another name.
 impl fmt::Display for AppliedInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.kind, self.of)?;
@@ -197,20 +196,20 @@ impl fmt::Display for AppliedInstance {
 }
 
 impl Rendering {
-    /// Returns whether the manifests are not what was asked for.
+    /// Returns whether there is an error.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Returns who `writer` is.
+    /// Returns the instance of `writer`.
     #[must_use]
     pub fn writer(&self, writer: ManifestWriter) -> Option<&AppliedInstance> {
         self.writers.get(writer.instance as usize)
     }
 }
 
-/// Applies `instances` one after another to `base`, with what `context` says; then checks what came out.
+/// Applies `instances` in order to `base`, with the variables in `context`, and checks the result.
 #[must_use]
 pub fn render_traits(
     base: Vec<Manifest>,
@@ -237,7 +236,7 @@ pub fn render_traits(
     finish_rendering(manifests, writers, run, options)
 }
 
-/// Returns the rendering that `run` came to.
+/// Returns the rendering of a completed `run`.
 pub(crate) fn finish_rendering(
     manifests: Vec<Manifest>,
     writers: Vec<AppliedInstance>,
@@ -252,8 +251,7 @@ pub(crate) fn finish_rendering(
     Rendering { manifests, writers, diagnostics, trace: run.trace.finish() }
 }
 
-/// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
-/// than it says.
+/// Raises the warnings that `--strict` treats as errors: patches and values without effect, and targets that are too wide.
 pub fn raise_strict_warnings(diagnostics: &mut [Diagnostic]) {
     let raised = [&code::HITS_NOTHING, &code::WIDE_TARGET];
     for diagnostic in diagnostics {
@@ -261,7 +259,7 @@ pub fn raise_strict_warnings(diagnostics: &mut [Diagnostic]) {
     }
 }
 
-/// Returns whether `diagnostic` is about a value that was given: one that does not fit, or that nothing reads.
+/// Returns whether `diagnostic` is about a given value: one that violates its schema, or that nothing reads.
 #[must_use]
 pub fn is_about_values(diagnostic: &Diagnostic) -> bool {
     [&code::BAD_PARAMETER, &code::UNKNOWN_PARAMETER, &code::NOTHING_DECLARED, &code::UNKNOWN_INSTANCE]
@@ -272,7 +270,7 @@ pub(crate) fn has_failed(run: &RenderRun) -> bool {
     run.diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Applies numbered traits, each with what its expressions see, until one fails; none where something has failed before.
+/// Applies numbered traits, each with its variables, until one fails; none if something failed before.
 pub(crate) fn apply_all_traits<'u>(
     uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     writers: &[AppliedInstance],
@@ -287,7 +285,7 @@ pub(crate) fn apply_all_traits<'u>(
     }
 }
 
-/// Looks whether what numbered traits say of the rendered manifests holds.
+/// Evaluates the `postRenderValidations` of numbered traits.
 pub(crate) fn check_all_assertions<'u>(
     uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     manifests: &[Manifest],
@@ -298,7 +296,7 @@ pub(crate) fn check_all_assertions<'u>(
     }
 }
 
-/// Applies one trait: its rules first, and nothing else where one does not hold.
+/// Applies one trait, if its `preRenderValidations` hold.
 fn apply_trait(
     of: &CompiledTrait,
     context: &RenderContext,
@@ -323,7 +321,7 @@ fn apply_trait(
     });
 }
 
-/// Returns what the expressions of `instance` see, and what is wrong with what it is given.
+/// Returns the variables of `instance`, and the mistakes in its parameters.
 fn bind_instance(
     instance: &Instance,
     about: &AppliedInstance,
@@ -347,7 +345,7 @@ fn bind_instance(
     (context, wrong)
 }
 
-/// Returns what is given with its defaults, and what is wrong with it. Without a schema it is as it is.
+/// Returns the given values with defaults, and the violations. Without a schema they are returned unchanged.
 pub(crate) fn bind_section(
     schema: Option<&Schema>,
     given: &Document,
@@ -358,8 +356,7 @@ pub(crate) fn bind_section(
     bind_section_at(schema, &given.value, &place, (what, about))
 }
 
-/// Returns the same for what stands at a `place` of its own, which is asked for a value or for its key; `what` of `about`
-/// is how messages call it.
+/// Returns the same, with a function from a path to the `place` of its value or key; messages call it `what` of `about`.
 pub(crate) fn bind_section_at(
     schema: Option<&Schema>,
     given: &Value,

@@ -1,8 +1,8 @@
-//! What parameters there are, what they default to, and what may be said in them.
+//! Schemas of parameters: declared fields, defaults and constraints.
 //!
 //! A schema is written in one of four shapes, two of them in a shorthand and two that only wrap another. All are read
 //! to the same [`Schema`], so that defaults, checks and the JSON Schema for editors do not know which one it was.
-//! What is wrong with a schema never stops its reading: the rest stays usable, and all mistakes are told at once.
+//! A mistake does not stop the reader: the rest of the schema stays usable, and all mistakes are reported at once.
 
 mod check;
 mod defaults;
@@ -25,12 +25,12 @@ use kubewright_value::{Budget, Exhausted, Position, Step, Value};
 
 use node::SchemaNode;
 
-/// How many levels of schemas may stand in each other.
+/// The maximum nesting of schemas.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// How many schemas a schema may hold when all references are written out.
+/// The maximum number of nodes of a schema after its references are resolved.
 const MAX_SCHEMA_NODES: usize = 20_000;
 
-/// How many mistakes of a schema are told.
+/// The maximum number of reported mistakes of a schema.
 const MAX_SCHEMA_PROBLEMS: usize = 200;
 
 /// A schema, compiled from any of its shapes.
@@ -41,45 +41,45 @@ pub struct Schema {
     written: Option<Value>,
 }
 
-/// How the shorthand is read.
+/// The options of the shorthand reader.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShorthandOptions {
-    /// Objects refuse what is not declared.
+    /// Whether objects refuse undeclared fields.
     pub is_closed: bool,
-    /// A default that its own field refuses is let through.
+    /// Whether a default that violates its own field is accepted.
     pub skips_defaults: bool,
 }
 
 /// A mistake in a schema.
 #[derive(Debug, Clone)]
 pub struct SchemaProblem {
-    /// Where, from the root that the reader was given.
+    /// The path, relative to the root passed to the reader.
     pub path: Vec<Step>,
-    /// Where in the text that stands there.
+    /// The range in the text at that path.
     pub span: Option<TextRange>,
-    /// What was found and what was expected.
+    /// The message: what was found and what was expected.
     pub message: String,
     /// The remedy; may be empty.
     pub help: String,
-    /// Whether the schema does without the part that is wrong.
+    /// Whether the wrong part was ignored.
     pub severity: DiagnosticLevel,
 }
 
-/// A piece of a text.
+/// A range of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextRange {
-    /// Where it starts.
+    /// The start.
     pub position: Position,
-    /// How many characters it has.
+    /// The length in characters.
     pub length: u32,
 }
 
-/// What is wrong with values.
+/// A value that violates the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueViolation {
-    /// Which value.
+    /// The path of the value.
     pub path: Vec<Step>,
-    /// Names the parameter, says what it is and what it should be.
+    /// The message: the parameter, what was found and what was expected.
     pub message: String,
     /// The remedy; may be empty.
     pub help: String,
@@ -90,7 +90,7 @@ pub struct ValueViolation {
 impl Schema {
     /// Returns the schema that `fields` declare in the shorthand, with the named `types`.
     ///
-    /// `path` and the path beside `types` say where they stand, for the problems.
+    /// `path` and the path in `types` are their places in the document, used in the problems.
     #[must_use]
     pub fn shorthand(
         fields: (&Value, &[Step]),
@@ -125,7 +125,7 @@ impl Schema {
         defaults::apply_defaults(&self.root, given, budget)
     }
 
-    /// Returns everything that is wrong with `value`; parameters that the schema does not know are warnings.
+    /// Returns all violations in `value`; an unknown parameter is a warning.
     ///
     /// # Errors
     /// When it takes longer than `budget` allows.

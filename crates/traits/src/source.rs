@@ -1,4 +1,4 @@
-//! Traits and the resources that they are rendered with, as they are written, field by field.
+//! The typed form of traits and of the resources they are rendered with, before compilation.
 
 mod component;
 mod component_type;
@@ -18,7 +18,7 @@ use super::diagnostics as code;
 use super::schema::Sections;
 use kubewright_dialect_kit::fields::{FieldCodes, Placed, Reader};
 
-/// One document.
+/// A document of one of the OpenChoreo kinds.
 #[derive(Debug, Clone)]
 pub(crate) enum OpenChoreoResource {
     Trait(TraitDefinition),
@@ -31,7 +31,7 @@ pub(crate) enum OpenChoreoResource {
     SecretReference(SecretReference),
 }
 
-/// What every document is called.
+/// The metadata of a document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
     pub(crate) name: Text,
@@ -44,7 +44,7 @@ pub(crate) struct Metadata {
 #[derive(Debug, Clone)]
 pub(crate) struct TraitDefinition {
     pub(crate) metadata: Metadata,
-    /// `ClusterTrait`; both may have one name and are two traits.
+    /// Whether it is a `ClusterTrait`. A Trait and a ClusterTrait may share a name.
     pub(crate) is_cluster: bool,
     pub(crate) sections: Sections,
     pub(crate) before: Vec<PreRenderValidation>,
@@ -54,31 +54,31 @@ pub(crate) struct TraitDefinition {
     pub(crate) removes: Vec<RemovalDefinition>,
 }
 
-/// `preRenderValidations`
+/// An item of `preRenderValidations`.
 #[derive(Debug, Clone)]
 pub(crate) struct PreRenderValidation {
     pub(crate) rule: Placed<Text>,
     pub(crate) message: Text,
 }
 
-/// `postRenderValidations`
+/// An item of `postRenderValidations`.
 #[derive(Debug, Clone)]
 pub(crate) struct PostRenderValidation {
     pub(crate) when: Option<Placed<Text>>,
     pub(crate) each: Option<LoopDefinition>,
     pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    /// A target that fits nothing is a failure.
+    /// Whether a target that matches nothing is a failure.
     pub(crate) must_match: bool,
     pub(crate) rule: Placed<Text>,
     pub(crate) message: Text,
 }
 
-/// What makes resources: one of the `creates` of a trait or of the `resources` of a component type.
+/// A template: an item of `creates` of a trait, or of `resources` of a component type.
 #[derive(Debug, Clone)]
 pub(crate) struct TemplateDefinition {
     pub(crate) path: Vec<Step>,
-    /// Of a component type's resource.
+    /// The id of a component type's resource.
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
     pub(crate) include_when: Option<Placed<Text>>,
@@ -86,7 +86,7 @@ pub(crate) struct TemplateDefinition {
     pub(crate) template: Placed<Value>,
 }
 
-/// Changes to the resources that fit a target.
+/// A patch: operations on the resources that match a target.
 #[derive(Debug, Clone)]
 pub(crate) struct PatchDefinition {
     pub(crate) path: Vec<Step>,
@@ -96,16 +96,16 @@ pub(crate) struct PatchDefinition {
     pub(crate) operations: Vec<OperationDefinition>,
 }
 
-/// One change.
+/// An operation of a patch.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationDefinition {
     pub(crate) op: Op,
     pub(crate) path: Placed<Text>,
-    /// Nothing for `remove`.
+    /// `None` for `remove`.
     pub(crate) value: Option<Placed<Value>>,
 }
 
-/// Resources that a trait drops.
+/// An item of `removes`: resources that a trait drops.
 #[derive(Debug, Clone)]
 pub(crate) struct RemovalDefinition {
     pub(crate) path: Vec<Step>,
@@ -114,7 +114,7 @@ pub(crate) struct RemovalDefinition {
     pub(crate) each: Option<LoopDefinition>,
 }
 
-/// Which resources. What is left out fits all; an empty group is the core group.
+/// A selection of resources. A missing field matches all; an empty group is the core group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TargetDefinition {
     pub(crate) path: Vec<Step>,
@@ -125,20 +125,20 @@ pub(crate) struct TargetDefinition {
     pub(crate) condition: Option<Placed<Text>>,
 }
 
-/// `forEach` and `var`
+/// A loop: `forEach` and `var`.
 #[derive(Debug, Clone)]
 pub(crate) struct LoopDefinition {
     pub(crate) over: Placed<Text>,
     pub(crate) variable: Text,
 }
 
-/// Where a resource goes.
+/// The plane that a resource is deployed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plane {
-    /// With the workload.
+    /// The data plane, with the workload.
     #[default]
     Data,
-    /// With what watches it.
+    /// The observability plane.
     Observability,
 }
 
@@ -153,26 +153,26 @@ pub(crate) struct ComponentTypeDefinition {
     pub(crate) after: Vec<PostRenderValidation>,
     /// The traits that every component of the type has.
     pub(crate) traits: Vec<TraitUse>,
-    /// The traits that a component may have besides.
+    /// The traits that a component may add.
     pub(crate) allowed_traits: Vec<TraitName>,
     pub(crate) resources: Vec<TemplateDefinition>,
 }
 
-/// A trait by kind and name.
+/// A reference to a trait by kind and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraitName {
     pub(crate) is_cluster: bool,
     pub(crate) name: Text,
 }
 
-/// A trait with what is given to it.
+/// A use of a trait, with its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct TraitUse {
     pub(crate) path: Vec<Step>,
     pub(crate) name: TraitName,
     pub(crate) instance: Placed<Text>,
     pub(crate) parameters: Option<Placed<Value>>,
-    /// Only of a trait in a component type; a component's come from the release binding.
+    /// Only for a trait in a component type; those of a component come from the ReleaseBinding.
     pub(crate) environment_configs: Option<Placed<Value>>,
 }
 
@@ -200,7 +200,7 @@ pub(crate) struct ReleaseBinding {
     pub(crate) files: Vec<ConfigVariable>,
 }
 
-/// Whose it is.
+/// The project and component that own a resource.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComponentOwner {
     pub(crate) project: Option<Text>,
@@ -227,14 +227,14 @@ pub(crate) struct Workload {
 pub(crate) struct ConfigVariable {
     pub(crate) path: Vec<Step>,
     pub(crate) key: Text,
-    /// Of a file.
+    /// The mount path of a file.
     pub(crate) mount_path: Option<Text>,
     pub(crate) value: Option<Text>,
-    /// Name and key of a SecretReference.
+    /// The name and key of a SecretReference.
     pub(crate) secret: Option<(Text, Text)>,
 }
 
-/// What a workload offers.
+/// An endpoint that a workload offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     pub(crate) name: Text,
@@ -244,22 +244,22 @@ pub(crate) struct Endpoint {
     pub(crate) display_name: Option<Text>,
     pub(crate) base_path: Option<Text>,
     pub(crate) visibility: Vec<Text>,
-    /// Type and text of its description.
+    /// The type and text of its API description.
     pub(crate) schema: Option<(Option<Text>, Option<Text>)>,
 }
 
-/// What a workload needs of another component.
+/// A dependency of a workload on an endpoint of another component.
 #[derive(Debug, Clone)]
 pub(crate) struct EndpointConnection {
     pub(crate) project: Option<Text>,
     pub(crate) component: Text,
     pub(crate) endpoint: Text,
     pub(crate) visibility: Option<Text>,
-    /// From a part of the address to the variable that gets it.
+    /// Pairs of an address part and the variable that receives it.
     pub(crate) bindings: Vec<(Text, Text)>,
 }
 
-/// What a workload needs of a resource.
+/// A dependency of a workload on a resource.
 #[derive(Debug, Clone)]
 pub(crate) struct ResourceDependency {
     pub(crate) resource: Text,
@@ -282,18 +282,18 @@ pub(crate) struct DataPlane {
     pub(crate) metadata: Metadata,
     pub(crate) gateway: Gateway,
     pub(crate) secret_store: Option<Text>,
-    /// Kind and name.
+    /// The kind and name.
     pub(crate) observability: Option<(Text, Text)>,
 }
 
-/// How traffic comes in and goes out.
+/// The ingress and egress gateways.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gateway {
     pub(crate) ingress: Option<GatewayNetwork>,
     pub(crate) egress: Option<GatewayNetwork>,
 }
 
-/// For others and for ourselves.
+/// The external and internal endpoints of a gateway.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GatewayNetwork {
     pub(crate) external: Option<GatewayEndpoint>,
@@ -325,7 +325,7 @@ pub(crate) struct SecretReference {
     pub(crate) data: Vec<SecretSource>,
 }
 
-/// Where one key of a secret comes from.
+/// The remote source of one key of a secret.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSource {
     pub(crate) key: Text,
@@ -334,15 +334,15 @@ pub(crate) struct SecretSource {
     pub(crate) version: Option<Text>,
 }
 
-/// Returns whether `document` is one of the resources here.
+/// Returns whether `document` is of one of the kinds in [`OpenChoreoResource`].
 pub(crate) fn is_openchoreo_document(document: &Document) -> bool {
     names::openchoreo_kind(&document.value).is_some()
 }
 
-/// Reads `document`. Nothing where it is not one of the resources here, or lacks what all of them need.
+/// Reads `document`. Returns `None` if it is of another kind or has no metadata or spec.
 pub(crate) fn read_openchoreo_document(document: &Document) -> (Option<OpenChoreoResource>, Vec<Diagnostic>) {
     let Some(kind) = names::openchoreo_kind(&document.value) else { return (None, Vec::new()) };
-    // A trait that means something else than it says is refused; elsewhere a newer field does no harm.
+    // An unknown field in a trait may change its meaning, so it is an error; in other kinds a newer field is harmless.
     let unknown = match kind {
         names::OpenChoreoKind::Trait { .. } | names::OpenChoreoKind::ComponentType { .. } => {
             &code::UNKNOWN_FIELD
@@ -380,7 +380,7 @@ pub(crate) fn read_openchoreo_document(document: &Document) -> (Option<OpenChore
     (resource, reader.diagnostics)
 }
 
-/// What can be wrong with any field.
+/// The diagnostic codes for mistakes in any field.
 const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,

@@ -1,6 +1,6 @@
-//! What expressions see by name.
+//! The variables of expressions.
 
-use kubewright_cel::{Failure, Val, Variables};
+use kubewright_cel::{CelFailure, LazyVariables, Val};
 use kubewright_value::{Text, Value};
 
 use super::compile::program::LoopProgram;
@@ -45,7 +45,7 @@ impl RenderContext {
     }
 }
 
-/// What the expressions at one place see: the context, the item of a loop, the resource that is looked at.
+/// The variables at one place: the context, the item of a loop, and the selected resource.
 #[derive(Clone, Copy)]
 pub(crate) struct VariableScope<'n> {
     pub(crate) context: &'n RenderContext,
@@ -54,12 +54,12 @@ pub(crate) struct VariableScope<'n> {
 }
 
 impl<'n> VariableScope<'n> {
-    /// Returns the names outside of loops.
+    /// Returns the scope outside of loops.
     pub(crate) fn of(context: &'n RenderContext) -> Self {
         Self { context, item: None, resource: None }
     }
 
-    /// Returns the names in a round of the loop `each`; where there is no loop, there is no item.
+    /// Returns the scope for `item` of the loop `each`; without a loop there is no item.
     pub(crate) fn within(
         context: &'n RenderContext,
         each: Option<&'n LoopProgram>,
@@ -70,9 +70,9 @@ impl<'n> VariableScope<'n> {
     }
 }
 
-/// The resource hides an item of the same name, and an item hides what the context has.
-impl<'a, 'n: 'a> Variables<'a> for VariableScope<'n> {
-    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, Failure> {
+/// `resource` shadows a loop variable of that name, and a loop variable shadows the context.
+impl<'a, 'n: 'a> LazyVariables<'a> for VariableScope<'n> {
+    fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         let resource = self.resource.filter(|_| name == "resource");
         let item = || self.item.filter(|(known, _)| *known == name).map(|(_, value)| value);
         Ok(resource.or_else(item).or_else(|| self.context.get(name)).map(Val::borrowed))

@@ -18,6 +18,7 @@ pub mod semver;
 mod source;
 pub mod suggest;
 mod value;
+pub mod workers;
 pub mod yaml;
 
 pub use budget::{Budget, Deadline, Exhausted, Limits};
@@ -41,3 +42,8 @@ pub fn text_of(index: usize) -> Text {
         None => index.to_smolstr(),
     }
 }
+
+// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -405,10 +405,7 @@ impl Problem {
     pub(crate) fn duplicate_key(source: &Arc<Source>, key: &str, first: Position, second: Position) -> Self {
         Self {
             kind: ProblemKind::DuplicateKey,
-            message: format!(
-                "key `{key}` stands twice: the one on line {} replaces the one on line {}",
-                second.line, first.line
-            ),
+            message: format!("duplicate key `{key}`: line {} replaces line {}", second.line, first.line),
             location: Location { source: Arc::clone(source), position: second, length: 1 },
         }
     }

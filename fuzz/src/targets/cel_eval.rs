@@ -1,6 +1,6 @@
 //! An expression ends within its cost, twice with the same result.
 
-use kubewright_cel::{Bindings, Cost, Program};
+use kubewright_cel::{CelBindings, CelCost, CelProgram};
 use kubewright_value::json;
 
 use super::FuzzTarget;
@@ -19,10 +19,10 @@ fn fuzz_cel_eval(data: &[u8]) {
     let object = json::parse(OBJECT).unwrap_or_default();
     let list = json::parse("[3, 1, 2]").unwrap_or_default();
     for environment in [ENVIRONMENT.clone(), ENVIRONMENT.clone().unchecked()] {
-        let Ok(program) = Program::compile(text, &environment) else { continue };
+        let Ok(program) = CelProgram::compile(text, &environment) else { continue };
         let evaluate = || {
-            let bindings = Bindings::new().with("object", &object).with("x", &list);
-            let mut cost = Cost::new(LIMIT);
+            let bindings = CelBindings::new().with("object", &object).with("x", &list);
+            let mut cost = CelCost::new(LIMIT);
             let found = program.evaluate(&bindings, &mut cost);
             let shown = match &found {
                 Ok(value) => format!("{} {:?}", value.type_name(), value.to_value()),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_cel::{Environment, Program, library};
+use kubewright_cel::{CelEnvironment, CelProgram, library};
 use kubewright_value::Text;
 
 use super::FuzzTarget;
@@ -112,19 +112,19 @@ pub(super) const WORDS: &[&str] = &[
     "é",
 ];
 
-pub(super) static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
+pub(super) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
     library::EXTENSIONS
         .iter()
-        .fold(Environment::standard(), |environment, library| environment.with(library))
+        .fold(CelEnvironment::standard(), |environment, library| environment.with(library))
         .variable("object")
         .variable("x")
 });
 
 fn fuzz_cel_parse(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match Program::compile(text, &ENVIRONMENT) {
+    match CelProgram::compile(text, &ENVIRONMENT) {
         Ok(program) => {
-            assert!(program.names().all(|name| name == "object" || name == "x"));
+            assert!(program.variable_names().all(|name| name == "object" || name == "x"));
             let change = |keys: &[&str]| match keys {
                 ["object", "spec", ..] => {
                     Some((2, ["object", "spec", "template", "spec"].map(Text::new).into()))

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kubewright_cel::{Bindings, Cost, Environment, Failure, Host, Inputs, Program};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, Host, Inputs};
 use kubewright_value::{Value, json};
 
 use super::FuzzTarget;
@@ -67,12 +67,12 @@ const WORDS: &[&str] = &[
 const OBJECT: &str =
     r#"{"spec":{"containers":[{"name":"a","image":"nginx:1"},{"name":"b","image":"ghcr.io/a/b"}]}}"#;
 
-static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| Environment::policy().variable("object"));
+static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| CelEnvironment::policy().variable("object"));
 
 struct SingleObjectWorld(Value);
 
 impl Host for SingleObjectWorld {
-    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, Failure> {
+    fn ask(&self, question: &str, _: &[Value]) -> Result<Value, CelFailure> {
         Ok(if question == "resource.toGVR" { Value::from("pods") } else { self.0.clone() })
     }
 }
@@ -83,11 +83,11 @@ fn fuzz_cel_policy(data: &[u8]) {
     let object = json::parse(OBJECT).unwrap_or_default();
     let world = SingleObjectWorld(json::parse(r#"{"items":[{"a":1}],"n":null}"#).unwrap_or_default());
     for environment in [ENVIRONMENT.clone(), ENVIRONMENT.clone().unchecked()] {
-        let Ok(program) = Program::compile(text, &environment) else { continue };
+        let Ok(program) = CelProgram::compile(text, &environment) else { continue };
         let evaluate = || {
             let inputs = Inputs { now: Some(1_700_000_000_000_000_000), random_seed: Some(1), keys: None };
-            let bindings = Bindings::new().with("object", &object).with_host(&world).with_inputs(inputs);
-            let mut cost = Cost::new(LIMIT);
+            let bindings = CelBindings::new().with("object", &object).with_host(&world).with_inputs(inputs);
+            let mut cost = CelCost::new(LIMIT);
             let found = program.evaluate(&bindings, &mut cost);
             let shown = match &found {
                 Ok(value) => format!("{} {:?}", value.type_name(), value.to_value()),

@@ -1,7 +1,7 @@
 //! Expressions in texts are found where CEL itself sees their ends, and rendered within their cost.
 
-use kubewright_cel::{Bindings, Cost, Program};
-use kubewright_interpolate::{Rendered, Template, TextTemplate, expressions};
+use kubewright_cel::{CelBindings, CelCost, CelProgram};
+use kubewright_interpolate::{RenderedValue, TextTemplate, ValueTemplate, find_expressions};
 use kubewright_traits::functions;
 use kubewright_value::{Value, json};
 
@@ -66,9 +66,9 @@ fn fuzz_interpolate(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     check_expressions(text);
     let environment = functions::trait_environment().variable("parameters").variable("x");
-    if Program::compile(text, &environment).is_ok() {
+    if CelProgram::compile(text, &environment).is_ok() {
         let whole = format!("${{{text}\n}}");
-        let found = expressions(&whole).unwrap_or_default();
+        let found = find_expressions(&whole).unwrap_or_default();
         let is_whole = matches!(&found[..], [one] if one.whole == (0..whole.len()));
         assert!(is_whole, "an expression ends where it ends for CEL");
     }
@@ -81,7 +81,7 @@ fn fuzz_interpolate(data: &[u8]) {
 }
 
 fn check_expressions(text: &str) {
-    let Ok(found) = expressions(text) else { return };
+    let Ok(found) = find_expressions(text) else { return };
     let mut end = 0;
     for one in found {
         assert!(one.whole.start >= end, "expressions are in order");
@@ -92,21 +92,21 @@ fn check_expressions(text: &str) {
     }
 }
 
-fn check_rendering(value: &Value, environment: &kubewright_cel::Environment) {
+fn check_rendering(value: &Value, environment: &kubewright_cel::CelEnvironment) {
     let parameters = json::parse(
         r#"{"i":3,"f":1.5,"n":null,"s":"str","l":[1,"a",{"b":null}],"m":{"k":"v","z":1},"big":18446744073709551615}"#,
     )
     .unwrap_or_default();
     let list = json::parse("[3, 1, 2]").unwrap_or_default();
-    let (template, problems) = Template::compile(value, environment);
+    let (template, problems) = ValueTemplate::compile(value, environment);
     let render = || {
-        let bindings = Bindings::new().with("parameters", &parameters).with("x", &list);
-        template.render(&bindings, &mut Cost::new(100_000))
+        let bindings = CelBindings::new().with("parameters", &parameters).with("x", &list);
+        template.render(&bindings, &mut CelCost::new(100_000))
     };
     let first = render();
     assert_eq!(first, render(), "rendered twice");
     if let Some(constant) = template.constant() {
-        assert_eq!(first, Ok(Rendered::Value(constant.clone())), "what has no expression is itself");
+        assert_eq!(first, Ok(RenderedValue::Value(constant.clone())), "what has no expression is itself");
         assert_eq!(constant, value);
     }
     if let Err(error) = &first {

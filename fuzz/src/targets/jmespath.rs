@@ -1,6 +1,6 @@
 //! Expressions are read and evaluated within their budget, twice with the same result.
 
-use kubewright_jmespath::{Expression, Found, Functions, Inputs, Language};
+use kubewright_jmespath::{Inputs, JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathLookup};
 use kubewright_value::{Budget, Limits, json};
 
 use super::FuzzTarget;
@@ -114,12 +114,12 @@ const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y
     {"name":"a","image":"nginx:1.14","ports":[{"containerPort":80},{"containerPort":443}]},{"name":"b","n":9007199254740993}],"x":null,"t":true}}"#;
 
 thread_local! {
-    static TABLES: [(Functions, Language); 2] =
-        [(Functions::standard(), Language::Standard), (functions_with_inputs(), Language::Forgiving)];
+    static TABLES: [(JmesPathFunctions, JmesPathLanguage); 2] =
+        [(JmesPathFunctions::standard(), JmesPathLanguage::Standard), (functions_with_inputs(), JmesPathLanguage::Forgiving)];
 }
 
-fn functions_with_inputs() -> Functions {
-    Functions::kubernetes().with_inputs(Inputs {
+fn functions_with_inputs() -> JmesPathFunctions {
+    JmesPathFunctions::kubernetes().with_inputs(Inputs {
         now: Some(1_714_557_600_000_000_000),
         random_seed: Some(7),
         keys: None,
@@ -132,12 +132,12 @@ fn fuzz_jmespath(data: &[u8]) {
     let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
     TABLES.with(|tables| {
         for (functions, language) in tables {
-            match Expression::parse_as(text, functions, *language) {
+            match JmesPathExpression::parse_as(text, functions, *language) {
                 Ok(expression) => {
                     let first = expression.evaluate(&object, &mut Budget::new(limits));
                     let second = expression.evaluate(&object, &mut Budget::new(limits));
                     assert_eq!(format!("{first:?}"), format!("{second:?}"), "evaluated twice");
-                    if let (Ok(found), Ok(Found::Value(same))) =
+                    if let (Ok(found), Ok(JmesPathLookup::Value(same))) =
                         (first, expression.find(&object, &mut Budget::new(limits)))
                     {
                         assert_eq!(found.to_string(), same.to_string(), "evaluated and found");

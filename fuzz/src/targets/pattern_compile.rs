@@ -1,6 +1,6 @@
 //! Patterns: any document compiles or is refused with reasons, the same way every time.
 
-use kubewright_patterns::compile;
+use kubewright_patterns::compile_pattern_document;
 use kubewright_value::{Source, yaml};
 
 use super::FuzzTarget;
@@ -60,10 +60,11 @@ pub(super) const WORDS: &[&str] = &[
 fn fuzz_pattern_compile(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for document in yaml::read(&Source::new("fuzz", text)).documents {
-        let (pattern, diagnostics) = compile(&document);
+        let (pattern, diagnostics) = compile_pattern_document(&document);
         let has_error = diagnostics.iter().any(kubewright_engine::Diagnostic::is_error);
         assert_eq!(pattern.is_none(), has_error, "a pattern or an error");
-        let again: Vec<String> = compile(&document).1.iter().map(ToString::to_string).collect();
+        let again: Vec<String> =
+            compile_pattern_document(&document).1.iter().map(ToString::to_string).collect();
         let once: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
         assert_eq!(once, again);
     }

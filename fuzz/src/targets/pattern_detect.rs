@@ -2,7 +2,10 @@
 //! findings.
 
 use kubewright_graph::{Graph, References};
-use kubewright_patterns::{Pattern, Settings, budget, compile, detect, detect_all, is_pattern};
+use kubewright_patterns::{
+    DetectionSettings, Pattern, compile_pattern_document, detect, detect_all, detection_budget,
+    is_pattern_document,
+};
 use kubewright_value::{Limits, Source, yaml};
 
 use super::FuzzTarget;
@@ -23,17 +26,17 @@ fn fuzz_pattern_detect(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut patterns, mut objects): (Vec<Pattern>, Vec<_>) = (Vec::new(), Vec::new());
     for document in yaml::read(&Source::new("fuzz", text)).documents {
-        match is_pattern(&document) {
-            true => patterns.extend(compile(&document).0),
+        match is_pattern_document(&document) {
+            true => patterns.extend(compile_pattern_document(&document).0),
             false => objects.push(document.value),
         }
     }
     let graph = Graph::build(objects, &References::default());
-    let settings = Settings { traces: true, per_pattern: 50, ..Settings::default() };
+    let settings = DetectionSettings { traces: true, per_pattern: 50, ..DetectionSettings::default() };
     let together = detect_all(&patterns, &graph, &settings, 2);
     assert_eq!(together.len(), patterns.len());
     for (pattern, found) in patterns.iter().zip(together) {
-        let alone = detect(pattern, &graph, &settings, &mut budget(pattern, &graph));
+        let alone = detect(pattern, &graph, &settings, &mut detection_budget(pattern, &graph));
         assert_eq!(format!("{alone:?}"), format!("{found:?}"));
         let small = Limits { steps: 200, bytes: 200, ..Limits::default() };
         let _ = detect(pattern, &graph, &settings, &mut kubewright_value::Budget::new(small));

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_dialects::Options;
 use kubewright_patch as patch;
 use kubewright_serve::Snapshot;
-use kubewright_serve::review::{Review, answered};
+use kubewright_serve::review::{AdmissionReview, decide_offline};
 use kubewright_value::{Budget, Source, Value, json, yaml};
 
 use super::FuzzTarget;
@@ -85,19 +85,19 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
 });
 
 fn fuzz_review(data: &[u8]) {
-    let Ok(review) = Review::read(data) else {
-        assert!(answered(&SNAPSHOT, "mutate", data).is_err(), "what cannot be read is not answered");
+    let Ok(review) = AdmissionReview::read(data) else {
+        assert!(decide_offline(&SNAPSHOT, "mutate", data).is_err(), "what cannot be read is not answered");
         return;
     };
     for hook in ["mutate", "validate"] {
-        let decide = || answered(&SNAPSHOT, hook, data).ok().flatten();
+        let decide = || decide_offline(&SNAPSHOT, hook, data).ok().flatten();
         let Some(answer) = decide() else { continue };
         assert_eq!(Some(&answer), decide().as_ref(), "decided twice");
         check_review_answer(&review, &answer);
     }
 }
 
-fn check_review_answer(review: &Review, answer: &str) {
+fn check_review_answer(review: &AdmissionReview, answer: &str) {
     let Ok(answer) = json::parse(answer) else { return assert_eq!(answer, "JSON") };
     let response = answer.get("response").cloned().unwrap_or_default();
     assert_eq!(response.get("uid").and_then(Value::as_str), Some(review.request.uid.as_str()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::Kind;
+use kubewright_cel::CelKind;
 use kubewright_cel::library::policy::{ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE};
 use kubewright_cel_rules::{Checks, Compiler, Environments, Given, Leniency, Wording};
 use kubewright_dialect_kit::workload::Workload;
@@ -77,7 +77,7 @@ pub(super) fn compile(
 }
 
 /// Returns what answers requests with answers of `kind`.
-fn responses(draft: &mut Draft, environments: &Environments, kind: Kind) -> Checks {
+fn responses(draft: &mut Draft, environments: &Environments, kind: CelKind) -> Checks {
     let policy = &draft.policy;
     let mut compiler = Compiler::new(&[]);
     let mut environment = environments.environment(Given::default());

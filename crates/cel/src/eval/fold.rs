@@ -1,20 +1,20 @@
-//! Macros that go over lists and maps.
+//! Macros that iterate over lists and maps.
 
-use super::{Failure, LIST_COST, Outcome, Run, insert, no_overload};
-use crate::library::sort;
-use crate::plan::{Fold, FoldKind, Plan};
-use crate::val::{Entries, List, MapVal, Val};
+use super::{CelEvaluator, CelFailure, CelResult, LIST_COST, insert_entry, overload_error};
+use crate::library::sort_by_keys;
+use crate::plan::{CelPlan, FoldKind, PlannedFold};
+use crate::val::{ListVal, MapEntries, MapVal, Val};
 
-/// What adding one element to a list costs: naming the list, making one with the element, and joining both.
-const APPEND: u64 = 12;
+/// The cost of appending an element: reading the list, making a list of one element, and joining both.
+const APPEND_COST: u64 = 12;
 
-/// What is gone over.
-enum Range<'a> {
-    List(List<'a>),
+/// The list or map that a macro iterates over.
+enum FoldRange<'a> {
+    List(ListVal<'a>),
     Map(MapVal<'a>),
 }
 
-impl<'a> Range<'a> {
+impl<'a> FoldRange<'a> {
     fn len(&self) -> usize {
         match self {
             Self::List(list) => list.len(),
@@ -23,14 +23,14 @@ impl<'a> Range<'a> {
     }
 }
 
-impl<'a> Run<'_, 'a> {
-    pub(super) fn fold(&mut self, fold: &'a Fold) -> Outcome<'a> {
+impl<'a> CelEvaluator<'_, 'a> {
+    pub(super) fn fold(&mut self, fold: &'a PlannedFold) -> CelResult<'a> {
         let range = match self.eval(&fold.range)? {
-            Val::List(list) => Range::List(list),
-            Val::Map(map) => Range::Map(map),
+            Val::List(list) => FoldRange::List(list),
+            Val::Map(map) => FoldRange::Map(map),
             other => {
-                let message = format!("a value of type `{}` cannot be gone over", other.type_name());
-                return Err(no_overload(&message).at(fold.at));
+                let message = format!("a value of type `{}` cannot be iterated over", other.type_name());
+                return Err(overload_error(&message).at(fold.at));
             }
         };
         match fold.kind {
@@ -44,17 +44,17 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    fn decide_all(&mut self, fold: &'a Fold, range: &Range<'a>, decisive: bool) -> Outcome<'a> {
+    fn decide_all(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>, decisive: bool) -> CelResult<'a> {
         let mut failed = None;
-        // The API server asks before each element whether there is a need to go on.
-        let asking = if decisive { 3 } else { 2 };
+        // The API server evaluates the loop condition before each element.
+        let loop_cost = if decisive { 3 } else { 2 };
         let length = range.len();
         for index in 0..length {
             self.take(fold, range, index)?;
-            self.cost.charge(asking + 1)?;
+            self.cost.charge(loop_cost + 1)?;
             match self.condition(&fold.body) {
                 Ok(value) if value == decisive => {
-                    self.cost.charge(1 + if index + 1 < length { asking } else { 0 })?;
+                    self.cost.charge(1 + if index + 1 < length { loop_cost } else { 0 })?;
                     return Ok(Val::Bool(decisive));
                 }
                 Ok(_) => {}
@@ -68,7 +68,7 @@ impl<'a> Run<'_, 'a> {
         failed.map_or(Ok(Val::Bool(!decisive)), |failure| Err(failure.at(fold.at)))
     }
 
-    fn exists_one(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
+    fn exists_one(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
         let mut count = 0_usize;
         for index in 0..range.len() {
             self.take(fold, range, index)?;
@@ -81,24 +81,25 @@ impl<'a> Run<'_, 'a> {
         Ok(Val::Bool(count == 1))
     }
 
-    fn filter(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
+    fn filter(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
         let mut kept = Vec::new();
         for index in 0..range.len() {
             self.take(fold, range, index)?;
             let value = self.local(fold.first);
             if self.holds(fold)? {
                 kept.push(value);
-                self.cost.charge(APPEND + 1)?;
+                self.cost.charge(APPEND_COST + 1)?;
             }
         }
         self.cost.charge(1)?;
         Ok(Val::list(kept))
     }
 
-    fn transform(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
+    fn transform(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
         let mut made = Vec::with_capacity(range.len().min(1024));
-        // A list of one literal is a literal, and costs nothing.
-        let append = if matches!(fold.body, Plan::Constant(_, 0)) { APPEND - LIST_COST } else { APPEND };
+        // A list of one literal is a constant, which costs nothing.
+        let append =
+            if matches!(fold.body, CelPlan::Constant(_, 0)) { APPEND_COST - LIST_COST } else { APPEND_COST };
         for index in 0..range.len() {
             self.take(fold, range, index)?;
             if self.is_wanted(fold)? {
@@ -110,8 +111,8 @@ impl<'a> Run<'_, 'a> {
         Ok(Val::list(made))
     }
 
-    fn transform_map(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
-        let mut entries = Entries::new();
+    fn transform_map(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
+        let mut entries = MapEntries::new();
         for index in 0..range.len() {
             self.take(fold, range, index)?;
             let key = self.local(fold.first);
@@ -121,48 +122,48 @@ impl<'a> Run<'_, 'a> {
             let value = self.eval(&fold.body)?;
             if fold.kind == FoldKind::TransformMap {
                 self.cost.charge(3)?;
-                insert(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
+                insert_entry(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
                 continue;
             }
             self.cost.charge(2)?;
             let Val::Map(made) = value else {
                 let message = format!("`transformMapEntry` needs a map, found `{}`", value.type_name());
-                return Err(no_overload(&message).at(fold.at));
+                return Err(overload_error(&message).at(fold.at));
             };
             self.cost.work(made.len())?;
             for (key, value) in made.iter() {
-                insert(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
+                insert_entry(&mut entries, key, value).map_err(|failure| failure.at(fold.at))?;
             }
         }
         self.cost.charge(1)?;
         Ok(Val::Map(MapVal::Made(entries.into())))
     }
 
-    fn sort_by(&mut self, fold: &'a Fold, range: &Range<'a>) -> Outcome<'a> {
+    fn sort_by(&mut self, fold: &'a PlannedFold, range: &FoldRange<'a>) -> CelResult<'a> {
         let mut keyed = Vec::with_capacity(range.len().min(1024));
         for index in 0..range.len() {
             self.take(fold, range, index)?;
             let value = self.local(fold.first);
             keyed.push((self.eval(&fold.body)?, value));
-            self.cost.charge(APPEND)?;
+            self.cost.charge(APPEND_COST)?;
         }
         self.cost.charge(4)?;
         self.cost.work(keyed.len().saturating_mul(8))?;
-        sort(&mut keyed).map_err(|failure| failure.at(fold.at))?;
+        sort_by_keys(&mut keyed).map_err(|failure| failure.at(fold.at))?;
         Ok(Val::list(keyed.into_iter().map(|(_, value)| value).collect()))
     }
 
     /// Sets the variables to the element at `index`.
     #[inline]
-    fn take(&mut self, fold: &Fold, range: &Range<'a>, index: usize) -> Result<(), Failure> {
+    fn take(&mut self, fold: &PlannedFold, range: &FoldRange<'a>, index: usize) -> Result<(), CelFailure> {
         self.cost.work(1)?;
         match (range, fold.second) {
-            (Range::List(list), None) => self.set(fold.first, list.get(index).unwrap_or_default()),
-            (Range::List(list), Some(second)) => {
+            (FoldRange::List(list), None) => self.set(fold.first, list.get(index).unwrap_or_default()),
+            (FoldRange::List(list), Some(second)) => {
                 self.set(fold.first, Val::Int(i64::try_from(index).unwrap_or(i64::MAX)));
                 self.set(second, list.get(index).unwrap_or_default());
             }
-            (Range::Map(map), second) => {
+            (FoldRange::Map(map), second) => {
                 let (key, value) = map.entry(index).unwrap_or_default();
                 self.set(fold.first, key);
                 if let Some(second) = second {
@@ -173,11 +174,11 @@ impl<'a> Run<'_, 'a> {
         Ok(())
     }
 
-    fn holds(&mut self, fold: &'a Fold) -> Result<bool, Failure> {
+    fn holds(&mut self, fold: &'a PlannedFold) -> Result<bool, CelFailure> {
         self.condition(&fold.body).map_err(|failure| failure.at(fold.at))
     }
 
-    fn is_wanted(&mut self, fold: &'a Fold) -> Result<bool, Failure> {
+    fn is_wanted(&mut self, fold: &'a PlannedFold) -> Result<bool, CelFailure> {
         match &fold.filter {
             Some(filter) => self.condition(filter).map_err(|failure| failure.at(fold.at)),
             None => Ok(true),

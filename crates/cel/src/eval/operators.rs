@@ -2,45 +2,51 @@
 
 use std::cmp::Ordering;
 
-use super::{Failure, Outcome, Run, no_overload};
-use crate::ast::Operator;
-use crate::cost::traversal;
-use crate::plan::{Charge, Sign};
-use crate::val::{List, Val};
+use super::{CelEvaluator, CelFailure, CelResult, overload_error};
+use crate::ast::CelOperator;
+use crate::cost::traversal_cost;
+use crate::plan::{OperatorCharge, PlannedOperator};
+use crate::val::{ListVal, Val};
 
-impl<'a> Run<'_, 'a> {
-    pub(super) fn binary(&mut self, sign: Sign, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
+impl<'a> CelEvaluator<'_, 'a> {
+    pub(super) fn binary(&mut self, sign: PlannedOperator, left: Val<'a>, right: Val<'a>) -> CelResult<'a> {
         let operator = sign.operator;
-        let (left, right) = if sign.is_mixed { widened(left, right) } else { (left, right) };
+        let (left, right) = if sign.is_mixed { widen_to_doubles(left, right) } else { (left, right) };
         match operator {
-            Operator::Equal | Operator::NotEqual => {
+            CelOperator::Equal | CelOperator::NotEqual => {
                 let cost = match left {
                     Val::Opaque(_) => 1,
-                    _ => traversal(left.size().min(right.size())),
+                    _ => traversal_cost(left.size().min(right.size())),
                 };
                 self.cost.charge(cost)?;
                 let is_equal = left.equals(&right, self.cost)?;
-                Ok(Val::Bool(is_equal == (operator == Operator::Equal)))
+                Ok(Val::Bool(is_equal == (operator == CelOperator::Equal)))
             }
-            Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
-                self.compare(sign, &left, &right).map(Val::Bool)
-            }
-            Operator::In => self.contains(sign.charge, &left, &right).map(Val::Bool),
-            Operator::Add => self.add(sign.charge, left, right),
+            CelOperator::Less
+            | CelOperator::LessOrEqual
+            | CelOperator::Greater
+            | CelOperator::GreaterOrEqual => self.compare(sign, &left, &right).map(Val::Bool),
+            CelOperator::In => self.contains(sign.charge, &left, &right).map(Val::Bool),
+            CelOperator::Add => self.add(sign.charge, left, right),
             _ => {
                 self.cost.charge(1)?;
-                arithmetic(operator, &left, &right)
+                compute_arithmetic(operator, &left, &right)
             }
         }
     }
 
-    fn compare(&mut self, sign: Sign, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
+    fn compare(
+        &mut self,
+        sign: PlannedOperator,
+        left: &Val<'a>,
+        right: &Val<'a>,
+    ) -> Result<bool, CelFailure> {
         let operator = sign.operator;
         let cost = match (left, right) {
             (Val::String(_), Val::String(_)) | (Val::Bytes(_), Val::Bytes(_))
-                if sign.charge == Charge::Size =>
+                if sign.charge == OperatorCharge::Size =>
             {
-                traversal(left.size().min(right.size()))
+                traversal_cost(left.size().min(right.size()))
             }
             _ => 1,
         };
@@ -50,23 +56,28 @@ impl<'a> Run<'_, 'a> {
         let is_number = |value: &Val<'_>| matches!(value, Val::Int(_) | Val::UInt(_) | Val::Double(_));
         match left.order(right) {
             Some(order) => Ok(match operator {
-                Operator::Less => order == Ordering::Less,
-                Operator::LessOrEqual => order != Ordering::Greater,
-                Operator::Greater => order == Ordering::Greater,
+                CelOperator::Less => order == Ordering::Less,
+                CelOperator::LessOrEqual => order != Ordering::Greater,
+                CelOperator::Greater => order == Ordering::Greater,
                 _ => order != Ordering::Less,
             }),
             None if is_number(left) && is_number(right) && (is_nan(left) || is_nan(right)) => Ok(false),
-            None => Err(unfit(operator, left, right)),
+            None => Err(unfit_operands_error(operator, left, right)),
         }
     }
 
-    fn contains(&mut self, charge: Charge, left: &Val<'a>, right: &Val<'a>) -> Result<bool, Failure> {
+    fn contains(
+        &mut self,
+        charge: OperatorCharge,
+        left: &Val<'a>,
+        right: &Val<'a>,
+    ) -> Result<bool, CelFailure> {
         match right {
             Val::List(list) => {
                 self.cost.charge(match charge {
-                    Charge::Size => list.len() as u64,
-                    Charge::One => 1,
-                    Charge::Nothing => 0,
+                    OperatorCharge::Size => list.len() as u64,
+                    OperatorCharge::One => 1,
+                    OperatorCharge::Nothing => 0,
                 })?;
                 self.cost.work(list.len())?;
                 for item in list.iter() {
@@ -80,18 +91,18 @@ impl<'a> Run<'_, 'a> {
                 self.cost.charge(1)?;
                 Ok(map.get(left).is_some())
             }
-            _ => Err(unfit(Operator::In, left, right)),
+            _ => Err(unfit_operands_error(CelOperator::In, left, right)),
         }
     }
 
-    fn add(&mut self, charge: Charge, left: Val<'a>, right: Val<'a>) -> Outcome<'a> {
+    fn add(&mut self, charge: OperatorCharge, left: Val<'a>, right: Val<'a>) -> CelResult<'a> {
         let cost = match (&left, &right) {
             (Val::String(_), Val::String(_)) | (Val::Bytes(_), Val::Bytes(_)) => {
-                traversal(left.size().saturating_add(right.size()))
+                traversal_cost(left.size().saturating_add(right.size()))
             }
             _ => 1,
         };
-        self.cost.charge(if charge == Charge::One { 1 } else { cost })?;
+        self.cost.charge(if charge == OperatorCharge::One { 1 } else { cost })?;
         self.cost.work(usize::try_from(cost).unwrap_or(usize::MAX))?;
         match (left, right) {
             (Val::String(a), Val::String(b)) => {
@@ -106,20 +117,20 @@ impl<'a> Run<'_, 'a> {
                 Ok(Val::Bytes([&*a, &*b].concat().into()))
             }
             (Val::List(a), Val::List(b)) => self.concatenated(a, &b),
-            (left, right) => arithmetic(Operator::Add, &left, &right),
+            (left, right) => compute_arithmetic(CelOperator::Add, &left, &right),
         }
     }
 
-    fn concatenated(&mut self, left: List<'a>, right: &List<'a>) -> Outcome<'a> {
+    fn concatenated(&mut self, left: ListVal<'a>, right: &ListVal<'a>) -> CelResult<'a> {
         if right.is_empty() {
             return Ok(Val::List(left));
         }
         self.cost.make(right.len())?;
-        // A list that nobody else holds grows in place, so that a long sum of lists is not quadratic.
-        if let List::Made(mut items) = left {
+        // A list that is not shared grows in place, so that a long sum of lists is not quadratic.
+        if let ListVal::Made(mut items) = left {
             if let Some(own) = std::sync::Arc::get_mut(&mut items) {
                 own.extend(right.iter());
-                return Ok(Val::List(List::Made(items)));
+                return Ok(Val::List(ListVal::Made(items)));
             }
             self.cost.make(items.len())?;
             return Ok(Val::list(items.iter().cloned().chain(right.iter()).collect()));
@@ -129,9 +140,9 @@ impl<'a> Run<'_, 'a> {
     }
 }
 
-/// Makes an integer beside a double a double.
-#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
-fn widened<'a>(left: Val<'a>, right: Val<'a>) -> (Val<'a>, Val<'a>) {
+/// Converts an integer to a double if the other operand is a double.
+#[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
+fn widen_to_doubles<'a>(left: Val<'a>, right: Val<'a>) -> (Val<'a>, Val<'a>) {
     match (&left, &right) {
         (Val::Double(_), Val::Int(value)) => (left, Val::Double(*value as f64)),
         (Val::Double(_), Val::UInt(value)) => (left, Val::Double(*value as f64)),
@@ -142,85 +153,89 @@ fn widened<'a>(left: Val<'a>, right: Val<'a>) -> (Val<'a>, Val<'a>) {
 }
 
 /// Computes with numbers, times and durations.
-fn arithmetic<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Outcome<'a> {
+fn compute_arithmetic<'a>(operator: CelOperator, left: &Val<'a>, right: &Val<'a>) -> CelResult<'a> {
     match (left, right) {
         (Val::Int(a), Val::Int(b)) => {
             let (a, b) = (*a, *b);
             let result = match operator {
-                Operator::Add => a.checked_add(b),
-                Operator::Subtract => a.checked_sub(b),
-                Operator::Multiply => a.checked_mul(b),
-                Operator::Divide | Operator::Remainder if b == 0 => return Err(by_zero(operator)),
-                Operator::Divide => a.checked_div(b),
+                CelOperator::Add => a.checked_add(b),
+                CelOperator::Subtract => a.checked_sub(b),
+                CelOperator::Multiply => a.checked_mul(b),
+                CelOperator::Divide | CelOperator::Remainder if b == 0 => {
+                    return Err(division_by_zero_error(operator));
+                }
+                CelOperator::Divide => a.checked_div(b),
                 _ => a.checked_rem(b),
             };
-            result.map(Val::Int).ok_or_else(|| Failure::value("integer overflow"))
+            result.map(Val::Int).ok_or_else(|| CelFailure::value("integer overflow"))
         }
         (Val::UInt(a), Val::UInt(b)) => {
             let (a, b) = (*a, *b);
             let result = match operator {
-                Operator::Add => a.checked_add(b),
-                Operator::Subtract => a.checked_sub(b),
-                Operator::Multiply => a.checked_mul(b),
-                Operator::Divide | Operator::Remainder if b == 0 => return Err(by_zero(operator)),
-                Operator::Divide => a.checked_div(b),
+                CelOperator::Add => a.checked_add(b),
+                CelOperator::Subtract => a.checked_sub(b),
+                CelOperator::Multiply => a.checked_mul(b),
+                CelOperator::Divide | CelOperator::Remainder if b == 0 => {
+                    return Err(division_by_zero_error(operator));
+                }
+                CelOperator::Divide => a.checked_div(b),
                 _ => a.checked_rem(b),
             };
-            result.map(Val::UInt).ok_or_else(|| Failure::value("unsigned integer overflow"))
+            result.map(Val::UInt).ok_or_else(|| CelFailure::value("unsigned integer overflow"))
         }
         (Val::Double(a), Val::Double(b)) => match operator {
-            Operator::Add => Ok(Val::Double(a + b)),
-            Operator::Subtract => Ok(Val::Double(a - b)),
-            Operator::Multiply => Ok(Val::Double(a * b)),
-            Operator::Divide => Ok(Val::Double(a / b)),
-            _ => Err(unfit(operator, left, right)),
+            CelOperator::Add => Ok(Val::Double(a + b)),
+            CelOperator::Subtract => Ok(Val::Double(a - b)),
+            CelOperator::Multiply => Ok(Val::Double(a * b)),
+            CelOperator::Divide => Ok(Val::Double(a / b)),
+            _ => Err(unfit_operands_error(operator, left, right)),
         },
-        _ => temporal(operator, left, right),
+        _ => compute_time_arithmetic(operator, left, right),
     }
 }
 
-fn temporal<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Outcome<'a> {
+fn compute_time_arithmetic<'a>(operator: CelOperator, left: &Val<'a>, right: &Val<'a>) -> CelResult<'a> {
     let result = match (left, operator, right) {
-        (Val::Timestamp(time), Operator::Add, Val::Duration(duration))
-        | (Val::Duration(duration), Operator::Add, Val::Timestamp(time)) => {
+        (Val::Timestamp(time), CelOperator::Add, Val::Duration(duration))
+        | (Val::Duration(duration), CelOperator::Add, Val::Timestamp(time)) => {
             time.plus(*duration).map(Val::Timestamp).ok_or("timestamp overflow")
         }
-        (Val::Timestamp(time), Operator::Subtract, Val::Duration(duration)) => {
+        (Val::Timestamp(time), CelOperator::Subtract, Val::Duration(duration)) => {
             time.minus(*duration).map(Val::Timestamp).ok_or("timestamp overflow")
         }
-        (Val::Timestamp(a), Operator::Subtract, Val::Timestamp(b)) => {
+        (Val::Timestamp(a), CelOperator::Subtract, Val::Timestamp(b)) => {
             a.since(*b).map(Val::Duration).ok_or("duration overflow")
         }
-        (Val::Duration(a), Operator::Add, Val::Duration(b)) => {
+        (Val::Duration(a), CelOperator::Add, Val::Duration(b)) => {
             a.checked_add(*b).map(Val::Duration).ok_or("duration overflow")
         }
-        (Val::Duration(a), Operator::Subtract, Val::Duration(b)) => {
+        (Val::Duration(a), CelOperator::Subtract, Val::Duration(b)) => {
             a.checked_sub(*b).map(Val::Duration).ok_or("duration overflow")
         }
-        _ => return Err(unfit(operator, left, right)),
+        _ => return Err(unfit_operands_error(operator, left, right)),
     };
-    result.map_err(Failure::value)
+    result.map_err(CelFailure::value)
 }
 
-pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<'a> {
+pub(super) fn negate_val<'a>(value: &Val<'a>) -> CelResult<'a> {
     match value {
         Val::Int(value) => {
-            value.checked_neg().map(Val::Int).ok_or_else(|| Failure::value("integer overflow"))
+            value.checked_neg().map(Val::Int).ok_or_else(|| CelFailure::value("integer overflow"))
         }
         Val::Double(value) => Ok(Val::Double(-value)),
         Val::Duration(value) => {
-            value.checked_neg().map(Val::Duration).ok_or_else(|| Failure::value("duration overflow"))
+            value.checked_neg().map(Val::Duration).ok_or_else(|| CelFailure::value("duration overflow"))
         }
-        other => Err(no_overload(&format!("`-` does not take `{}`", other.type_name()))),
+        other => Err(overload_error(&format!("`-` does not take `{}`", other.type_name()))),
     }
 }
 
-fn by_zero(operator: Operator) -> Failure {
-    Failure::value(if operator == Operator::Divide { "division by zero" } else { "modulus by zero" })
+fn division_by_zero_error(operator: CelOperator) -> CelFailure {
+    CelFailure::value(if operator == CelOperator::Divide { "division by zero" } else { "modulus by zero" })
 }
 
-fn unfit(operator: Operator, left: &Val<'_>, right: &Val<'_>) -> Failure {
-    no_overload(&format!(
+fn unfit_operands_error(operator: CelOperator, left: &Val<'_>, right: &Val<'_>) -> CelFailure {
+    overload_error(&format!(
         "`{}` does not take `{}` and `{}`",
         operator.sign(),
         left.type_name(),

@@ -2,13 +2,13 @@
 
 use kubewright_value::Value;
 
-use super::{Failure, Outcome, Run, no_overload};
-use crate::error::EvalErrorKind;
-use crate::plan::{Path, Plan, Step, StepKind};
-use crate::val::{List, MapVal, Val};
+use super::{CelEvaluator, CelFailure, CelResult, overload_error};
+use crate::error::CelErrorKind;
+use crate::plan::{CelPlan, PlannedPath, PlannedStep, PlannedStepKind};
+use crate::val::{ListVal, MapVal, Val};
 
-impl<'a> Run<'_, 'a> {
-    pub(super) fn path(&mut self, path: &'a Path) -> Outcome<'a> {
+impl<'a> CelEvaluator<'_, 'a> {
+    pub(super) fn path(&mut self, path: &'a PlannedPath) -> CelResult<'a> {
         match self.found(path)? {
             (Some(value), false) => Ok(value),
             (Some(value), true) => Ok(Val::some(value)),
@@ -16,48 +16,52 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    /// Returns what is at the end of `path`, and whether it is an optional's.
-    pub(super) fn found(&mut self, path: &'a Path) -> Result<(Option<Val<'a>>, bool), Failure> {
+    /// Returns the value at the end of `path`, and whether the path is optional.
+    pub(super) fn found(&mut self, path: &'a PlannedPath) -> Result<(Option<Val<'a>>, bool), CelFailure> {
         let root = self.root(&path.root)?;
         self.follow(root, &path.steps)
     }
 
-    pub(super) fn has(&mut self, path: &'a Path) -> Result<bool, Failure> {
+    pub(super) fn has(&mut self, path: &'a PlannedPath) -> Result<bool, CelFailure> {
         let root = self.root(&path.root)?;
         let Some((last, steps)) = path.steps.split_last() else { return Ok(false) };
         let (Some(value), _) = self.follow(root, steps)? else { return Ok(false) };
         self.cost.charge(1)?;
-        let StepKind::Field(name) = &last.what else { return Ok(false) };
+        let PlannedStepKind::Field(name) = &last.what else { return Ok(false) };
         let value = match value {
             Val::Optional(None) => return Ok(false),
             Val::Optional(Some(value)) => (*value).clone(),
             value => value,
         };
         match value {
-            Val::Map(MapVal::Borrowed(map)) => Ok(last.near.get(map, name).is_some()),
+            Val::Map(MapVal::Borrowed(map)) => Ok(last.position_hint.get(map, name).is_some()),
             Val::Map(map) => Ok(map.field(name).is_some()),
-            other if is_plain(&other) => Ok(false),
-            other => match object_field(&other, name) {
+            other if is_plain_val(&other) => Ok(false),
+            other => match read_opaque_field(&other, name) {
                 Some(value) => Ok(!value.is_zero()),
-                None => Err(no_field(&other, name).at(last.at)),
+                None => Err(missing_field_error(&other, name).at(last.at)),
             },
         }
     }
 
-    fn root(&mut self, root: &'a Plan) -> Outcome<'a> {
+    fn root(&mut self, root: &'a CelPlan) -> CelResult<'a> {
         match root {
-            Plan::Variable(..) | Plan::Local(_) => self.attribute(root),
+            CelPlan::Variable(..) | CelPlan::Local(_) => self.attribute(root),
             other => self.eval(other),
         }
     }
 
-    /// Follows `steps`; returns what is there, and whether it is an optional's.
-    fn follow(&mut self, value: Val<'a>, steps: &'a [Step]) -> Result<(Option<Val<'a>>, bool), Failure> {
+    /// Follows `steps`; returns the value, and whether the path is optional.
+    fn follow(
+        &mut self,
+        value: Val<'a>,
+        steps: &'a [PlannedStep],
+    ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
         let Val::Map(MapVal::Borrowed(map)) = value else { return self.follow_any(value, steps) };
-        // Fields of JSON, which most paths are made of, are followed without a detour.
+        // Fast path: most paths are made of fields of JSON objects.
         let mut current: Option<&'a Value> = None;
         for (index, step) in steps.iter().enumerate() {
-            let (StepKind::Field(name), false) = (&step.what, step.is_optional) else {
+            let (PlannedStepKind::Field(name), false) = (&step.what, step.is_optional) else {
                 let value = current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed);
                 return self.follow_any(value, steps.get(index..).unwrap_or_default());
             };
@@ -65,11 +69,11 @@ impl<'a> Run<'_, 'a> {
             let object = match current {
                 None => map,
                 Some(Value::Object(object)) => object,
-                Some(other) => return Err(no_field(&Val::borrowed(other), name).at(step.at)),
+                Some(other) => return Err(missing_field_error(&Val::borrowed(other), name).at(step.at)),
             };
-            current = step.near.get(object, name);
+            current = step.position_hint.get(object, name);
             if current.is_none() {
-                return Err(Failure::missing_key(name).at(step.at));
+                return Err(CelFailure::missing_key(name).at(step.at));
             }
         }
         Ok((Some(current.map_or(Val::Map(MapVal::Borrowed(map)), Val::borrowed)), false))
@@ -78,8 +82,8 @@ impl<'a> Run<'_, 'a> {
     fn follow_any(
         &mut self,
         mut value: Val<'a>,
-        steps: &'a [Step],
-    ) -> Result<(Option<Val<'a>>, bool), Failure> {
+        steps: &'a [PlannedStep],
+    ) -> Result<(Option<Val<'a>>, bool), CelFailure> {
         let mut is_optional = false;
         for step in steps {
             if let Val::Optional(inner) = value {
@@ -91,21 +95,25 @@ impl<'a> Run<'_, 'a> {
             }
             is_optional |= step.is_optional;
             let found = match &step.what {
-                StepKind::Field(_) if is_optional && self.is_forgiving && is_plain(&value) => Ok(None),
-                // What is not set in an object is absent, and otherwise zero or empty.
-                StepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
-                    self::field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
+                PlannedStepKind::Field(_) if is_optional && self.is_forgiving && is_plain_val(&value) => {
+                    Ok(None)
                 }
-                StepKind::Field(name) => match &value {
-                    Val::Map(MapVal::Borrowed(map)) => Ok(step.near.get(map, name).map(Val::borrowed)),
-                    other => self::field(other, name),
+                // An unset field of a message is absent for an optional step, and zero or empty otherwise.
+                PlannedStepKind::Field(name) if step.is_optional && matches!(value, Val::Opaque(_)) => {
+                    self::read_field(&value, name).map(|found| found.filter(|found| !found.is_zero()))
+                }
+                PlannedStepKind::Field(name) => match &value {
+                    Val::Map(MapVal::Borrowed(map)) => {
+                        Ok(step.position_hint.get(map, name).map(Val::borrowed))
+                    }
+                    other => self::read_field(other, name),
                 },
-                StepKind::Index(plan) => {
+                PlannedStepKind::Index(plan) => {
                     let key = self.attribute(plan)?;
-                    if is_optional && self.is_forgiving && is_plain(&value) {
+                    if is_optional && self.is_forgiving && is_plain_val(&value) {
                         Ok(None)
                     } else {
-                        item(&value, &key)
+                        read_item(&value, &key)
                     }
                 }
             };
@@ -114,7 +122,7 @@ impl<'a> Run<'_, 'a> {
                 Ok(None) if is_optional => return Ok((None, true)),
                 Ok(None) => {
                     self.cost.charge(1)?;
-                    return Err(missing(&value, &step.what).at(step.at));
+                    return Err(missing_step_error(&value, &step.what).at(step.at));
                 }
                 Err(failure) => {
                     self.cost.charge(1)?;
@@ -127,42 +135,42 @@ impl<'a> Run<'_, 'a> {
     }
 }
 
-/// Returns whether this is neither a list, a map, nor a value of a library: it has no field, which is no error
-/// to ask for.
-fn is_plain(value: &Val<'_>) -> bool {
+/// Returns whether `value` is neither a list, a map, nor a value of a library. It has no fields, and reading
+/// one optionally is not an error.
+fn is_plain_val(value: &Val<'_>) -> bool {
     !matches!(value, Val::List(_) | Val::Map(_) | Val::Opaque(_))
 }
 
 #[inline]
-fn field<'a>(value: &Val<'a>, name: &str) -> Result<Option<Val<'a>>, Failure> {
+fn read_field<'a>(value: &Val<'a>, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
     match value {
         Val::Map(map) => Ok(map.field(name)),
-        other => object_field(other, name).map(Some).ok_or_else(|| no_field(other, name)),
+        other => read_opaque_field(other, name).map(Some).ok_or_else(|| missing_field_error(other, name)),
     }
 }
 
-fn object_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
+fn read_opaque_field(value: &Val<'_>, name: &str) -> Option<Val<'static>> {
     match value {
         Val::Opaque(object) => object.field(name),
         _ => None,
     }
 }
 
-fn no_field(value: &Val<'_>, name: &str) -> Failure {
-    if is_plain(value) {
-        return Failure::missing_key(name);
+fn missing_field_error(value: &Val<'_>, name: &str) -> CelFailure {
+    if is_plain_val(value) {
+        return CelFailure::missing_key(name);
     }
-    no_overload(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
+    overload_error(&format!("a value of type `{}` has no field `{name}`", value.type_name()))
 }
 
-/// Returns the item of a list or map; an integer may be of any type.
-pub(crate) fn item<'a>(value: &Val<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>, Failure> {
+/// Returns an item of a list or map; an integer key may be of any numeric type.
+pub(crate) fn read_item<'a>(value: &Val<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>, CelFailure> {
     match (value, key) {
-        (Val::List(list), Val::Int(_) | Val::UInt(_) | Val::Double(_)) => at_index(list, key),
+        (Val::List(list), Val::Int(_) | Val::UInt(_) | Val::Double(_)) => read_list_index(list, key),
         (Val::Map(map), Val::Bool(_) | Val::Int(_) | Val::UInt(_) | Val::Double(_) | Val::String(_)) => {
             Ok(map.get(key))
         }
-        _ => Err(no_overload(&format!(
+        _ => Err(overload_error(&format!(
             "a value of type `{}` has no index of type `{}`",
             value.type_name(),
             key.type_name()
@@ -170,29 +178,31 @@ pub(crate) fn item<'a>(value: &Val<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>
     }
 }
 
-fn at_index<'a>(list: &List<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>, Failure> {
+fn read_list_index<'a>(list: &ListVal<'a>, key: &Val<'_>) -> Result<Option<Val<'a>>, CelFailure> {
     let index = match key {
         Val::Int(index) => usize::try_from(*index).ok(),
         Val::UInt(index) => usize::try_from(*index).ok(),
         Val::Double(index) => match crate::val::exact_integer(*index) {
             Some(index) => usize::try_from(index).ok(),
-            None => return Err(Failure::value(format!("invalid index: {index}"))),
+            None => return Err(CelFailure::value(format!("invalid index: {index}"))),
         },
         _ => None,
     };
     Ok(index.and_then(|index| list.get(index)))
 }
 
-fn missing(value: &Val<'_>, what: &StepKind) -> Failure {
+fn missing_step_error(value: &Val<'_>, what: &PlannedStepKind) -> CelFailure {
     let message = match (value, what) {
-        (Val::List(_), StepKind::Index(Plan::Constant(index, _))) => {
+        (Val::List(_), PlannedStepKind::Index(CelPlan::Constant(index, _))) => {
             format!("index out of bounds: {index:?}")
         }
         (Val::List(_), _) => "index out of bounds".to_owned(),
-        (_, StepKind::Field(name)) => return Failure::missing_key(name),
-        (_, StepKind::Index(Plan::Constant(Val::String(name), _))) => return Failure::missing_key(name),
-        (_, StepKind::Index(Plan::Constant(key, _))) => format!("no such key: {key:?}"),
+        (_, PlannedStepKind::Field(name)) => return CelFailure::missing_key(name),
+        (_, PlannedStepKind::Index(CelPlan::Constant(Val::String(name), _))) => {
+            return CelFailure::missing_key(name);
+        }
+        (_, PlannedStepKind::Index(CelPlan::Constant(key, _))) => format!("no such key: {key:?}"),
         _ => "no such key".to_owned(),
     };
-    Failure::new(EvalErrorKind::Missing, message)
+    CelFailure::new(CelErrorKind::Missing, message)
 }

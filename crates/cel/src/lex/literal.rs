@@ -1,11 +1,11 @@
-//! Strings, bytes and numbers as they are written.
+//! Literals: strings, bytes and numbers.
 
-use super::{Word, WordError};
+use super::{CelTokenError, CelTokenKind};
 use crate::val::Val;
 
 /// Reads a string or bytes; nothing when none starts here.
-pub(super) fn string(rest: &str) -> Option<Result<(Val<'static>, usize), WordError>> {
-    let quoted = Quoted::start(rest)?;
+pub(super) fn read_string_literal(rest: &str) -> Option<Result<(Val<'static>, usize), CelTokenError>> {
+    let quoted = QuotedLiteral::start(rest)?;
     let Some(length) = quoted.length() else {
         return Some(Err(("a string has no end".to_owned(), 0, quoted.start)));
     };
@@ -15,30 +15,30 @@ pub(super) fn string(rest: &str) -> Option<Result<(Val<'static>, usize), WordErr
         (true, true) => Ok(Val::Bytes(content.into_bytes().into())),
         (true, false) => Ok(Val::text(content)),
         (false, true) => unescape_bytes(&content).map(|bytes| Val::Bytes(bytes.into())),
-        (false, false) => unescape(&content).map(Val::text),
+        (false, false) => unescape_text(&content).map(Val::text),
     };
     Some(read.map(|value| (value, total)).map_err(|(message, place)| (message, quoted.start + place, 1)))
 }
 
-/// Returns how many bytes the string that starts here covers, the quotes included; the outer nothing when
-/// none starts here, the inner one when it has no end.
-pub(super) fn string_length(rest: &str) -> Option<Option<usize>> {
-    let quoted = Quoted::start(rest)?;
+/// Returns the length in bytes of the string that starts here, quotes included. The outer option is empty when
+/// no string starts here, the inner one when it has no end.
+pub(super) fn string_literal_length(rest: &str) -> Option<Option<usize>> {
+    let quoted = QuotedLiteral::start(rest)?;
     Some(quoted.length().map(|length| quoted.start + length + quoted.quote.len()))
 }
 
 /// A string or bytes whose end is not known yet.
-struct Quoted<'t> {
+struct QuotedLiteral<'t> {
     is_bytes: bool,
     is_raw: bool,
     quote: &'static str,
-    /// Where its content starts.
+    /// The offset of its content.
     start: usize,
-    /// Its content and all that follows.
+    /// The content and the rest of the expression.
     body: &'t str,
 }
 
-impl<'t> Quoted<'t> {
+impl<'t> QuotedLiteral<'t> {
     fn start(rest: &'t str) -> Option<Self> {
         let mut at = 0;
         let mut take = |letters: [u8; 2]| {
@@ -54,12 +54,12 @@ impl<'t> Quoted<'t> {
     }
 
     fn length(&self) -> Option<usize> {
-        end(self.body, self.quote, self.is_raw)
+        find_closing_quote(self.body, self.quote, self.is_raw)
     }
 }
 
-/// Returns where in `body` the string ends.
-fn end(body: &str, quote: &str, is_raw: bool) -> Option<usize> {
+/// Returns the offset of the closing quote in `body`.
+fn find_closing_quote(body: &str, quote: &str, is_raw: bool) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in body.char_indices() {
         if escaped {
@@ -76,40 +76,44 @@ fn end(body: &str, quote: &str, is_raw: bool) -> Option<usize> {
 }
 
 /// One character or, in bytes, one byte.
-enum Unit {
+enum StringUnit {
     Character(char),
     /// `\x41` or `\101`
     Number(u8),
 }
 
-fn unescape(content: &str) -> Result<String, (String, usize)> {
+fn unescape_text(content: &str) -> Result<String, (String, usize)> {
     let mut out = String::with_capacity(content.len());
-    units(content, true, |unit| match unit {
-        Unit::Character(c) => out.push(c),
-        Unit::Number(byte) => out.push(char::from(byte)),
+    read_string_units(content, true, |unit| match unit {
+        StringUnit::Character(c) => out.push(c),
+        StringUnit::Number(byte) => out.push(char::from(byte)),
     })?;
     Ok(out)
 }
 
 fn unescape_bytes(content: &str) -> Result<Vec<u8>, (String, usize)> {
     let mut out = Vec::with_capacity(content.len());
-    units(content, false, |unit| match unit {
-        Unit::Character(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Unit::Number(byte) => out.push(byte),
+    read_string_units(content, false, |unit| match unit {
+        StringUnit::Character(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        StringUnit::Number(byte) => out.push(byte),
     })?;
     Ok(out)
 }
 
-fn units(content: &str, is_text: bool, mut each: impl FnMut(Unit)) -> Result<(), (String, usize)> {
+fn read_string_units(
+    content: &str,
+    is_text: bool,
+    mut each: impl FnMut(StringUnit),
+) -> Result<(), (String, usize)> {
     let mut rest = content;
     while let Some(c) = rest.chars().next() {
         let at = content.len() - rest.len();
         if c != '\\' {
-            each(Unit::Character(c));
+            each(StringUnit::Character(c));
             rest = rest.get(c.len_utf8()..).unwrap_or_default();
             continue;
         }
-        let (unit, length) = escape(rest.get(1..).unwrap_or_default(), is_text)
+        let (unit, length) = read_escape(rest.get(1..).unwrap_or_default(), is_text)
             .ok_or_else(|| ("unknown escape sequence in a string".to_owned(), at))?;
         each(unit);
         rest = rest.get(1 + length..).unwrap_or_default();
@@ -117,9 +121,9 @@ fn units(content: &str, is_text: bool, mut each: impl FnMut(Unit)) -> Result<(),
     Ok(())
 }
 
-/// Reads what follows a backslash; returns it and its length.
-fn escape(rest: &str, is_text: bool) -> Option<(Unit, usize)> {
-    let simple = |c: char| Some((Unit::Character(c), 1));
+/// Reads an escape sequence after its backslash; returns its value and length.
+fn read_escape(rest: &str, is_text: bool) -> Option<(StringUnit, usize)> {
+    let simple = |c: char| Some((StringUnit::Character(c), 1));
     let hex = |digits: usize| {
         let text = rest.get(1..=digits).filter(|text| text.bytes().all(|c| c.is_ascii_hexdigit()))?;
         u32::from_str_radix(text, 16).ok()
@@ -133,20 +137,20 @@ fn escape(rest: &str, is_text: bool) -> Option<(Unit, usize)> {
         't' => simple('\t'),
         'v' => simple('\u{b}'),
         c @ ('\\' | '?' | '"' | '\'' | '`') => simple(c),
-        'x' | 'X' => Some((Unit::Number(u8::try_from(hex(2)?).ok()?), 3)),
-        'u' if is_text => Some((Unit::Character(char::from_u32(hex(4)?)?), 5)),
-        'U' if is_text => Some((Unit::Character(char::from_u32(hex(8)?)?), 9)),
+        'x' | 'X' => Some((StringUnit::Number(u8::try_from(hex(2)?).ok()?), 3)),
+        'u' if is_text => Some((StringUnit::Character(char::from_u32(hex(4)?)?), 5)),
+        'U' if is_text => Some((StringUnit::Character(char::from_u32(hex(8)?)?), 9)),
         '0'..='3' => {
             let text = rest.get(..3).filter(|text| text.bytes().all(|c| (b'0'..=b'7').contains(&c)))?;
-            Some((Unit::Number(u8::from_str_radix(text, 8).ok()?), 3))
+            Some((StringUnit::Number(u8::from_str_radix(text, 8).ok()?), 3))
         }
         _ => None,
     }
 }
 
 /// Reads an integer or a double; an integer has no sign yet.
-pub(super) fn number(rest: &str) -> Result<(Word, usize), String> {
-    let length = number_length(rest);
+pub(super) fn read_number_literal(rest: &str) -> Result<(CelTokenKind, usize), String> {
+    let length = number_literal_length(rest);
     let text = rest.get(..length).unwrap_or_default();
     let is_unsigned = rest.get(length..).unwrap_or_default().starts_with(['u', 'U']);
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
@@ -155,7 +159,7 @@ pub(super) fn number(rest: &str) -> Result<(Word, usize), String> {
         if value.is_infinite() {
             return Err(format!("`{text}` is too large for a double"));
         }
-        return Ok((Word::Literal(Val::Double(value)), length));
+        return Ok((CelTokenKind::Literal(Val::Double(value)), length));
     }
     let value = match hex {
         Some(digits) => u64::from_str_radix(digits, 16),
@@ -163,13 +167,13 @@ pub(super) fn number(rest: &str) -> Result<(Word, usize), String> {
     };
     let value = value.map_err(|_| format!("`{text}` is not a number of 64 bits"))?;
     if is_unsigned {
-        return Ok((Word::Literal(Val::UInt(value)), length + 1));
+        return Ok((CelTokenKind::Literal(Val::UInt(value)), length + 1));
     }
-    Ok((Word::Integer(value), length))
+    Ok((CelTokenKind::Integer(value), length))
 }
 
 /// Returns how many bytes of `rest` are a number, without the `u` at its end.
-pub(super) fn number_length(rest: &str) -> usize {
+pub(super) fn number_literal_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let digits = |from: usize, is_digit: fn(&u8) -> bool| {
         from + bytes.iter().skip(from).take_while(|c| is_digit(c)).count()

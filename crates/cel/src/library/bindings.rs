@@ -1,12 +1,12 @@
-//! `cel.bind(name, value, expression)`: a name for a value, inside of an expression.
+//! `cel.bind(name, value, expression)`: a name for a value, inside an expression.
 
-use super::Library;
-use crate::environment::Macros;
+use super::CelLibrary;
+use crate::environment::MacroSet;
 
 /// The library of `cel.bind`.
-pub const BINDINGS: Library = Library {
+pub const BINDINGS: CelLibrary = CelLibrary {
     name: "bindings",
     functions: |_| {},
-    macros: Macros { bindings: true, ..Macros::NONE },
+    macros: MacroSet { bindings: true, ..MacroSet::NONE },
     types: &[],
 };

@@ -1,12 +1,12 @@
 //! Macros with two variables: index and item of a list, key and value of a map.
 
-use super::Library;
-use crate::environment::Macros;
+use super::CelLibrary;
+use crate::environment::MacroSet;
 
 /// The library of macros with two variables.
-pub const TWO_VARIABLES: Library = Library {
+pub const TWO_VARIABLES: CelLibrary = CelLibrary {
     name: "two-variable comprehensions",
     functions: |_| {},
-    macros: Macros { two_variables: true, ..Macros::NONE },
+    macros: MacroSet { two_variables: true, ..MacroSet::NONE },
     types: &[],
 };

@@ -1,55 +1,62 @@
-//! Base64 and JSON.
+//! Encoding and decoding base64 and JSON.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use kubewright_value::bounded;
 
-use super::Library;
-use crate::cost::traversal;
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use super::CelLibrary;
+use crate::cost::traversal_cost;
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
-/// The library of encodings.
-pub const ENCODERS: Library = Library { name: "encoders", functions: add, macros: Macros::NONE, types: &[] };
+/// The library of `base64.encode` and its like.
+pub const ENCODERS: CelLibrary =
+    CelLibrary { name: "encoders", functions: add_encoder_functions, macros: MacroSet::NONE, types: &[] };
 
-/// With padding or without.
+/// Base64 that is read with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-fn add(functions: &mut Functions) {
+fn add_encoder_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("base64.encode", &[Kind::Bytes], Kind::String, |arguments, _| match arguments {
-            [Val::Bytes(bytes)] => Ok(Val::text(BASE64.encode(bytes))),
-            _ => Err(Failure::mismatch()),
+        CelOverload::function("base64.encode", &[CelKind::Bytes], CelKind::String, |arguments, _| {
+            match arguments {
+                [Val::Bytes(bytes)] => Ok(Val::text(BASE64.encode(bytes))),
+                _ => Err(CelFailure::mismatch()),
+            }
         })
-        .cost(|arguments, _| traversal(arguments.first().map_or(0, Val::size)).saturating_add(1))
+        .cost(|arguments, _| traversal_cost(arguments.first().map_or(0, Val::size)).saturating_add(1))
         .help("bytes in base64"),
     );
     functions.add(
-        Overload::function("base64.decode", &[Kind::String], Kind::Bytes, |arguments, _| match arguments {
-            [Val::String(text)] => match BASE64.decode(text.as_bytes()) {
-                Ok(bytes) => Ok(Val::Bytes(bytes.into())),
-                Err(error) => Err(Failure::value(format!("invalid base64: {error}"))),
-            },
-            _ => Err(Failure::mismatch()),
+        CelOverload::function("base64.decode", &[CelKind::String], CelKind::Bytes, |arguments, _| {
+            match arguments {
+                [Val::String(text)] => match BASE64.decode(text.as_bytes()) {
+                    Ok(bytes) => Ok(Val::Bytes(bytes.into())),
+                    Err(error) => Err(CelFailure::value(format!("invalid base64: {error}"))),
+                },
+                _ => Err(CelFailure::mismatch()),
+            }
         })
-        .cost(|arguments, _| traversal(arguments.first().map_or(0, Val::size)).saturating_add(1))
-        .help("the bytes that a text in base64 stands for"),
+        .cost(|arguments, _| traversal_cost(arguments.first().map_or(0, Val::size)).saturating_add(1))
+        .help("the bytes that are encoded in a base64 text"),
     );
     functions.add(
-        Overload::function("json.encode", &[Kind::Any], Kind::String, |arguments, call| match arguments {
-            [value] => {
-                let value = value.to_value().map_err(Failure::value)?;
-                Ok(Val::text(call.within(|budget| bounded::to_json(&value, budget))?))
+        CelOverload::function("json.encode", &[CelKind::Any], CelKind::String, |arguments, call| {
+            match arguments {
+                [value] => {
+                    let value = value.to_value().map_err(CelFailure::value)?;
+                    Ok(Val::text(call.within(|budget| bounded::to_json(&value, budget))?))
+                }
+                _ => Err(CelFailure::mismatch()),
             }
-            _ => Err(Failure::mismatch()),
         })
-        .cost(|_, result| traversal(result.size()).saturating_add(1))
+        .cost(|_, result| traversal_cost(result.size()).saturating_add(1))
         .help("a value as JSON"),
     );
 }

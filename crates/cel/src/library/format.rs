@@ -1,42 +1,49 @@
-//! `'%d of %s'.format([1, 'two'])`
+//! The function `format`, as in `'%d of %s'.format([1, 'two'])`.
 
 use std::fmt::Write as _;
 
 use kubewright_golib::float;
 
-use crate::error::Failure;
-use crate::function::Call;
-use crate::time::seconds_text;
+use crate::error::CelFailure;
+use crate::function::CelCallContext;
+use crate::time::format_seconds;
 use crate::val::{MapVal, Val};
 
-/// How many digits may be asked for.
+/// The largest precision of a formatting clause.
 const MAX_PRECISION: usize = 1000;
 
-/// What a value takes in a text besides its own text.
+/// The bytes that are charged for a scalar in a formatted text.
 const SCALAR_BYTES: usize = 8;
 
-/// How values inside of lists and maps are written.
+/// The notation of values inside lists and maps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum FormatStyle {
     /// `[a, 1.5]`
     Plain,
-    /// `["a", 1.500000]`, as it was at first and is in the API server.
+    /// `["a", 1.500000]`, as in early versions of the library and in the API server.
     Literal,
 }
 
-pub(super) fn format<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    formatted(arguments, Style::Plain, call)
+pub(super) fn string_format<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    format_with_style(arguments, FormatStyle::Plain, call)
 }
 
 pub(super) fn format_literals<'a>(
     arguments: &[Val<'a>],
-    call: &mut Call<'_, 'a>,
-) -> Result<Val<'a>, Failure> {
-    formatted(arguments, Style::Literal, call)
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    format_with_style(arguments, FormatStyle::Literal, call)
 }
 
-fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let [Val::String(template), Val::List(values)] = arguments else { return Err(Failure::mismatch()) };
+fn format_with_style<'a>(
+    arguments: &[Val<'a>],
+    style: FormatStyle,
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let [Val::String(template), Val::List(values)] = arguments else { return Err(CelFailure::mismatch()) };
     let mut out = String::new();
     let mut values = values.iter();
     let mut rest = template.as_str();
@@ -48,63 +55,68 @@ fn formatted<'a>(arguments: &[Val<'a>], style: Style, call: &mut Call<'_, 'a>) -
             rest = after;
             continue;
         }
-        let (precision, after) = precision(after)?;
-        let verb = after.chars().next().ok_or_else(|| Failure::value("unexpected end of format string"))?;
+        let (precision, after) = read_precision(after)?;
+        let verb =
+            after.chars().next().ok_or_else(|| CelFailure::value("unexpected end of format string"))?;
         rest = after.get(verb.len_utf8()..).unwrap_or_default();
         if !"sdfebxXo".contains(verb) {
-            return Err(Failure::value(format!("unrecognized formatting clause `%{verb}`")));
+            return Err(CelFailure::value(format!("unrecognized formatting clause `%{verb}`")));
         }
-        let value = values.next().ok_or_else(|| Failure::value("too few values for the format string"))?;
+        let value = values.next().ok_or_else(|| CelFailure::value("too few values for the format string"))?;
         match (style, verb, &value) {
-            (Style::Literal, 's', Val::List(_) | Val::Map(_)) => literal(&mut out, &value, call)?,
-            (Style::Literal, 'f', Val::Double(value)) => {
-                out.push_str(&grouped(&float(*value, 'f', Some(precision))));
+            (FormatStyle::Literal, 's', Val::List(_) | Val::Map(_)) => {
+                write_cel_literal(&mut out, &value, call)?
             }
-            (Style::Literal, 's', Val::Double(value)) => out.push_str(&float::format(*value, 'g', None)),
-            (Style::Literal, 'd', Val::Double(_))
-            | (Style::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
-                return Err(unfit(verb, &value));
+            (FormatStyle::Literal, 'f', Val::Double(value)) => {
+                out.push_str(&group_thousands(&format_double(*value, 'f', Some(precision))));
             }
-            _ => clause(&mut out, verb, precision, &value, call)?,
+            (FormatStyle::Literal, 's', Val::Double(value)) => {
+                out.push_str(&float::format(*value, 'g', None))
+            }
+            (FormatStyle::Literal, 'd', Val::Double(_))
+            | (FormatStyle::Literal, 'f' | 'e', Val::Int(_) | Val::UInt(_)) => {
+                return Err(unfit_clause_error(verb, &value));
+            }
+            _ => write_clause(&mut out, verb, precision, &value, call)?,
         }
     }
     out.push_str(rest);
     Ok(Val::text(out))
 }
 
-/// Reads `.3`, if there is one; six digits otherwise.
-fn precision(text: &str) -> Result<(usize, &str), Failure> {
+/// Reads a precision such as `.3`; the default is six digits.
+fn read_precision(text: &str) -> Result<(usize, &str), CelFailure> {
     let Some(digits) = text.strip_prefix('.') else { return Ok((6, text)) };
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let (digits, rest) = digits.split_at_checked(end).unwrap_or((digits, ""));
     match digits.parse() {
         Ok(precision) if precision <= MAX_PRECISION => Ok((precision, rest)),
-        _ => Err(Failure::value(format!("invalid precision `{digits}` in a format string"))),
+        _ => Err(CelFailure::value(format!("invalid precision `{digits}` in a format string"))),
     }
 }
 
-fn clause(
+fn write_clause(
     out: &mut String,
     verb: char,
     precision: usize,
     value: &Val<'_>,
-    call: &mut Call<'_, '_>,
-) -> Result<(), Failure> {
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<(), CelFailure> {
     match (verb, value) {
-        ('s', value) => text(out, value, call),
-        ('d', Val::Int(_) | Val::UInt(_) | Val::Double(_)) => text(out, value, call),
+        ('s', value) => write_formatted_val(out, value, call),
+        ('d', Val::Int(_) | Val::UInt(_) | Val::Double(_)) => write_formatted_val(out, value, call),
         ('f' | 'e', Val::Double(value)) => {
-            out.push_str(&float(*value, verb, Some(precision)));
+            out.push_str(&format_double(*value, verb, Some(precision)));
             Ok(())
         }
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
         ('f' | 'e', Val::Int(value)) => {
-            out.push_str(&float(*value as f64, verb, Some(precision)));
+            out.push_str(&format_double(*value as f64, verb, Some(precision)));
             Ok(())
         }
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+        #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
         ('f' | 'e', Val::UInt(value)) => {
-            out.push_str(&float(*value as f64, verb, Some(precision)));
+            out.push_str(&format_double(*value as f64, verb, Some(precision)));
             Ok(())
         }
         ('b', Val::Bool(value)) => {
@@ -114,24 +126,24 @@ fn clause(
         ('b' | 'o' | 'x' | 'X', Val::Int(value)) => {
             let sign = if *value < 0 { "-" } else { "" };
             out.push_str(sign);
-            digits(out, verb, value.unsigned_abs());
+            write_integer_digits(out, verb, value.unsigned_abs());
             Ok(())
         }
         ('b' | 'o' | 'x' | 'X', Val::UInt(value)) => {
-            digits(out, verb, *value);
+            write_integer_digits(out, verb, *value);
             Ok(())
         }
-        ('x' | 'X', Val::String(text)) => hexadecimal(out, verb, text.as_bytes(), call),
-        ('x' | 'X', Val::Bytes(bytes)) => hexadecimal(out, verb, bytes, call),
-        _ => Err(unfit(verb, value)),
+        ('x' | 'X', Val::String(text)) => write_hex_bytes(out, verb, text.as_bytes(), call),
+        ('x' | 'X', Val::Bytes(bytes)) => write_hex_bytes(out, verb, bytes, call),
+        _ => Err(unfit_clause_error(verb, value)),
     }
 }
 
-fn unfit(verb: char, value: &Val<'_>) -> Failure {
-    Failure::type_error(format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name()))
+fn unfit_clause_error(verb: char, value: &Val<'_>) -> CelFailure {
+    CelFailure::type_error(format!("`%{verb}` cannot be used on a value of type `{}`", value.type_name()))
 }
 
-fn digits(out: &mut String, verb: char, value: u64) {
+fn write_integer_digits(out: &mut String, verb: char, value: u64) {
     let _ = match verb {
         'b' => write!(out, "{value:b}"),
         'o' => write!(out, "{value:o}"),
@@ -140,7 +152,12 @@ fn digits(out: &mut String, verb: char, value: u64) {
     };
 }
 
-fn hexadecimal(out: &mut String, verb: char, bytes: &[u8], call: &mut Call<'_, '_>) -> Result<(), Failure> {
+fn write_hex_bytes(
+    out: &mut String,
+    verb: char,
+    bytes: &[u8],
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<(), CelFailure> {
     call.work(bytes.len())?;
     call.produce(bytes.len().saturating_mul(2))?;
     for byte in bytes {
@@ -149,7 +166,7 @@ fn hexadecimal(out: &mut String, verb: char, bytes: &[u8], call: &mut Call<'_, '
     Ok(())
 }
 
-fn float(value: f64, verb: char, precision: Option<usize>) -> String {
+fn format_double(value: f64, verb: char, precision: Option<usize>) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity".to_owned() } else { "-Infinity".to_owned() };
     }
@@ -157,7 +174,7 @@ fn float(value: f64, verb: char, precision: Option<usize>) -> String {
 }
 
 /// Puts commas between the thousands.
-fn grouped(number: &str) -> String {
+fn group_thousands(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
     let (whole, fraction) =
         digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
@@ -178,8 +195,12 @@ fn grouped(number: &str) -> String {
     out
 }
 
-/// Writes a value as CEL would have it written.
-fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+/// Writes a value as a CEL literal.
+fn write_cel_literal(
+    out: &mut String,
+    value: &Val<'_>,
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<(), CelFailure> {
     call.work(1 + out.len() / 256)?;
     call.produce(SCALAR_BYTES.saturating_add(value.text_bytes()))?;
     let _ = match value {
@@ -188,32 +209,32 @@ fn literal(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result
         Val::Double(value) if value.is_finite() => write!(out, "{value:.6}"),
         Val::Double(value) => write!(out, "\"{}\"", float::format(*value, 'g', None)),
         Val::Timestamp(time) => write!(out, "timestamp(\"{time}\")"),
-        Val::Duration(duration) => write!(out, "duration(\"{}\")", seconds_text(*duration)),
+        Val::Duration(duration) => write!(out, "duration(\"{}\")", format_seconds(*duration)),
         Val::List(list) => {
             out.push('[');
             for (index, item) in list.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
-                literal(out, &item, call)?;
+                write_cel_literal(out, &item, call)?;
             }
             write!(out, "]")
         }
         Val::Map(map) => {
-            let entries = entries(map, literal, call)?;
+            let entries = write_sorted_entries(map, write_cel_literal, call)?;
             let entries: Vec<String> =
                 entries.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
             write!(out, "{{{}}}", entries.join(", "))
         }
-        other => return text(out, other, call),
+        other => return write_formatted_val(out, other, call),
     };
     Ok(())
 }
 
-/// Writes the entries of a map, in the order of what is written of their keys.
-fn entries(
+/// Writes the entries of a map, sorted by the text of their keys.
+fn write_sorted_entries(
     map: &MapVal<'_>,
-    write: fn(&mut String, &Val<'_>, &mut Call<'_, '_>) -> Result<(), Failure>,
-    call: &mut Call<'_, '_>,
-) -> Result<Vec<(String, String)>, Failure> {
+    write: fn(&mut String, &Val<'_>, &mut CelCallContext<'_, '_>) -> Result<(), CelFailure>,
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<Vec<(String, String)>, CelFailure> {
     let mut entries = Vec::with_capacity(map.len());
     for (key, value) in map.iter() {
         let mut written = (String::new(), String::new());
@@ -225,8 +246,12 @@ fn entries(
     Ok(entries)
 }
 
-/// Writes any value; maps by their keys in order.
-fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+/// Writes any value; the entries of maps are sorted by key.
+fn write_formatted_val(
+    out: &mut String,
+    value: &Val<'_>,
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<(), CelFailure> {
     call.work(1 + out.len() / 256)?;
     call.produce(SCALAR_BYTES.saturating_add(value.text_bytes()))?;
     let _ = match value {
@@ -234,28 +259,28 @@ fn text(out: &mut String, value: &Val<'_>, call: &mut Call<'_, '_>) -> Result<()
         Val::Bool(value) => write!(out, "{value}"),
         Val::Int(value) => write!(out, "{value}"),
         Val::UInt(value) => write!(out, "{value}"),
-        Val::Double(value) => write!(out, "{}", float(*value, 'f', None)),
+        Val::Double(value) => write!(out, "{}", format_double(*value, 'f', None)),
         Val::String(text) => write!(out, "{}", text.as_str()),
         Val::Bytes(bytes) => write!(out, "{}", String::from_utf8_lossy(bytes)),
-        Val::Duration(duration) => write!(out, "{}", seconds_text(*duration)),
+        Val::Duration(duration) => write!(out, "{}", format_seconds(*duration)),
         Val::Timestamp(time) => write!(out, "{time}"),
         Val::Type(name) => write!(out, "{name}"),
         Val::List(list) => {
             out.push('[');
             for (index, item) in list.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
-                text(out, &item, call)?;
+                write_formatted_val(out, &item, call)?;
             }
             write!(out, "]")
         }
         Val::Map(map) => {
-            let entries = entries(map, text, call)?;
+            let entries = write_sorted_entries(map, write_formatted_val, call)?;
             let entries: Vec<String> =
                 entries.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
             write!(out, "{{{}}}", entries.join(", "))
         }
         Val::Optional(_) | Val::Opaque(_) => {
-            return Err(unfit('s', value));
+            return Err(unfit_clause_error('s', value));
         }
     };
     Ok(())

@@ -10,7 +10,9 @@ mod regexes;
 mod urls;
 mod versions;
 
-pub use authorizer::{AUTHORIZER, AUTHORIZER_TYPE, CHECK, RESOURCE_CHECK_TYPE, authorizer, resource_check};
+pub use authorizer::{
+    AUTHORIZER, AUTHORIZER_CHECK, AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE, authorizer, resource_check,
+};
 pub use formats::FORMATS;
 pub use json_patch::JSON_PATCH;
 pub use lists::LISTS;
@@ -19,11 +21,13 @@ pub use regexes::REGEX;
 pub use urls::URLS;
 pub use versions::VERSIONS;
 
-use super::{Library, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES, opaque, text};
-use crate::environment::Environment;
+use super::{
+    CelLibrary, OPTIONALS, SETS, STRICT_NETWORK, STRINGS_2, TWO_VARIABLES, opaque_argument, text_argument,
+};
+use crate::environment::CelEnvironment;
 
 /// The libraries of an admission policy, in the order in which they are added.
-const LIBRARIES: [&Library; 14] = [
+const KUBERNETES_LIBRARIES: [&CelLibrary; 14] = [
     &URLS,
     &REGEX,
     &LISTS,
@@ -40,12 +44,12 @@ const LIBRARIES: [&Library; 14] = [
     &costs::COSTS,
 ];
 
-impl Environment {
+impl CelEnvironment {
     /// Returns the environment of validating admission policies in the API server of Kubernetes 1.36,
     /// without variables.
     #[must_use]
     pub fn kubernetes() -> Self {
-        let made = LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
+        let made = KUBERNETES_LIBRARIES.iter().fold(Self::standard(), |made, library| made.with(library));
         made.without_mixed_literals().with_forgiving_optionals()
     }
 

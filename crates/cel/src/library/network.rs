@@ -3,39 +3,47 @@
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Library;
-use crate::cost::traversal;
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
+use super::CelLibrary;
+use crate::cost::traversal_cost;
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
 use crate::standard::size_of;
-use crate::val::{Kind, Opaque, Val};
+use crate::val::{CelKind, Opaque, Val};
 
 /// The library of IP addresses and networks.
-pub const NETWORK: Library =
-    Library { name: "network", functions: add::<true>, macros: Macros::NONE, types: &[IP, CIDR] };
+pub const NETWORK: CelLibrary = CelLibrary {
+    name: "network",
+    functions: add_network_functions::<true>,
+    macros: MacroSet::NONE,
+    types: &[IP_TYPE_NAME, CIDR_TYPE_NAME],
+};
 
-/// The same, where an IPv4 address is never written as IPv6.
-pub(super) const STRICT_NETWORK: Library =
-    Library { name: "strict network", functions: add::<false>, macros: Macros::NONE, types: &[IP, CIDR] };
+/// The same library, but every IPv4-mapped IPv6 address is an error.
+pub(super) const STRICT_NETWORK: CelLibrary = CelLibrary {
+    name: "strict network",
+    functions: add_network_functions::<false>,
+    macros: MacroSet::NONE,
+    types: &[IP_TYPE_NAME, CIDR_TYPE_NAME],
+};
 
-const IP: &str = "net.IP";
-const CIDR: &str = "net.CIDR";
-const IP_KIND: Kind = Kind::Opaque(IP);
-const CIDR_KIND: Kind = Kind::Opaque(CIDR);
+const IP_TYPE_NAME: &str = "net.IP";
+const CIDR_TYPE_NAME: &str = "net.CIDR";
+const IP_KIND: CelKind = CelKind::Opaque(IP_TYPE_NAME);
+const CIDR_KIND: CelKind = CelKind::Opaque(CIDR_TYPE_NAME);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Address(IpAddr);
+struct IpVal(IpAddr);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Network {
+struct CidrVal {
     address: IpAddr,
     bits: u8,
 }
 
-impl Opaque for Address {
+impl Opaque for IpVal {
     fn type_name(&self) -> &'static str {
-        IP
+        IP_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -55,9 +63,9 @@ impl Opaque for Address {
     }
 }
 
-impl Opaque for Network {
+impl Opaque for CidrVal {
     fn type_name(&self) -> &'static str {
-        CIDR
+        CIDR_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -77,17 +85,18 @@ impl Opaque for Network {
     }
 }
 
-impl Network {
+impl CidrVal {
     fn masked(self) -> Self {
-        Self { address: masked(self.address, self.bits), ..self }
+        Self { address: mask_address(self.address, self.bits), ..self }
     }
 
     fn contains(self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4() && masked(address, self.bits) == self.masked().address
+        self.address.is_ipv4() == address.is_ipv4()
+            && mask_address(address, self.bits) == self.masked().address
     }
 }
 
-fn masked(address: IpAddr, bits: u8) -> IpAddr {
+fn mask_address(address: IpAddr, bits: u8) -> IpAddr {
     let bits = u32::from(bits);
     match address {
         IpAddr::V4(address) => {
@@ -102,21 +111,21 @@ fn masked(address: IpAddr, bits: u8) -> IpAddr {
 }
 
 /// Adds a method of an address.
-macro_rules! address {
+macro_rules! ip_methods {
     ($functions:ident: $($name:literal $result:ident $help:literal = $body:expr;)*) => {$(
         $functions.add(
-            Overload::method($name, &[IP_KIND], Kind::$result, |arguments, _| {
+            CelOverload::method($name, &[IP_KIND], CelKind::$result, |arguments, _| {
                 let read: fn(IpAddr) -> _ = $body;
-                Ok(Val::$result(read(address(arguments)?.0)))
+                Ok(Val::$result(read(ip_argument(arguments)?.0)))
             })
             .help($help),
         );
     )*};
 }
 
-fn add<const MAY_MAP: bool>(functions: &mut Functions) {
-    parsing::<MAY_MAP>(functions);
-    address! { functions:
+fn add_network_functions<const MAY_MAP: bool>(functions: &mut CelFunctions) {
+    add_network_parsers::<MAY_MAP>(functions);
+    ip_methods! { functions:
         "family" Int "4 or 6" = |ip| if ip.is_ipv4() { 4 } else { 6 };
         "isUnspecified" Bool "whether an address is all zeros" = |ip| ip.is_unspecified();
         "isLoopback" Bool "whether an address is the own machine's" = |ip| ip.is_loopback();
@@ -124,150 +133,154 @@ fn add<const MAY_MAP: bool>(functions: &mut Functions) {
         "isLinkLocalUnicast" Bool "whether an address is of one machine on the same link" = is_link_local;
         "isLinkLocalMulticast" Bool "whether an address is of several machines on the same link" = is_link_multicast;
     }
-    networks::<MAY_MAP>(functions);
+    add_cidr_functions::<MAY_MAP>(functions);
 }
 
-fn parsing<const MAY_MAP: bool>(functions: &mut Functions) {
-    const TEXT: &[Kind] = &[Kind::String];
+fn add_network_parsers<const MAY_MAP: bool>(functions: &mut CelFunctions) {
+    const TEXT: &[CelKind] = &[CelKind::String];
     functions.add(
-        Overload::function("ip", TEXT, IP_KIND, |arguments, _| {
-            Ok(Val::opaque(parse_ip::<MAY_MAP>(text(arguments)?)?))
+        CelOverload::function("ip", TEXT, IP_KIND, |arguments, _| {
+            Ok(Val::opaque(parse_ip::<MAY_MAP>(first_text_argument(arguments)?)?))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("the IP address that a text is"),
     );
     functions.add(
-        Overload::function("cidr", TEXT, CIDR_KIND, |arguments, _| {
-            Ok(Val::opaque(parse_cidr::<MAY_MAP>(text(arguments)?)?))
+        CelOverload::function("cidr", TEXT, CIDR_KIND, |arguments, _| {
+            Ok(Val::opaque(parse_cidr::<MAY_MAP>(first_text_argument(arguments)?)?))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("the network that a text is"),
     );
     functions.add(
-        Overload::function("isIP", TEXT, Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(parse_ip::<MAY_MAP>(text(arguments)?).is_ok()))
+        CelOverload::function("isIP", TEXT, CelKind::Bool, |arguments, _| {
+            Ok(Val::Bool(parse_ip::<MAY_MAP>(first_text_argument(arguments)?).is_ok()))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("whether a text is an IP address"),
     );
     functions.add(
-        Overload::function("isCIDR", TEXT, Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(parse_cidr::<MAY_MAP>(text(arguments)?).is_ok()))
+        CelOverload::function("isCIDR", TEXT, CelKind::Bool, |arguments, _| {
+            Ok(Val::Bool(parse_cidr::<MAY_MAP>(first_text_argument(arguments)?).is_ok()))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("whether a text is a network"),
     );
     functions.add(
-        Overload::function("ip.isCanonical", TEXT, Kind::Bool, |arguments, _| {
-            let text = text(arguments)?;
+        CelOverload::function("ip.isCanonical", TEXT, CelKind::Bool, |arguments, _| {
+            let text = first_text_argument(arguments)?;
             Ok(Val::Bool(parse_ip::<MAY_MAP>(text)?.0.to_string() == text))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0).saturating_mul(2)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0).saturating_mul(2)))
         .help("whether an IP address is written in its shortest form"),
     );
 }
 
-fn networks<const MAY_MAP: bool>(functions: &mut Functions) {
-    const ONE: &[Kind] = &[CIDR_KIND];
+fn add_cidr_functions<const MAY_MAP: bool>(functions: &mut CelFunctions) {
+    const ONE: &[CelKind] = &[CIDR_KIND];
     functions.add(
-        Overload::method("ip", ONE, IP_KIND, |arguments, _| {
-            Ok(Val::opaque(Address(network(arguments.first())?.address)))
+        CelOverload::method("ip", ONE, IP_KIND, |arguments, _| {
+            Ok(Val::opaque(IpVal(cidr_argument(arguments.first())?.address)))
         })
         .help("the address of a network"),
     );
     functions.add(
-        Overload::method("masked", ONE, CIDR_KIND, |arguments, _| {
-            Ok(Val::opaque(network(arguments.first())?.masked()))
+        CelOverload::method("masked", ONE, CIDR_KIND, |arguments, _| {
+            Ok(Val::opaque(cidr_argument(arguments.first())?.masked()))
         })
         .help("a network with its lowest address"),
     );
     functions.add(
-        Overload::method("prefixLength", ONE, Kind::Int, |arguments, _| {
-            Ok(Val::Int(i64::from(network(arguments.first())?.bits)))
+        CelOverload::method("prefixLength", ONE, CelKind::Int, |arguments, _| {
+            Ok(Val::Int(i64::from(cidr_argument(arguments.first())?.bits)))
         })
         .help("how many bits all addresses of a network have in common"),
     );
     functions.add(
-        Overload::method("isMask", ONE, Kind::Bool, |arguments, _| {
-            let network = network(arguments.first())?;
+        CelOverload::method("isMask", ONE, CelKind::Bool, |arguments, _| {
+            let network = cidr_argument(arguments.first())?;
             Ok(Val::Bool(network == network.masked()))
         })
         .help("whether a network is written with its lowest address"),
     );
-    for parameters in [&[CIDR_KIND, IP_KIND], &[CIDR_KIND, Kind::String]] {
+    for parameters in [&[CIDR_KIND, IP_KIND], &[CIDR_KIND, CelKind::String]] {
         functions.add(
-            Overload::method("containsIP", parameters, Kind::Bool, |arguments, _| {
+            CelOverload::method("containsIP", parameters, CelKind::Bool, |arguments, _| {
                 let other = match arguments.get(1) {
                     Some(Val::String(text)) => parse_ip::<MAY_MAP>(text)?,
-                    other => *other.and_then(Val::as_opaque::<Address>).ok_or_else(Failure::mismatch)?,
+                    other => *other.and_then(Val::as_opaque::<IpVal>).ok_or_else(CelFailure::mismatch)?,
                 };
-                Ok(Val::Bool(network(arguments.first())?.contains(other.0)))
+                Ok(Val::Bool(cidr_argument(arguments.first())?.contains(other.0)))
             })
             .cost(|arguments, _| {
-                traversal(size_of(arguments, 0).saturating_mul(2)).saturating_add(parsed(arguments))
+                traversal_cost(size_of(arguments, 0).saturating_mul(2))
+                    .saturating_add(network_argument_cost(arguments))
             })
             .help("whether an address is in a network"),
         );
     }
-    for parameters in [&[CIDR_KIND, CIDR_KIND], &[CIDR_KIND, Kind::String]] {
+    for parameters in [&[CIDR_KIND, CIDR_KIND], &[CIDR_KIND, CelKind::String]] {
         functions.add(
-            Overload::method("containsCIDR", parameters, Kind::Bool, |arguments, _| {
+            CelOverload::method("containsCIDR", parameters, CelKind::Bool, |arguments, _| {
                 let other = match arguments.get(1) {
                     Some(Val::String(text)) => parse_cidr::<MAY_MAP>(text)?,
-                    other => network(other)?,
+                    other => cidr_argument(other)?,
                 };
-                let network = network(arguments.first())?;
+                let network = cidr_argument(arguments.first())?;
                 Ok(Val::Bool(network.bits <= other.bits && network.contains(other.address)))
             })
             .cost(|arguments, _| {
                 let size = size_of(arguments, 0);
-                traversal(size.saturating_mul(2)).saturating_add(traversal(size) + 1 + parsed(arguments))
+                traversal_cost(size.saturating_mul(2))
+                    .saturating_add(traversal_cost(size) + 1 + network_argument_cost(arguments))
             })
             .help("whether a network is in a network"),
         );
     }
 }
 
-/// Returns what reading the second argument costs, if it is a text.
-fn parsed(arguments: &[Val<'_>]) -> u64 {
+/// Returns the cost of parsing the second argument, if it is a string.
+fn network_argument_cost(arguments: &[Val<'_>]) -> u64 {
     match arguments.get(1) {
-        Some(Val::String(_)) => traversal(size_of(arguments, 1)),
+        Some(Val::String(_)) => traversal_cost(size_of(arguments, 1)),
         _ => 0,
     }
 }
 
-fn text<'v>(arguments: &'v [Val<'_>]) -> Result<&'v str, Failure> {
-    arguments.first().and_then(Val::as_str).ok_or_else(Failure::mismatch)
+fn first_text_argument<'v>(arguments: &'v [Val<'_>]) -> Result<&'v str, CelFailure> {
+    arguments.first().and_then(Val::as_str).ok_or_else(CelFailure::mismatch)
 }
 
-fn address(arguments: &[Val<'_>]) -> Result<Address, Failure> {
-    arguments.first().and_then(Val::as_opaque::<Address>).copied().ok_or_else(Failure::mismatch)
+fn ip_argument(arguments: &[Val<'_>]) -> Result<IpVal, CelFailure> {
+    arguments.first().and_then(Val::as_opaque::<IpVal>).copied().ok_or_else(CelFailure::mismatch)
 }
 
-fn network(value: Option<&Val<'_>>) -> Result<Network, Failure> {
-    value.and_then(Val::as_opaque::<Network>).copied().ok_or_else(Failure::mismatch)
+fn cidr_argument(value: Option<&Val<'_>>) -> Result<CidrVal, CelFailure> {
+    value.and_then(Val::as_opaque::<CidrVal>).copied().ok_or_else(CelFailure::mismatch)
 }
 
-fn parse_ip<const MAY_MAP: bool>(text: &str) -> Result<Address, Failure> {
+fn parse_ip<const MAY_MAP: bool>(text: &str) -> Result<IpVal, CelFailure> {
     match text.parse() {
         Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() && (!MAY_MAP || text.contains('.')) => {
-            Err(Failure::value(format!("`{text}` is an IPv4 address written as IPv6, which is not allowed")))
+            Err(CelFailure::value(format!(
+                "`{text}` is an IPv4 address written as IPv6, which is not allowed"
+            )))
         }
-        // Without dots it is allowed, and is the IPv4 address.
-        Ok(IpAddr::V6(address)) => Ok(Address(IpAddr::V6(address).to_canonical())),
-        Ok(address) => Ok(Address(address)),
-        Err(_) => Err(Failure::value(format!("`{text}` is not an IP address"))),
+        // An IPv4-mapped address without dots is allowed, and is the IPv4 address.
+        Ok(IpAddr::V6(address)) => Ok(IpVal(IpAddr::V6(address).to_canonical())),
+        Ok(address) => Ok(IpVal(address)),
+        Err(_) => Err(CelFailure::value(format!("`{text}` is not an IP address"))),
     }
 }
 
-fn parse_cidr<const MAY_MAP: bool>(text: &str) -> Result<Network, Failure> {
-    let wrong = || Failure::value(format!("`{text}` is not a network such as `10.0.0.0/8`"));
+fn parse_cidr<const MAY_MAP: bool>(text: &str) -> Result<CidrVal, CelFailure> {
+    let wrong = || CelFailure::value(format!("`{text}` is not a network such as `10.0.0.0/8`"));
     let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
-    let Address(address) = parse_ip::<MAY_MAP>(address)?;
+    let IpVal(address) = parse_ip::<MAY_MAP>(address)?;
     let is_plain = bits.bytes().all(|c| c.is_ascii_digit()) && (bits.len() == 1 || !bits.starts_with('0'));
     let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.parse().ok().filter(|bits| is_plain && *bits <= most).ok_or_else(wrong)?;
-    Ok(Network { address, bits })
+    Ok(CidrVal { address, bits })
 }
 
 fn is_link_local(ip: IpAddr) -> bool {

@@ -1,9 +1,9 @@
-//! The libraries of policies that are more than admission policies of the API server: images, documents,
-//! checksums, certificates and times, and what only the world can answer.
+//! The libraries of Kyverno's CEL policies, beyond those of the API server's admission policies: images, documents,
+//! checksums, certificates, times, and queries to the host (cluster, HTTP, registries).
 //!
-//! What the world is asked, by [`Host::ask`](crate::Host::ask), and what it answers:
+//! The queries to the host, made with [`Host::ask`](crate::Host::ask), and their answers:
 //!
-//! | question | arguments | answer |
+//! | query | arguments | answer |
 //! |---|---|---|
 //! | [`RESOURCE_GET`] | version, resource, namespace, name | the object; null when there is none |
 //! | [`RESOURCE_LIST`] | version, resource, namespace, labels (an object, or null for all) | an object with `items` |
@@ -15,12 +15,13 @@
 //! | [`IMAGE_DATA`] | image | what the registry knows about it |
 //!
 //! The version is as `apiVersion` has it, such as `apps/v1`; the resource is in the plural, such as `pods`; the
-//! namespace is empty for what is in none. An error of the world becomes an error of the expression.
+//! namespace is empty for cluster-scoped resources. An error of the host becomes an error of the expression.
 
 mod certificates;
 mod checks;
 mod contexts;
 mod documents;
+mod gzip;
 mod hashes;
 mod http;
 mod images;
@@ -31,15 +32,16 @@ mod resources;
 mod times;
 mod transform;
 mod users;
-mod zip;
 
 pub use certificates::CERTIFICATES;
 pub use checks::{
-    Answer, ENVOY_CHECKS, ENVOY_RESPONSE_TYPE, HTTP_CHECKS, HTTP_RESPONSE_TYPE, envoy_request, http_request,
+    CheckResponse, ENVOY_CHECKS, ENVOY_RESPONSE_TYPE, HTTP_CHECKS, HTTP_RESPONSE_TYPE, envoy_request,
+    http_request,
 };
 pub use contexts::{CONTEXTS, GLOBAL_CONTEXT, IMAGE_DATA};
 use documents::CHECK_DOCUMENTS;
 pub use documents::DOCUMENTS;
+pub use gzip::ZIP;
 pub use hashes::HASHES;
 pub use http::{HTTP, HTTP_GET, HTTP_POST};
 pub use images::IMAGES;
@@ -52,21 +54,20 @@ pub use resources::{
 pub use times::TIMES;
 pub use transform::TRANSFORM;
 pub use users::USERS;
-pub use zip::ZIP;
 
 use std::borrow::Cow;
 
 use kubewright_value::{Map, Text, Value};
 
-use super::{BINDINGS, ENCODERS, Library, MATH, REGEX, opaque, text};
-use crate::cost::Exceeded;
-use crate::environment::{Environment, Macros};
-use crate::error::Failure;
-use crate::function::Call;
+use super::{BINDINGS, CelLibrary, ENCODERS, MATH, REGEX, opaque_argument, text_argument};
+use crate::cost::CostExceeded;
+use crate::environment::{CelEnvironment, MacroSet};
+use crate::error::CelFailure;
+use crate::function::CelCallContext;
 use crate::val::Val;
 
-/// What all policies have beyond admission policies, besides the resources of the cluster.
-const LIBRARIES: [&Library; 16] = [
+/// The libraries that all policies have beyond admission policies, besides `resource`.
+const POLICY_LIBRARIES: [&CelLibrary; 16] = [
     &BINDINGS,
     &ENCODERS,
     &MATH,
@@ -85,61 +86,61 @@ const LIBRARIES: [&Library; 16] = [
     &ZIP,
 ];
 
-impl Environment {
+impl CelEnvironment {
     /// Returns the environment of policies, without variables: that of admission policies and the libraries of
-    /// this module. `a.orValue(b)` is `a` where that is no optional.
+    /// this module. `a.orValue(b)` is `a` if `a` is not an optional.
     #[must_use]
     pub fn policy() -> Self {
-        with_libraries().with(&RESOURCES).constant("resource", resources::everywhere())
+        base_policy_environment().with(&RESOURCES).constant("resource", resources::unrestricted_resources())
     }
 
-    /// Returns the same for policies that see one namespace only: `resource.get(version, resource, name)`.
+    /// Returns the environment of policies that see one namespace only: `resource.get(version, resource, name)`.
     #[must_use]
     pub fn policy_in(namespace: impl Into<Text>) -> Self {
-        with_libraries()
+        base_policy_environment()
             .with(&NAMESPACED_RESOURCES)
-            .constant("resource", resources::in_namespace(namespace.into()))
+            .constant("resource", resources::resources_in_namespace(namespace.into()))
     }
 }
 
-fn with_libraries() -> Environment {
-    let made = LIBRARIES.iter().fold(Environment::kubernetes(), |made, library| made.with(library));
+fn base_policy_environment() -> CelEnvironment {
+    let made = POLICY_LIBRARIES.iter().fold(CelEnvironment::kubernetes(), |made, library| made.with(library));
     made.with_plain_or_value()
-        .constant("globalContext", contexts::global())
-        .constant("http", http::client())
-        .constant("image", contexts::image_data())
-        .constant("json", documents::json())
-        .constant("yaml", documents::yaml())
-        .object(users::NAME, users::FIELDS)
+        .constant("globalContext", contexts::global_context_handle())
+        .constant("http", http::http_context())
+        .constant("image", contexts::image_data_handle())
+        .constant("json", documents::json_handle())
+        .constant("yaml", documents::yaml_handle())
+        .object(users::SERVICE_ACCOUNT_TYPE_NAME, users::SERVICE_ACCOUNT_FIELDS)
 }
 
-/// Asks the world; without one, the error says that nobody can answer.
-fn ask<'a>(
-    call: &Call<'_, 'a>,
+/// Sends a query to the host. It is an error if there is none.
+fn ask_host<'a>(
+    call: &CelCallContext<'_, 'a>,
     question: &str,
     arguments: &[Value],
     failed: &str,
-) -> Result<Val<'a>, Failure> {
-    let no_host = || Failure::value("there is no cluster to ask");
+) -> Result<Val<'a>, CelFailure> {
+    let no_host = || CelFailure::value("there is no cluster to ask");
     let answer = call.host().ok_or_else(no_host).and_then(|host| host.ask(question, arguments));
     answer.map(Val::from).map_err(|failure| failure.within(failed))
 }
 
 /// Returns the argument at `index` as JSON.
-fn json(arguments: &[Val<'_>], index: usize) -> Result<Value, Failure> {
-    arguments.get(index).ok_or_else(Failure::mismatch)?.to_value().map_err(Failure::value)
+fn json_argument(arguments: &[Val<'_>], index: usize) -> Result<Value, CelFailure> {
+    arguments.get(index).ok_or_else(CelFailure::mismatch)?.to_value().map_err(CelFailure::value)
 }
 
-/// Returns the argument at `index` as JSON, a map of texts to texts.
-fn texts(arguments: &[Val<'_>], index: usize) -> Result<Value, Failure> {
-    let found = json(arguments, index)?;
+/// Returns the argument at `index`, a map of strings to strings, as JSON.
+fn text_map_argument(arguments: &[Val<'_>], index: usize) -> Result<Value, CelFailure> {
+    let found = json_argument(arguments, index)?;
     let is_good = found.as_object().is_some_and(|map| map.values().all(|value| value.as_str().is_some()));
-    if is_good { Ok(found) } else { Err(Failure::mismatch()) }
+    if is_good { Ok(found) } else { Err(CelFailure::mismatch()) }
 }
 
-/// Returns the text that the argument at `index` is, holds or is written as.
-fn held_text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>, Failure> {
-    let mut value = arguments.get(index).ok_or_else(Failure::mismatch)?;
+/// Returns the string of the argument at `index`, which may be in an optional or a library's value.
+fn inner_text_argument<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>, CelFailure> {
+    let mut value = arguments.get(index).ok_or_else(CelFailure::mismatch)?;
     while let Val::Optional(Some(held)) = value {
         value = held;
     }
@@ -148,33 +149,33 @@ fn held_text<'v>(arguments: &'v [Val<'_>], index: usize) -> Result<Cow<'v, str>,
     {
         return Ok(Cow::Owned(text.to_string()));
     }
-    let bad = || Failure::type_error(format!("a text is needed, found `{}`", value.type_name()));
+    let bad = || CelFailure::type_error(format!("a text is needed, found `{}`", value.type_name()));
     value.as_str().map(Cow::Borrowed).ok_or_else(bad)
 }
 
-/// Returns JSON with all numbers as doubles, which is what a reader without a type in mind makes of them.
+/// Returns JSON with all numbers as doubles, as Go reads JSON without a type.
 ///
-/// A short text may stand for very many values, so each is counted.
-fn with_doubles(value: &Value, call: &mut Call<'_, '_>) -> Result<Value, Exceeded> {
+/// Each value is counted, since a short text may expand to very many values (YAML aliases).
+fn numbers_to_doubles(value: &Value, call: &mut CelCallContext<'_, '_>) -> Result<Value, CostExceeded> {
     call.make(1)?;
     Ok(match value {
         Value::Number(number) => Value::from(number.as_f64()),
         Value::Array(items) => {
-            Value::array(items.iter().map(|item| with_doubles(item, call)).collect::<Result<_, _>>()?)
+            Value::array(items.iter().map(|item| numbers_to_doubles(item, call)).collect::<Result<_, _>>()?)
         }
         Value::Object(map) => {
-            let entry = |(key, value): (&Text, &Value)| Ok((key.clone(), with_doubles(value, call)?));
-            Value::object(map.iter().map(entry).collect::<Result<Map, Exceeded>>()?)
+            let entry = |(key, value): (&Text, &Value)| Ok((key.clone(), numbers_to_doubles(value, call)?));
+            Value::object(map.iter().map(entry).collect::<Result<Map, CostExceeded>>()?)
         }
         other => other.clone(),
     })
 }
 
-/// A value without parts of its own, whose methods are a library.
+/// A value without content whose methods are a library, such as `http`.
 #[derive(Debug)]
-struct Handle(&'static str);
+struct LibraryHandle(&'static str);
 
-impl crate::val::Opaque for Handle {
+impl crate::val::Opaque for LibraryHandle {
     fn type_name(&self) -> &'static str {
         self.0
     }

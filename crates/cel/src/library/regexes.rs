@@ -2,55 +2,59 @@
 
 use kubewright_golib::regex::Regex;
 
-use super::Library;
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::standard::matching_cost;
-use crate::val::{Kind, Val};
+use super::CelLibrary;
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::standard::regex_match_cost;
+use crate::val::{CelKind, Val};
 
 /// The library of regular expressions.
-pub const REGEX: Library = Library { name: "regex", functions: add, macros: Macros::NONE, types: &[] };
+pub const REGEX: CelLibrary =
+    CelLibrary { name: "regex", functions: add_regex_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
-    const TWO: &[Kind] = &[Kind::String, Kind::String];
+fn add_regex_functions(functions: &mut CelFunctions) {
+    const TWO: &[CelKind] = &[CelKind::String, CelKind::String];
     functions.add(
-        Overload::function("regex.extract", TWO, Kind::Optional, extract)
+        CelOverload::function("regex.extract", TWO, CelKind::Optional, regex_extract)
             .pattern(1)
-            .cost(matching_cost)
+            .cost(regex_match_cost)
             .help("the first match, or the group of it, if there is one"),
     );
     functions.add(
-        Overload::function("regex.extractAll", TWO, Kind::List, extract_all)
+        CelOverload::function("regex.extractAll", TWO, CelKind::List, regex_extract_all)
             .pattern(1)
-            .cost(matching_cost)
+            .cost(regex_match_cost)
             .help("all matches, or the group of each"),
     );
     for parameters in [
-        &[Kind::String, Kind::String, Kind::String][..],
-        &[Kind::String, Kind::String, Kind::String, Kind::Int],
+        &[CelKind::String, CelKind::String, CelKind::String][..],
+        &[CelKind::String, CelKind::String, CelKind::String, CelKind::Int],
     ] {
         functions.add(
-            Overload::function("regex.replace", parameters, Kind::String, replace)
+            CelOverload::function("regex.replace", parameters, CelKind::String, regex_replace)
                 .pattern(1)
-                .cost(matching_cost)
-                .help("a text with matches replaced; `\\1` stands for the first group"),
+                .cost(regex_match_cost)
+                .help("a text with matches replaced; `\\1` is the first group"),
         );
     }
 }
 
-fn one_group(regex: &Regex) -> Result<bool, Failure> {
+fn has_one_group(regex: &Regex) -> Result<bool, CelFailure> {
     match regex.group_count() {
         1 => Ok(false),
         2 => Ok(true),
-        _ => Err(Failure::value(format!("the regular expression `{regex}` has more than one group"))),
+        _ => Err(CelFailure::value(format!("the regular expression `{regex}` has more than one group"))),
     }
 }
 
-fn extract<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let [Val::String(text), Val::String(pattern)] = arguments else { return Err(Failure::mismatch()) };
+fn regex_extract<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let [Val::String(text), Val::String(pattern)] = arguments else { return Err(CelFailure::mismatch()) };
     let regex = call.regex(pattern)?;
-    let has_group = one_group(&regex)?;
+    let has_group = has_one_group(&regex)?;
     let found = regex.groups(text, call.cost)?.and_then(|groups| groups.get(usize::from(has_group)));
     Ok(match found {
         Some("") if has_group => Val::Optional(None),
@@ -59,10 +63,13 @@ fn extract<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
     })
 }
 
-fn extract_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let [Val::String(text), Val::String(pattern)] = arguments else { return Err(Failure::mismatch()) };
+fn regex_extract_all<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let [Val::String(text), Val::String(pattern)] = arguments else { return Err(CelFailure::mismatch()) };
     let regex = call.regex(pattern)?;
-    let has_group = one_group(&regex)?;
+    let has_group = has_one_group(&regex)?;
     let mut matches = regex.matches(text);
     let mut found = Vec::new();
     while let Some(groups) = matches.next(call.cost)? {
@@ -76,13 +83,16 @@ fn extract_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val
     Ok(Val::list(found))
 }
 
-fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
+fn regex_replace<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
     let (text, pattern, replacement, count) = match arguments {
         [Val::String(text), Val::String(pattern), Val::String(by)] => (text, pattern, by, -1),
         [Val::String(text), Val::String(pattern), Val::String(by), Val::Int(count)] => {
             (text, pattern, by, *count)
         }
-        _ => return Err(Failure::mismatch()),
+        _ => return Err(CelFailure::mismatch()),
     };
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     let regex = call.regex(pattern)?;
@@ -94,20 +104,20 @@ fn replace<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>
         let whole = groups.range();
         out.push_str(text.get(end..whole.start).unwrap_or_default());
         let group = |number| groups.get(number).unwrap_or_default();
-        insert(&mut out, replacement, regex.group_count(), group, call)?;
+        append_replacement(&mut out, replacement, regex.group_count(), group, call)?;
         end = whole.end;
     }
     out.push_str(text.get(end..).unwrap_or_default());
     Ok(Val::text(out))
 }
 
-fn insert<'t>(
+fn append_replacement<'t>(
     out: &mut String,
     replacement: &str,
     groups: usize,
     group: impl Fn(usize) -> &'t str,
-    call: &mut Call<'_, '_>,
-) -> Result<(), Failure> {
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<(), CelFailure> {
     call.work(1 + replacement.len() / 4)?;
     call.produce(replacement.len())?;
     let mut characters = replacement.chars();
@@ -127,12 +137,12 @@ fn insert<'t>(
             Some((_, Some(number))) => {
                 let message =
                     format!("the replacement `{replacement}` names group {number}, there are {}", groups - 1);
-                return Err(Failure::value(message));
+                return Err(CelFailure::value(message));
             }
             _ => {
                 let message =
                     format!("in the replacement `{replacement}`, `\\` needs a digit or `\\` behind it");
-                return Err(Failure::value(message));
+                return Err(CelFailure::value(message));
             }
         }
     }

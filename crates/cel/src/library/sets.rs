@@ -1,70 +1,81 @@
-//! Lists seen as sets.
+//! Set operations on lists.
 
-use super::Library;
-use crate::cost::Exceeded;
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, List, Val};
+use super::CelLibrary;
+use crate::cost::CostExceeded;
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, ListVal, Val};
 
 /// The library of sets.
-pub const SETS: Library = Library { name: "sets", functions: add, macros: Macros::NONE, types: &[] };
+pub const SETS: CelLibrary =
+    CelLibrary { name: "sets", functions: add_set_functions, macros: MacroSet::NONE, types: &[] };
 
-const TWO: &[Kind] = &[Kind::List, Kind::List];
+const TWO: &[CelKind] = &[CelKind::List, CelKind::List];
 
-fn add(functions: &mut Functions) {
+fn add_set_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("sets.contains", TWO, Kind::Bool, |arguments, call| {
-            let (a, b) = lists(arguments)?;
-            Ok(Val::Bool(has_all(a, b, call)?))
+        CelOverload::function("sets.contains", TWO, CelKind::Bool, |arguments, call| {
+            let (a, b) = two_list_arguments(arguments)?;
+            Ok(Val::Bool(list_contains_all(a, b, call)?))
         })
-        .cost(|arguments, _| pairs(arguments).saturating_add(1))
+        .cost(|arguments, _| set_comparison_cost(arguments).saturating_add(1))
         .help("whether the first list has every item of the second"),
     );
     functions.add(
-        Overload::function("sets.equivalent", TWO, Kind::Bool, |arguments, call| {
-            let (a, b) = lists(arguments)?;
-            Ok(Val::Bool(has_all(a, b, call)? && has_all(b, a, call)?))
+        CelOverload::function("sets.equivalent", TWO, CelKind::Bool, |arguments, call| {
+            let (a, b) = two_list_arguments(arguments)?;
+            Ok(Val::Bool(list_contains_all(a, b, call)? && list_contains_all(b, a, call)?))
         })
-        .cost(|arguments, _| pairs(arguments).saturating_mul(2).saturating_add(1))
+        .cost(|arguments, _| set_comparison_cost(arguments).saturating_mul(2).saturating_add(1))
         .help("whether each list has every item of the other"),
     );
     functions.add(
-        Overload::function("sets.intersects", TWO, Kind::Bool, |arguments, call| {
-            let (a, b) = lists(arguments)?;
+        CelOverload::function("sets.intersects", TWO, CelKind::Bool, |arguments, call| {
+            let (a, b) = two_list_arguments(arguments)?;
             for item in b.iter() {
-                if has(a, &item, call)? {
+                if list_contains(a, &item, call)? {
                     return Ok(Val::Bool(true));
                 }
             }
             Ok(Val::Bool(false))
         })
-        .cost(|arguments, _| pairs(arguments).saturating_add(1))
+        .cost(|arguments, _| set_comparison_cost(arguments).saturating_add(1))
         .help("whether the lists have an item in common"),
     );
 }
 
-fn lists<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<(&'v List<'a>, &'v List<'a>), Failure> {
+fn two_list_arguments<'v, 'a>(
+    arguments: &'v [Val<'a>],
+) -> Result<(&'v ListVal<'a>, &'v ListVal<'a>), CelFailure> {
     match arguments {
         [Val::List(a), Val::List(b)] => Ok((a, b)),
-        _ => Err(Failure::mismatch()),
+        _ => Err(CelFailure::mismatch()),
     }
 }
 
-fn pairs(arguments: &[Val<'_>]) -> u64 {
+fn set_comparison_cost(arguments: &[Val<'_>]) -> u64 {
     arguments.iter().fold(1, |product: u64, list| product.saturating_mul(list.size()))
 }
 
-fn has_all(list: &List<'_>, wanted: &List<'_>, call: &mut Call<'_, '_>) -> Result<bool, Exceeded> {
+fn list_contains_all(
+    list: &ListVal<'_>,
+    wanted: &ListVal<'_>,
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<bool, CostExceeded> {
     for item in wanted.iter() {
-        if !has(list, &item, call)? {
+        if !list_contains(list, &item, call)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn has(list: &List<'_>, wanted: &Val<'_>, call: &mut Call<'_, '_>) -> Result<bool, Exceeded> {
+fn list_contains(
+    list: &ListVal<'_>,
+    wanted: &Val<'_>,
+    call: &mut CelCallContext<'_, '_>,
+) -> Result<bool, CostExceeded> {
     for item in list.iter() {
         call.work(1)?;
         if item.equals(wanted, call.cost)? {

@@ -1,22 +1,25 @@
-//! Macros: calls that mean more than a call.
+//! Macros: calls that are expanded at compile time.
 
 use kubewright_value::Text;
 
-use super::{Bind, Fold, FoldKind, Local, MAX_LOOPS, Path, Plan, Planner, StepKind};
-use crate::ast::{Expr, Node, Span};
-use crate::environment::{Takes, Type};
-use crate::error::CompileErrorKind;
-use crate::val::Kind;
+use super::{
+    CelPlan, FoldKind, MAX_NESTED_LOOPS, MacroVariable, PlannedBinding, PlannedFold, PlannedPath,
+    PlannedStepKind, Planner,
+};
+use crate::ast::{CelExpr, CelNode, CelSpan};
+use crate::environment::{CelType, ShorthandArguments};
+use crate::error::CelCompileErrorKind;
+use crate::val::CelKind;
 
 impl Planner<'_> {
-    /// Returns what the macro `name` stands for; nothing when it is a call of a function.
+    /// Expands the macro `name`; nothing when it is an ordinary call.
     pub(super) fn expand(
         &mut self,
-        expr: &Expr,
-        target: Option<&Expr>,
+        expr: &CelExpr,
+        target: Option<&CelExpr>,
         name: &Text,
-        arguments: &[Expr],
-    ) -> Option<(Plan, Type)> {
+        arguments: &[CelExpr],
+    ) -> Option<(CelPlan, CelType)> {
         if let Some(made) = self.shorthand(expr, target, name, arguments) {
             return Some(made);
         }
@@ -39,68 +42,69 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns what a call stands for that is only another way to write a field.
+    /// Expands a [`Shorthand`](crate::Shorthand) to the field that it is an alias of.
     fn shorthand(
         &mut self,
-        expr: &Expr,
-        target: Option<&Expr>,
+        expr: &CelExpr,
+        target: Option<&CelExpr>,
         name: &Text,
-        arguments: &[Expr],
-    ) -> Option<(Plan, Type)> {
+        arguments: &[CelExpr],
+    ) -> Option<(CelPlan, CelType)> {
         let target = target.filter(|_| self.environment.has_shorthands())?;
         let call = format!("{}.{name}", self.qualified(target)?);
         let shorthand = self.environment.shorthand_named(&call)?;
         let span = expr.span;
         let mut names = shorthand.path.split('.').map(Text::new_static);
-        let root = Node::Identifier { name: names.next().unwrap_or_default(), is_absolute: true };
-        let field = names.fold(Expr::new(root, span), |operand, field| {
-            Expr::new(Node::Select { operand: Box::new(operand), field, is_optional: false }, span)
+        let root = CelNode::Identifier { name: names.next().unwrap_or_default(), is_absolute: true };
+        let field = names.fold(CelExpr::new(root, span), |operand, field| {
+            CelExpr::new(CelNode::Select { operand: Box::new(operand), field, is_optional: false }, span)
         });
         let made = match (shorthand.takes, arguments) {
-            (_, []) if shorthand.takes != Takes::Key => field,
-            (Takes::Anything, [_]) => field,
-            (Takes::Key, [key]) => {
+            (_, []) if shorthand.takes != ShorthandArguments::Key => field,
+            (ShorthandArguments::Anything, [_]) => field,
+            (ShorthandArguments::Key, [key]) => {
                 let (operand, index) = (Box::new(field), Box::new(key.clone()));
-                Expr::new(Node::Index { operand, index, is_optional: true }, span)
+                CelExpr::new(CelNode::Index { operand, index, is_optional: true }, span)
             }
             _ => {
                 let wanted = match shorthand.takes {
-                    Takes::Nothing => "no argument",
-                    Takes::Anything => "at most one argument",
-                    Takes::Key => "one argument",
+                    ShorthandArguments::Nothing => "no argument",
+                    ShorthandArguments::Anything => "at most one argument",
+                    ShorthandArguments::Key => "one argument",
                 };
                 let message = format!("`{call}` takes {wanted}, not {}", arguments.len());
-                return Some(self.unknown(message, span, CompileErrorKind::Arity));
+                return Some(self.unknown(message, span, CelCompileErrorKind::Arity));
             }
         };
         Some(self.expr(&made))
     }
 
-    fn has(&mut self, field: &Expr) -> (Plan, Type) {
-        let Node::Select { operand, field: name, is_optional } = &field.node else {
+    fn has(&mut self, field: &CelExpr) -> (CelPlan, CelType) {
+        let CelNode::Select { operand, field: name, is_optional } = &field.node else {
             return self.unknown(
                 "`has` needs a field, such as `has(a.b)`".to_owned(),
                 field.span,
-                CompileErrorKind::Syntax,
+                CelCompileErrorKind::Syntax,
             );
         };
-        // The operand is planned by itself: `has(a.b)` asks for a field even where `a.b` is a variable.
+        // The operand is planned by itself: `has(a.b)` tests a field even if there is a variable `a.b`.
         let (plan, kind) = self.expr(operand);
-        let step = super::Step::new(StepKind::Field(name.clone()), *is_optional, field.span.start);
-        let known = [Kind::Any, Kind::Map, Kind::Optional];
+        let step =
+            super::PlannedStep::new(PlannedStepKind::Field(name.clone()), *is_optional, field.span.start);
+        let known = [CelKind::Any, CelKind::Map, CelKind::Optional];
         if !known.contains(&kind.kind) && !self.environment.has_field(kind.kind.name(), name) {
             let message = format!("a value of type `{kind}` has no field `{name}`");
-            self.error(message, field.span, CompileErrorKind::Type);
+            self.error(message, field.span, CelCompileErrorKind::Type);
         }
         let (root, mut steps) = match plan {
-            Plan::Path(path) => (path.root, path.steps.into_vec()),
+            CelPlan::Path(path) => (path.root, path.steps.into_vec()),
             plan => (plan, Vec::new()),
         };
         steps.push(step);
-        (Plan::Has(Box::new(Path { root, steps: steps.into() })), Type::of(Kind::Bool))
+        (CelPlan::Has(Box::new(PlannedPath { root, steps: steps.into() })), CelType::of(CelKind::Bool))
     }
 
-    fn bind(&mut self, variable: &Expr, value: &Expr, body: &Expr) -> (Plan, Type) {
+    fn bind(&mut self, variable: &CelExpr, value: &CelExpr, body: &CelExpr) -> (CelPlan, CelType) {
         let name = match self.variable_name(variable, "cel.bind") {
             Ok(name) => name,
             Err(failed) => return failed,
@@ -109,58 +113,70 @@ impl Planner<'_> {
         let slot = self.enter(name, kind);
         let (body, kind) = self.expr(body);
         self.scope.pop();
-        (Plan::Bind(Box::new(Bind { slot, value, body, at: variable.span.start })), kind)
+        (CelPlan::Bind(Box::new(PlannedBinding { slot, value, body, at: variable.span.start })), kind)
     }
 
     fn optional_map(
         &mut self,
-        target: &Expr,
-        variable: &Expr,
-        body: &Expr,
+        target: &CelExpr,
+        variable: &CelExpr,
+        body: &CelExpr,
         is_flat: bool,
-        span: Span,
-    ) -> (Plan, Type) {
+        span: CelSpan,
+    ) -> (CelPlan, CelType) {
         let name = match self.variable_name(variable, "optMap") {
             Ok(name) => name,
             Err(failed) => return failed,
         };
         let (value, kind) = self.expr(target);
-        self.require(&[Kind::Optional], &kind, "optMap", span);
+        self.require(&[CelKind::Optional], &kind, "optMap", span);
         let slot = self.enter(name, kind.elements());
         let (body, body_kind) = self.expr(body);
         self.scope.pop();
         if is_flat {
-            self.require(&[Kind::Optional], &body_kind, "optFlatMap", span);
+            self.require(&[CelKind::Optional], &body_kind, "optFlatMap", span);
         }
-        let kind = if is_flat { body_kind } else { Type::with(Kind::Optional, body_kind) };
-        (Plan::OptionalMap(Box::new(Bind { slot, value, body, at: span.start }), is_flat), kind)
+        let kind = if is_flat { body_kind } else { CelType::with(CelKind::Optional, body_kind) };
+        (CelPlan::OptionalMap(Box::new(PlannedBinding { slot, value, body, at: span.start }), is_flat), kind)
     }
 
-    fn optional_or(&mut self, target: &Expr, other: &Expr, is_value: bool, span: Span) -> (Plan, Type) {
+    fn optional_or(
+        &mut self,
+        target: &CelExpr,
+        other: &CelExpr,
+        is_value: bool,
+        span: CelSpan,
+    ) -> (CelPlan, CelType) {
         let (value, kind) = self.expr(target);
         if is_value && self.environment.has_plain_or_value() {
             let (other, other_kind) = self.expr(other);
-            let inner = if kind.kind == Kind::Optional { kind.elements() } else { kind };
-            let kind = super::types::join(&inner, &other_kind);
-            return (Plan::PlainOrValue(Box::new((value, other))), kind);
+            let inner = if kind.kind == CelKind::Optional { kind.elements() } else { kind };
+            let kind = super::types::join_types(&inner, &other_kind);
+            return (CelPlan::PlainOrValue(Box::new((value, other))), kind);
         }
-        self.require(&[Kind::Optional], &kind, if is_value { "orValue" } else { "or" }, span);
+        self.require(&[CelKind::Optional], &kind, if is_value { "orValue" } else { "or" }, span);
         let (other, other_kind) = self.expr(other);
         if is_value {
             let inner = kind.elements();
-            if !super::types::are_compatible(&inner, &other_kind) {
+            if !super::types::are_compatible_types(&inner, &other_kind) {
                 let message = format!("`orValue` needs `{inner}`, found `{other_kind}`");
-                self.error(message, span, CompileErrorKind::Type);
+                self.error(message, span, CelCompileErrorKind::Type);
             }
-            let kind = super::types::join(&inner, &other_kind);
-            return (Plan::OptionalOrValue(Box::new((value, other)), span.start), kind);
+            let kind = super::types::join_types(&inner, &other_kind);
+            return (CelPlan::OptionalOrValue(Box::new((value, other)), span.start), kind);
         }
-        self.require(&[Kind::Optional], &other_kind, "or", span);
-        let kind = super::types::join(&kind, &other_kind);
-        (Plan::OptionalOr(Box::new((value, other)), span.start), kind)
+        self.require(&[CelKind::Optional], &other_kind, "or", span);
+        let kind = super::types::join_types(&kind, &other_kind);
+        (CelPlan::OptionalOr(Box::new((value, other)), span.start), kind)
     }
 
-    fn fold(&mut self, target: &Expr, name: &str, arguments: &[Expr], span: Span) -> Option<(Plan, Type)> {
+    fn fold(
+        &mut self,
+        target: &CelExpr,
+        name: &str,
+        arguments: &[CelExpr],
+        span: CelSpan,
+    ) -> Option<(CelPlan, CelType)> {
         let has_two = self.environment.macros().two_variables;
         let (kind, variables, filter, body) = match (name, arguments) {
             ("all", [x, body]) => (FoldKind::All, [x, x], None, body),
@@ -199,11 +215,11 @@ impl Planner<'_> {
     fn folding(
         &mut self,
         kind: FoldKind,
-        (target, first, second): (&Expr, &Expr, Option<&Expr>),
-        filter: Option<&Expr>,
-        body: &Expr,
-        span: Span,
-    ) -> (Plan, Type) {
+        (target, first, second): (&CelExpr, &CelExpr, Option<&CelExpr>),
+        filter: Option<&CelExpr>,
+        body: &CelExpr,
+        span: CelSpan,
+    ) -> (CelPlan, CelType) {
         let names =
             (self.variable_name(first, "the macro"), second.map(|e| self.variable_name(e, "the macro")));
         let (first_name, second_name) = match names {
@@ -213,16 +229,16 @@ impl Planner<'_> {
         };
         if second_name.as_ref() == Some(&first_name) {
             let message = format!("both variables are called `{first_name}`");
-            return self.unknown(message, second.map_or(span, |e| e.span), CompileErrorKind::Syntax);
+            return self.unknown(message, second.map_or(span, |e| e.span), CelCompileErrorKind::Syntax);
         }
-        if self.loops == MAX_LOOPS {
-            let message = format!("macros nest at most {MAX_LOOPS} levels deep");
-            return self.unknown(message, span, CompileErrorKind::Syntax);
+        if self.loops == MAX_NESTED_LOOPS {
+            let message = format!("macros nest at most {MAX_NESTED_LOOPS} levels deep");
+            return self.unknown(message, span, CelCompileErrorKind::Syntax);
         }
         let (range, range_kind) = self.expr(target);
-        if ![Kind::Any, Kind::List, Kind::Map].contains(&range_kind.kind) {
-            let message = format!("a value of type `{range_kind}` cannot be gone over");
-            self.error(message, target.span, CompileErrorKind::Type);
+        if ![CelKind::Any, CelKind::List, CelKind::Map].contains(&range_kind.kind) {
+            let message = format!("a value of type `{range_kind}` cannot be iterated over");
+            self.error(message, target.span, CelCompileErrorKind::Type);
         }
         let (key, element) = Self::element_types(&range_kind);
         let depth = self.scope.len();
@@ -230,13 +246,13 @@ impl Planner<'_> {
             Some(second_name) => {
                 (self.enter(first_name, key), Some(self.enter(second_name, element.clone())))
             }
-            None if range_kind.kind == Kind::List => (self.enter(first_name, element.clone()), None),
-            None => (self.enter(first_name, Type::ANY), None),
+            None if range_kind.kind == CelKind::List => (self.enter(first_name, element.clone()), None),
+            None => (self.enter(first_name, CelType::ANY), None),
         };
         self.loops += 1;
         let filter = filter.map(|filter| {
             let (plan, kind) = self.expr(filter);
-            self.require(&[Kind::Bool], &kind, "the filter", filter.span);
+            self.require(&[CelKind::Bool], &kind, "the filter", filter.span);
             plan
         });
         let body_span = body.span;
@@ -244,39 +260,42 @@ impl Planner<'_> {
         self.loops -= 1;
         self.scope.truncate(depth);
         let result = match kind {
-            FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::of(Kind::Bool),
+            FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => CelType::of(CelKind::Bool),
             FoldKind::Filter | FoldKind::SortBy => match range_kind.kind {
-                Kind::List => Type::with(Kind::List, element),
-                _ => Type::of(Kind::List),
+                CelKind::List => CelType::with(CelKind::List, element),
+                _ => CelType::of(CelKind::List),
             },
-            FoldKind::Map => Type::with(Kind::List, body_kind.clone()),
-            FoldKind::TransformMap => Type::with(Kind::Map, body_kind.clone()),
-            FoldKind::TransformMapEntry => Type::of(Kind::Map),
+            FoldKind::Map => CelType::with(CelKind::List, body_kind.clone()),
+            FoldKind::TransformMap => CelType::with(CelKind::Map, body_kind.clone()),
+            FoldKind::TransformMapEntry => CelType::of(CelKind::Map),
         };
         match kind {
             FoldKind::Map | FoldKind::TransformMap | FoldKind::SortBy => {}
             FoldKind::TransformMapEntry => {
-                self.require(&[Kind::Map], &body_kind, "transformMapEntry", body_span);
+                self.require(&[CelKind::Map], &body_kind, "transformMapEntry", body_span);
             }
-            _ => self.require(&[Kind::Bool], &body_kind, "the macro", body_span),
+            _ => self.require(&[CelKind::Bool], &body_kind, "the macro", body_span),
         }
-        (Plan::Fold(Box::new(Fold { kind, range, first, second, filter, body, at: span.start })), result)
+        (
+            CelPlan::Fold(Box::new(PlannedFold { kind, range, first, second, filter, body, at: span.start })),
+            result,
+        )
     }
 
-    fn variable_name(&mut self, expr: &Expr, what: &str) -> Result<Text, (Plan, Type)> {
+    fn variable_name(&mut self, expr: &CelExpr, what: &str) -> Result<Text, (CelPlan, CelType)> {
         match expr.as_name() {
             Some(name) => Ok(name.clone()),
             None => {
                 let message = format!("`{what}` needs the name of a variable here");
-                Err(self.unknown(message, expr.span, CompileErrorKind::Syntax))
+                Err(self.unknown(message, expr.span, CelCompileErrorKind::Syntax))
             }
         }
     }
 
-    /// Makes a variable that the rest of the macro sees.
-    fn enter(&mut self, name: Text, kind: Type) -> u32 {
+    /// Adds a macro variable to the scope and returns its slot.
+    fn enter(&mut self, name: Text, kind: CelType) -> u32 {
         let slot = u32::try_from(self.scope.len()).unwrap_or(u32::MAX);
-        self.scope.push(Local { name, slot, kind });
+        self.scope.push(MacroVariable { name, slot, kind });
         self.slots = self.slots.max(slot + 1);
         slot
     }

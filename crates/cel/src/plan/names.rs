@@ -1,25 +1,25 @@
-//! Names, and the fields and indexes behind them.
+//! Resolving names, and the fields and indexes behind them.
 
 use kubewright_value::Text;
 
-use super::{Path, Plan, Planner, Step, StepKind};
-use crate::ast::{Expr, Node, Span};
-use crate::environment::Type;
-use crate::error::CompileErrorKind;
-use crate::val::{Kind, Val};
+use super::{CelPlan, PlannedPath, PlannedStep, PlannedStepKind, Planner};
+use crate::ast::{CelExpr, CelNode, CelSpan};
+use crate::environment::CelType;
+use crate::error::CelCompileErrorKind;
+use crate::val::{CelKind, Val};
 
 /// One `.a` or `[a]` of a path.
-enum Link<'x> {
-    Field(&'x Text, bool, Span),
-    Index(&'x Expr, bool, Span),
+enum PathLink<'x> {
+    Field(&'x Text, bool, CelSpan),
+    Index(&'x CelExpr, bool, CelSpan),
 }
 
 impl Planner<'_> {
     /// Plans a name and everything that is selected from it.
-    pub(super) fn path(&mut self, expr: &Expr) -> (Plan, Type) {
-        let (root, links) = unfold(expr);
+    pub(super) fn path(&mut self, expr: &CelExpr) -> (CelPlan, CelType) {
+        let (root, links) = unfold_plan_path(expr);
         let (plan, kind, used) = match &root.node {
-            Node::Identifier { name, is_absolute } => self.named(name, *is_absolute, &links, root.span),
+            CelNode::Identifier { name, is_absolute } => self.named(name, *is_absolute, &links, root.span),
             _ => {
                 let (plan, kind) = self.expr(root);
                 (plan, kind, 0)
@@ -31,76 +31,92 @@ impl Planner<'_> {
         }
         let (steps, kind) = self.steps(links, kind);
         let (root, mut all) = match plan {
-            // A path behind a path is one path.
-            Plan::Path(path) => (path.root, path.steps.into_vec()),
+            // A path on a path is merged into one.
+            CelPlan::Path(path) => (path.root, path.steps.into_vec()),
             plan => (plan, Vec::new()),
         };
         all.extend(steps);
-        (self.folded(Plan::Path(Box::new(Path { root, steps: all.into() }))), kind)
+        (self.folded(CelPlan::Path(Box::new(PlannedPath { root, steps: all.into() }))), kind)
     }
 
-    fn steps(&mut self, links: &[Link<'_>], mut kind: Type) -> (Vec<Step>, Type) {
+    fn steps(&mut self, links: &[PathLink<'_>], mut kind: CelType) -> (Vec<PlannedStep>, CelType) {
         let mut steps = Vec::with_capacity(links.len());
         for link in links {
             let (what, is_optional, span) = match link {
-                Link::Field(name, is_optional, span) => {
-                    (StepKind::Field((*name).clone()), *is_optional, *span)
+                PathLink::Field(name, is_optional, span) => {
+                    (PlannedStepKind::Field((*name).clone()), *is_optional, *span)
                 }
-                Link::Index(index, is_optional, span) => match &index.node {
-                    Node::Literal(Val::String(text)) => (
-                        StepKind::Index(Plan::Constant(Val::text(text.as_ref().clone()), 0)),
+                PathLink::Index(index, is_optional, span) => match &index.node {
+                    CelNode::Literal(Val::String(text)) => (
+                        PlannedStepKind::Index(CelPlan::Constant(Val::text(text.as_ref().clone()), 0)),
                         *is_optional,
                         *span,
                     ),
-                    _ => (StepKind::Index(self.expr(index).0), *is_optional, *span),
+                    _ => (PlannedStepKind::Index(self.expr(index).0), *is_optional, *span),
                 },
             };
             kind = self.step_type(&kind, &what, is_optional, span);
-            steps.push(Step::new(what, is_optional, span.start));
+            steps.push(PlannedStep::new(what, is_optional, span.start));
         }
         (steps, kind)
     }
 
-    fn step_type(&mut self, kind: &Type, what: &StepKind, is_optional: bool, span: Span) -> Type {
+    fn step_type(
+        &mut self,
+        kind: &CelType,
+        what: &PlannedStepKind,
+        is_optional: bool,
+        span: CelSpan,
+    ) -> CelType {
         let inner = match kind.kind {
-            Kind::Optional => &kind.elements(),
+            CelKind::Optional => &kind.elements(),
             _ => kind,
         };
         let found = match (inner.kind, what) {
-            (Kind::Any | Kind::Map, StepKind::Field(name)) => inner.field(name),
-            (Kind::Any, _) => Type::ANY,
-            (Kind::Map, _) | (Kind::List, StepKind::Index(_)) => inner.elements(),
-            (Kind::Opaque(object), StepKind::Field(name)) if self.environment.has_field(object, name) => {
+            (CelKind::Any | CelKind::Map, PlannedStepKind::Field(name)) => inner.field(name),
+            (CelKind::Any, _) => CelType::ANY,
+            (CelKind::Map, _) | (CelKind::List, PlannedStepKind::Index(_)) => inner.elements(),
+            (CelKind::Opaque(object), PlannedStepKind::Field(name))
+                if self.environment.has_field(object, name) =>
+            {
                 self.environment.field_type(object, name)
             }
-            (_, StepKind::Field(name)) => {
+            (_, PlannedStepKind::Field(name)) => {
                 let message = format!("a value of type `{inner}` has no field `{name}`");
-                self.error(message, span, CompileErrorKind::Type);
-                Type::ANY
+                self.error(message, span, CelCompileErrorKind::Type);
+                CelType::ANY
             }
-            (_, StepKind::Index(_)) => {
-                self.error(format!("a value of type `{inner}` has no index"), span, CompileErrorKind::Type);
-                Type::ANY
+            (_, PlannedStepKind::Index(_)) => {
+                self.error(
+                    format!("a value of type `{inner}` has no index"),
+                    span,
+                    CelCompileErrorKind::Type,
+                );
+                CelType::ANY
             }
         };
-        if is_optional || kind.kind == Kind::Optional { Type::with(Kind::Optional, found) } else { found }
+        if is_optional || kind.kind == CelKind::Optional {
+            CelType::with(CelKind::Optional, found)
+        } else {
+            found
+        }
     }
 
-    /// Finds what `name` and as many fields behind it as possible stand for; returns how many were used.
+    /// Resolves `name` with as many of its fields as possible (`a.b` may be one variable); returns how many were used.
     fn named(
         &mut self,
         name: &Text,
         is_absolute: bool,
-        links: &[Link<'_>],
-        span: Span,
-    ) -> (Plan, Type, usize) {
+        links: &[PathLink<'_>],
+        span: CelSpan,
+    ) -> (CelPlan, CelType, usize) {
         if !is_absolute && let Some(local) = self.scope.iter().rev().find(|local| local.name == *name) {
-            return (Plan::Local(local.slot), local.kind.clone(), 0);
+            return (CelPlan::Local(local.slot), local.kind.clone(), 0);
         }
         let fields: Vec<&str> = links
             .iter()
             .map_while(|link| match link {
-                Link::Field(field, false, _) => Some(field.as_str()),
+                PathLink::Field(field, false, _) => Some(field.as_str()),
                 _ => None,
             })
             .collect();
@@ -114,10 +130,10 @@ impl Planner<'_> {
                     return (self.variable(candidate, span), kind.clone(), used);
                 }
                 if let Some(value) = self.environment.constant_named(&candidate) {
-                    return (Plan::Constant(value.clone(), 1), Type::of(value.kind()), used);
+                    return (CelPlan::Constant(value.clone(), 1), CelType::of(value.kind()), used);
                 }
                 if let Some(name) = self.environment.type_named(&candidate) {
-                    return (Plan::Constant(Val::Type(name.clone()), 0), Type::of(Kind::Type), used);
+                    return (CelPlan::Constant(Val::Type(name.clone()), 0), CelType::of(CelKind::Type), used);
                 }
             }
         }
@@ -125,22 +141,22 @@ impl Planner<'_> {
             let (plan, kind) = self.unknown_name(name, span);
             return (plan, kind, links.len());
         }
-        (self.variable(name.clone(), span), Type::ANY, 0)
+        (self.variable(name.clone(), span), CelType::ANY, 0)
     }
 
-    fn variable(&mut self, name: Text, span: Span) -> Plan {
+    fn variable(&mut self, name: Text, span: CelSpan) -> CelPlan {
         let known = self.variables.iter().position(|known| *known == name);
         let index = known.unwrap_or_else(|| {
             self.variables.push(name);
             self.variables.len() - 1
         });
-        Plan::Variable(u32::try_from(index).unwrap_or(u32::MAX), span.start)
+        CelPlan::Variable(u32::try_from(index).unwrap_or(u32::MAX), span.start)
     }
 
-    fn unknown_name(&mut self, name: &Text, span: Span) -> (Plan, Type) {
+    fn unknown_name(&mut self, name: &Text, span: CelSpan) -> (CelPlan, CelType) {
         self.suggestions += 1;
         let locals = self.scope.iter().map(|local| local.name.as_str());
-        let near = match self.suggestions > super::MOST_ERRORS {
+        let near = match self.suggestions > super::MAX_COMPILE_ERRORS {
             true => None,
             false => kubewright_value::suggest::nearest(
                 name,
@@ -151,19 +167,19 @@ impl Planner<'_> {
             Some(near) => format!("unknown name `{name}`; did you mean `{near}`?"),
             None => format!("unknown name `{name}`"),
         };
-        self.unknown(message, span, CompileErrorKind::UnknownName)
+        self.unknown(message, span, CelCompileErrorKind::UnknownName)
     }
 
-    /// Returns `a.b` as one name, if the expression is that and no variable of a macro.
-    pub(super) fn qualified(&self, expr: &Expr) -> Option<String> {
-        let (root, links) = unfold(expr);
-        let Node::Identifier { name, is_absolute } = &root.node else { return None };
+    /// Returns the qualified name `a.b`, if the expression is one and does not start with a macro variable.
+    pub(super) fn qualified(&self, expr: &CelExpr) -> Option<String> {
+        let (root, links) = unfold_plan_path(expr);
+        let CelNode::Identifier { name, is_absolute } = &root.node else { return None };
         if !is_absolute && self.scope.iter().any(|local| local.name == *name) {
             return None;
         }
         let mut full = if *is_absolute { format!(".{name}") } else { name.to_string() };
         for link in &links {
-            let Link::Field(field, false, _) = link else { return None };
+            let PathLink::Field(field, false, _) = link else { return None };
             full.push('.');
             full.push_str(field);
         }
@@ -171,18 +187,18 @@ impl Planner<'_> {
     }
 }
 
-/// Returns what a path starts with, and the links of it in order.
-fn unfold(expr: &Expr) -> (&Expr, Vec<Link<'_>>) {
+/// Returns the expression that a path starts with, and its links in order.
+fn unfold_plan_path(expr: &CelExpr) -> (&CelExpr, Vec<PathLink<'_>>) {
     let mut links = Vec::new();
     let mut current = expr;
     loop {
         current = match &current.node {
-            Node::Select { operand, field, is_optional } => {
-                links.push(Link::Field(field, *is_optional, current.span));
+            CelNode::Select { operand, field, is_optional } => {
+                links.push(PathLink::Field(field, *is_optional, current.span));
                 operand
             }
-            Node::Index { operand, index, is_optional } => {
-                links.push(Link::Index(index, *is_optional, current.span));
+            CelNode::Index { operand, index, is_optional } => {
+                links.push(PathLink::Index(index, *is_optional, current.span));
                 operand
             }
             _ => break,

@@ -1,48 +1,54 @@
-//! What operators do to types, as far as it is certain.
+//! Result types of operators, as far as they are certain.
 
-use crate::ast::Operator;
-use crate::environment::Type;
-use crate::val::Kind;
+use crate::ast::CelOperator;
+use crate::environment::CelType;
+use crate::val::CelKind;
 
-/// Returns the type of the result; nothing when no operator takes these types.
-pub(super) fn binary(operator: Operator, left: &Type, right: &Type) -> Option<Type> {
+/// Returns the type of the result; nothing when the operator does not take these types.
+pub(super) fn binary_result_type(operator: CelOperator, left: &CelType, right: &CelType) -> Option<CelType> {
     match operator {
-        Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Remainder => {
-            arithmetic(operator, left, right)
+        CelOperator::Add
+        | CelOperator::Subtract
+        | CelOperator::Multiply
+        | CelOperator::Divide
+        | CelOperator::Remainder => arithmetic_result_type(operator, left, right),
+        CelOperator::Equal | CelOperator::NotEqual => {
+            are_compatible_types(left, right).then_some(CelType::of(CelKind::Bool))
         }
-        Operator::Equal | Operator::NotEqual => are_compatible(left, right).then_some(Type::of(Kind::Bool)),
-        Operator::In => match right.kind {
-            Kind::Any | Kind::Map => Some(Type::of(Kind::Bool)),
-            Kind::List => are_compatible(left, &right.elements()).then_some(Type::of(Kind::Bool)),
+        CelOperator::In => match right.kind {
+            CelKind::Any | CelKind::Map => Some(CelType::of(CelKind::Bool)),
+            CelKind::List => {
+                are_compatible_types(left, &right.elements()).then_some(CelType::of(CelKind::Bool))
+            }
             _ => None,
         },
-        _ => is_ordered(left.kind, right.kind).then_some(Type::of(Kind::Bool)),
+        _ => are_ordered_kinds(left.kind, right.kind).then_some(CelType::of(CelKind::Bool)),
     }
 }
 
-/// Returns the type of a sum, a product and the like of an integer and a double, or of a comparison of both; nothing when
-/// it is certain that there are not one of each.
-pub(super) fn mixed(operator: Operator, left: Kind, right: Kind) -> Option<Type> {
-    let is_integer = |kind| matches!(kind, Kind::Int | Kind::UInt);
-    let is_comparison = matches!(operator, Operator::Equal | Operator::NotEqual);
+/// Returns the type of arithmetic with an integer and a double, or of a comparison of both; nothing when the operands
+/// are certainly not one of each.
+pub(super) fn mixed_result_type(operator: CelOperator, left: CelKind, right: CelKind) -> Option<CelType> {
+    let is_integer = |kind| matches!(kind, CelKind::Int | CelKind::UInt);
+    let is_comparison = matches!(operator, CelOperator::Equal | CelOperator::NotEqual);
     match (left, right) {
-        (Kind::Double, other) | (other, Kind::Double) if is_comparison && is_integer(other) => {
-            Some(Type::of(Kind::Bool))
+        (CelKind::Double, other) | (other, CelKind::Double) if is_comparison && is_integer(other) => {
+            Some(CelType::of(CelKind::Bool))
         }
         _ if !operator.is_arithmetic() => None,
-        (Kind::Double, other) | (other, Kind::Double) if is_integer(other) || other == Kind::Any => {
-            Some(Type::of(Kind::Double))
+        (CelKind::Double, other) | (other, CelKind::Double) if is_integer(other) || other == CelKind::Any => {
+            Some(CelType::of(CelKind::Double))
         }
-        (Kind::Any, other) | (other, Kind::Any) if is_integer(other) => Some(Type::ANY),
+        (CelKind::Any, other) | (other, CelKind::Any) if is_integer(other) => Some(CelType::ANY),
         _ => None,
     }
 }
 
-fn arithmetic(operator: Operator, left: &Type, right: &Type) -> Option<Type> {
-    use Kind::{Any, Bytes, Double, Duration, Int, List, String, Timestamp, UInt};
+fn arithmetic_result_type(operator: CelOperator, left: &CelType, right: &CelType) -> Option<CelType> {
+    use CelKind::{Any, Bytes, Double, Duration, Int, List, String, Timestamp, UInt};
     let numbers = [(Int, Int, Int), (UInt, UInt, UInt), (Double, Double, Double)];
-    let more: &[(Kind, Kind, Kind)] = match operator {
-        Operator::Add => &[
+    let more: &[(CelKind, CelKind, CelKind)] = match operator {
+        CelOperator::Add => &[
             (String, String, String),
             (Bytes, Bytes, Bytes),
             (List, List, List),
@@ -50,32 +56,32 @@ fn arithmetic(operator: Operator, left: &Type, right: &Type) -> Option<Type> {
             (Duration, Timestamp, Timestamp),
             (Duration, Duration, Duration),
         ],
-        Operator::Subtract => &[
+        CelOperator::Subtract => &[
             (Timestamp, Timestamp, Duration),
             (Timestamp, Duration, Timestamp),
             (Duration, Duration, Duration),
         ],
         _ => &[],
     };
-    let numbers = if operator == Operator::Remainder { &numbers[..2] } else { &numbers };
-    let fits = |wanted: Kind, found: Kind| found == Any || wanted == found;
+    let numbers = if operator == CelOperator::Remainder { &numbers[..2] } else { &numbers };
+    let fits = |wanted: CelKind, found: CelKind| found == Any || wanted == found;
     let mut fitting =
         numbers.iter().chain(more).filter(|row| fits(row.0, left.kind) && fits(row.1, right.kind));
     let first = fitting.next()?.2;
     if fitting.any(|row| row.2 != first) {
-        return Some(Type::ANY);
+        return Some(CelType::ANY);
     }
     if first == List {
-        return Some(join(left, right)).map(|kind| match kind.kind {
+        return Some(join_types(left, right)).map(|kind| match kind.kind {
             List => kind,
-            _ => Type::of(List),
+            _ => CelType::of(List),
         });
     }
-    Some(Type::of(first))
+    Some(CelType::of(first))
 }
 
-fn is_ordered(left: Kind, right: Kind) -> bool {
-    use Kind::{Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, UInt};
+fn are_ordered_kinds(left: CelKind, right: CelKind) -> bool {
+    use CelKind::{Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, UInt};
     let orderable = [Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, UInt];
     let is_number = |kind| matches!(kind, Int | UInt | Double);
     orderable.contains(&left)
@@ -84,34 +90,35 @@ fn is_ordered(left: Kind, right: Kind) -> bool {
 }
 
 /// Returns whether a value of one type may be compared with one of the other.
-pub(super) fn are_compatible(left: &Type, right: &Type) -> bool {
-    if left.kind == Kind::Any || right.kind == Kind::Any {
+pub(super) fn are_compatible_types(left: &CelType, right: &CelType) -> bool {
+    if left.kind == CelKind::Any || right.kind == CelKind::Any {
         return true;
     }
     if left.kind == right.kind {
         return match (&left.element, &right.element) {
-            (Some(left), Some(right)) => are_compatible(left, right),
+            (Some(left), Some(right)) => are_compatible_types(left, right),
             _ => true,
         };
     }
-    let may_be_null =
-        |kind| matches!(kind, Kind::Timestamp | Kind::Duration | Kind::Opaque(_) | Kind::Optional);
+    let may_be_null = |kind| {
+        matches!(kind, CelKind::Timestamp | CelKind::Duration | CelKind::Opaque(_) | CelKind::Optional)
+    };
     match (left.kind, right.kind) {
-        (Kind::Null, other) | (other, Kind::Null) => may_be_null(other),
+        (CelKind::Null, other) | (other, CelKind::Null) => may_be_null(other),
         _ => false,
     }
 }
 
-/// Returns the type of a value that is of one of both.
-pub(super) fn join(left: &Type, right: &Type) -> Type {
+/// Returns the type that covers both.
+pub(super) fn join_types(left: &CelType, right: &CelType) -> CelType {
     if left == right {
         return left.clone();
     }
     if left.kind != right.kind {
-        return Type::ANY;
+        return CelType::ANY;
     }
     match (&left.element, &right.element) {
-        (Some(a), Some(b)) => Type::with(left.kind, join(a, b)),
-        _ => Type::of(left.kind),
+        (Some(a), Some(b)) => CelType::with(left.kind, join_types(a, b)),
+        _ => CelType::of(left.kind),
     }
 }

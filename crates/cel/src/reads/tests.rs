@@ -1,11 +1,11 @@
-use crate::{Environment, Program, library};
+use crate::{CelEnvironment, CelProgram, library};
 
 /// Compares the paths that are read, each once, in order.
 #[track_caller]
 fn reads(text: &str, want: &[&str]) {
     let environment =
-        library::EXTENSIONS.iter().fold(Environment::standard(), |made, library| made.with(library));
-    let program = Program::compile(text, &environment.variable("object").variable("params")).expect(text);
+        library::EXTENSIONS.iter().fold(CelEnvironment::standard(), |made, library| made.with(library));
+    let program = CelProgram::compile(text, &environment.variable("object").variable("params")).expect(text);
     let mut found: Vec<String> = Vec::new();
     for read in program.reads() {
         let path = format!("{}.{}", read.variable, read.path.join("."));
@@ -18,7 +18,7 @@ fn reads(text: &str, want: &[&str]) {
 }
 
 #[test]
-fn paths_are_found_wherever_they_are() {
+fn reads_finds_paths_in_all_nodes() {
     reads("object.spec.replicas > params.max", &["object.spec.replicas", "params.max"]);
     reads("has(object.spec.x) ? object.a : [object.b]", &["object.spec.x", "object.b", "object.a"]);
     reads("object.metadata.labels['a'] == 'x'", &["object.metadata.labels.a"]);
@@ -29,7 +29,7 @@ fn paths_are_found_wherever_they_are() {
 }
 
 #[test]
-fn variables_of_macros_stand_for_items() {
+fn reads_follows_macro_variables_to_items() {
     reads("object.cs.all(c, c.image != '')", &["object.cs.*.image", "object.cs"]);
     reads("object.cs.all(i, c, c.image != '' && i > 0)", &["object.cs.*.image", "object.cs"]);
     reads("object.cs.filter(c, c.a).map(c, c.b)", &["object.cs.*.a", "object.cs.*.b", "object.cs"]);
@@ -53,14 +53,14 @@ fn variables_of_macros_stand_for_items() {
 }
 
 #[test]
-fn a_value_from_many_places_is_followed_to_some_of_them() {
+fn reads_limits_the_sources_of_one_value() {
     let mut text = "x.a".to_owned();
     for _ in 0..20 {
         text = format!("cel.bind(x, x + x, {text})");
     }
-    let environment = Environment::standard().with(&library::BINDINGS).variable("object");
+    let environment = CelEnvironment::standard().with(&library::BINDINGS).variable("object");
     let program =
-        Program::compile(&format!("cel.bind(x, object.b, {text})"), &environment).expect("compiles");
+        CelProgram::compile(&format!("cel.bind(x, object.b, {text})"), &environment).expect("compiles");
     assert!(program.reads().len() < 400);
 }
 
@@ -68,15 +68,15 @@ fn a_value_from_many_places_is_followed_to_some_of_them() {
 #[track_caller]
 fn compared(text: &str, want: &[&str]) {
     let environment =
-        library::EXTENSIONS.iter().fold(Environment::standard(), |made, library| made.with(library));
-    let program = Program::compile(text, &environment.variable("object")).expect(text);
-    let found = program.compared().into_iter();
+        library::EXTENSIONS.iter().fold(CelEnvironment::standard(), |made, library| made.with(library));
+    let program = CelProgram::compile(text, &environment.variable("object")).expect(text);
+    let found = program.field_comparisons().into_iter();
     let found = found.map(|one| format!("{}.{} {}", one.field.variable, one.field.path.join("."), one.text));
     assert_eq!(found.collect::<Vec<_>>(), want, "{text}");
 }
 
 #[test]
-fn comparisons_of_paths_with_texts_are_found() {
+fn compared_finds_paths_compared_with_strings() {
     compared("object.a == 'x' && !('y' != object.b.c)", &["object.a x", "object.b.c y"]);
     compared("object['a'] in ['x', 'y', object.b]", &["object.a x", "object.a y"]);
     compared("object.list.exists(o, o.kind == 'x')", &["object.list.*.kind x"]);

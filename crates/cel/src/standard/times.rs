@@ -1,23 +1,23 @@
-//! What calendar and clock show.
+//! The standard functions of timestamps and durations.
 
 use kubewright_golib::time::Civil;
 
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
-/// Reads one thing off a calendar or clock, for one method each, since a function captures nothing.
+/// Adds one method for each part of a date. A function pointer cannot capture which part it reads.
 macro_rules! parts {
     ($functions:ident: $($name:literal $help:literal = $read:expr;)*) => {$(
-        for parameters in [&[Kind::Timestamp][..], &[Kind::Timestamp, Kind::String]] {
+        for parameters in [&[CelKind::Timestamp][..], &[CelKind::Timestamp, CelKind::String]] {
             $functions.add(
-                Overload::method($name, parameters, Kind::Int, |arguments, _| civil(arguments, $read)).help($help),
+                CelOverload::method($name, parameters, CelKind::Int, |arguments, _| timestamp_part(arguments, $read)).help($help),
             );
         }
     )*};
 }
 
-pub(super) fn add(functions: &mut Functions) {
+pub(super) fn add_standard_time_functions(functions: &mut CelFunctions) {
     parts! { functions:
         "getFullYear" "the year" = |civil| civil.year;
         "getMonth" "the month, January is 0" = |civil| i64::from(civil.month) - 1;
@@ -30,40 +30,46 @@ pub(super) fn add(functions: &mut Functions) {
         "getSeconds" "the second" = |civil| i64::from(civil.second);
         "getMilliseconds" "the millisecond" = |civil| i64::from(civil.nanosecond / 1_000_000);
     }
-    let length = &[Kind::Duration];
+    let length = &[CelKind::Duration];
     functions.add(
-        Overload::method("getHours", length, Kind::Int, |arguments, _| whole(arguments, 3_600_000_000_000))
-            .help("the whole hours of a duration"),
+        CelOverload::method("getHours", length, CelKind::Int, |arguments, _| {
+            duration_in_units(arguments, 3_600_000_000_000)
+        })
+        .help("the whole hours of a duration"),
     );
     functions.add(
-        Overload::method("getMinutes", length, Kind::Int, |arguments, _| whole(arguments, 60_000_000_000))
-            .help("the whole minutes of a duration"),
+        CelOverload::method("getMinutes", length, CelKind::Int, |arguments, _| {
+            duration_in_units(arguments, 60_000_000_000)
+        })
+        .help("the whole minutes of a duration"),
     );
     functions.add(
-        Overload::method("getSeconds", length, Kind::Int, |arguments, _| whole(arguments, 1_000_000_000))
-            .help("the whole seconds of a duration"),
+        CelOverload::method("getSeconds", length, CelKind::Int, |arguments, _| {
+            duration_in_units(arguments, 1_000_000_000)
+        })
+        .help("the whole seconds of a duration"),
     );
     functions.add(
-        Overload::method("getMilliseconds", length, Kind::Int, |arguments, _| match arguments {
+        CelOverload::method("getMilliseconds", length, CelKind::Int, |arguments, _| match arguments {
             [Val::Duration(duration)] => Ok(Val::Int(duration.nanoseconds() / 1_000_000 % 1000)),
-            _ => Err(Failure::mismatch()),
+            _ => Err(CelFailure::mismatch()),
         })
         .help("the milliseconds of the last second of a duration"),
     );
 }
 
-fn civil<'a>(arguments: &[Val<'a>], read: fn(&Civil) -> i64) -> Result<Val<'a>, Failure> {
+fn timestamp_part<'a>(arguments: &[Val<'a>], read: fn(&Civil) -> i64) -> Result<Val<'a>, CelFailure> {
     let (time, zone) = match arguments {
         [Val::Timestamp(time)] => (time, "UTC"),
         [Val::Timestamp(time), Val::String(zone)] => (time, zone.as_str()),
-        _ => return Err(Failure::mismatch()),
+        _ => return Err(CelFailure::mismatch()),
     };
-    time.civil(zone).map(|civil| Val::Int(read(&civil))).map_err(Failure::value)
+    time.civil(zone).map(|civil| Val::Int(read(&civil))).map_err(CelFailure::value)
 }
 
-fn whole<'a>(arguments: &[Val<'a>], unit: i64) -> Result<Val<'a>, Failure> {
+fn duration_in_units<'a>(arguments: &[Val<'a>], unit: i64) -> Result<Val<'a>, CelFailure> {
     match arguments {
         [Val::Duration(duration)] => Ok(Val::Int(duration.nanoseconds() / unit)),
-        _ => Err(Failure::mismatch()),
+        _ => Err(CelFailure::mismatch()),
     }
 }

@@ -1,4 +1,4 @@
-//! Lists and maps: JSON as it was given, or what an expression made.
+//! Lists and maps, borrowed from JSON or made by an expression.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,22 +9,22 @@ use kubewright_value::{Map, Text, Value};
 
 use super::Val;
 
-/// From how many entries on a map that an expression made has an index.
-const INDEXED: usize = 12;
+/// The largest map made by an expression that is searched without an index.
+const MAX_UNINDEXED_ENTRIES: usize = 12;
 
 /// A list.
 #[derive(Clone)]
-pub enum List<'a> {
-    /// A list of JSON that the bindings hold.
+pub enum ListVal<'a> {
+    /// A JSON list, borrowed from the bindings.
     Borrowed(&'a Arc<Vec<Value>>),
-    /// A list of JSON that is shared.
+    /// A shared JSON list.
     Shared(Arc<Vec<Value>>),
-    /// What an expression made.
+    /// A collection made by the expression.
     Made(Arc<Vec<Val<'a>>>),
 }
 
-impl<'a> List<'a> {
-    /// Returns how many items there are.
+impl<'a> ListVal<'a> {
+    /// Returns the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -34,7 +34,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns whether there is no item.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -59,16 +59,16 @@ impl<'a> List<'a> {
 /// A map.
 #[derive(Clone)]
 pub enum MapVal<'a> {
-    /// An object of JSON that the bindings hold.
+    /// A JSON object, borrowed from the bindings.
     Borrowed(&'a Arc<Map>),
-    /// An object of JSON that is shared.
+    /// A shared JSON object.
     Shared(Arc<Map>),
-    /// What an expression made.
-    Made(Arc<Entries<'a>>),
+    /// A collection made by the expression.
+    Made(Arc<MapEntries<'a>>),
 }
 
 impl<'a> MapVal<'a> {
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -78,13 +78,13 @@ impl<'a> MapVal<'a> {
         }
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the value under a key that is a string.
+    /// Returns the value of a string key.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Val<'a>> {
         match self {
@@ -94,7 +94,7 @@ impl<'a> MapVal<'a> {
         }
     }
 
-    /// Returns the value under `key`; numbers find equal numbers of other types.
+    /// Returns the value of `key`; a number matches equal numbers of other types.
     #[must_use]
     pub fn get(&self, key: &Val<'_>) -> Option<Val<'a>> {
         match (self, key) {
@@ -124,36 +124,36 @@ impl<'a> MapVal<'a> {
     }
 }
 
-/// The entries of a map that an expression made, in order.
+/// The entries of a map made by an expression, in order.
 #[derive(Clone, Default)]
-pub struct Entries<'a> {
+pub struct MapEntries<'a> {
     entries: Vec<(Val<'a>, Val<'a>)>,
     // INVARIANT: empty, or holds the positions of every entry by the hash of its key.
     index: HashMap<u64, Vec<u32>>,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> MapEntries<'a> {
     /// Returns no entries.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds an entry; returns false and changes nothing when the key is known or cannot be one.
+    /// Adds an entry; returns false and changes nothing if the key exists or has a type that no key can have.
     pub fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> bool {
-        let Some(hash) = hash(&key) else { return false };
+        let Some(hash) = hash_key(&key) else { return false };
         if self.position(&key, hash).is_some() {
             return false;
         }
@@ -161,9 +161,9 @@ impl<'a> Entries<'a> {
         self.entries.push((key, value));
         if !self.index.is_empty() {
             self.index.entry(hash).or_default().push(position);
-        } else if self.entries.len() > INDEXED {
+        } else if self.entries.len() > MAX_UNINDEXED_ENTRIES {
             for (position, (key, _)) in (0..).zip(&self.entries) {
-                let hash = self::hash(key).unwrap_or_default();
+                let hash = self::hash_key(key).unwrap_or_default();
                 self.index.entry(hash).or_default().push(position);
             }
         }
@@ -175,13 +175,13 @@ impl<'a> Entries<'a> {
             let found = self.entries.iter().find(|(key, _)| key.as_str() == Some(name));
             return found.map(|(_, value)| value.clone());
         }
-        let candidates = self.index.get(&hash_text(name))?;
+        let candidates = self.index.get(&hash_text_key(name))?;
         let mut entries = candidates.iter().filter_map(|at| self.entries.get(*at as usize));
         entries.find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value.clone())
     }
 
     fn get(&self, key: &Val<'_>) -> Option<Val<'a>> {
-        let position = self.position(key, hash(key)?)?;
+        let position = self.position(key, hash_key(key)?)?;
         self.entries.get(position).map(|(_, value)| value.clone())
     }
 
@@ -194,8 +194,9 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Equal numbers of different types have equal hashes; what cannot be a key has none.
-fn hash(key: &Val<'_>) -> Option<u64> {
+/// Returns the hash of a key; nothing for a value that cannot be a key. Equal numbers of different types have the
+/// same hash.
+fn hash_key(key: &Val<'_>) -> Option<u64> {
     let mut state = DefaultHasher::new();
     match key {
         Val::Bool(value) => value.hash(&mut state),
@@ -206,19 +207,19 @@ fn hash(key: &Val<'_>) -> Option<u64> {
             #[expect(clippy::cast_possible_truncation, reason = "wraps as the unsigned case does")]
             (integer as i64).hash(&mut state);
         }
-        Val::String(text) => return Some(hash_text(text)),
+        Val::String(text) => return Some(hash_text_key(text)),
         _ => return None,
     }
     Some(state.finish())
 }
 
-fn hash_text(text: &str) -> u64 {
+fn hash_text_key(text: &str) -> u64 {
     let mut state = DefaultHasher::new();
     text.hash(&mut state);
     state.finish()
 }
 
-impl<'a> FromIterator<(Text, Val<'a>)> for Entries<'a> {
+impl<'a> FromIterator<(Text, Val<'a>)> for MapEntries<'a> {
     fn from_iter<I: IntoIterator<Item = (Text, Val<'a>)>>(entries: I) -> Self {
         let mut made = Self::new();
         for (key, value) in entries {

@@ -1,19 +1,19 @@
-//! Equality and order of values, numbers across their types.
+//! Equality and order of values. Numbers compare across their types.
 
 use std::cmp::Ordering;
 
-use super::{List, MapVal, Val};
-use crate::cost::{Cost, Exceeded};
+use super::{ListVal, MapVal, Val};
+use crate::cost::{CelCost, CostExceeded};
 
 impl Val<'_> {
-    /// Returns whether both are equal; values of different types are not, numbers aside.
+    /// Returns whether both are equal; values of different types are not, except numbers.
     ///
     /// # Errors
     /// When comparing takes more work than `cost` allows.
-    pub fn equals(&self, other: &Val<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+    pub fn equals(&self, other: &Val<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
         match (self, other) {
-            (Self::List(a), Val::List(b)) => lists(a, b, cost),
-            (Self::Map(a), Val::Map(b)) => maps(a, b, cost),
+            (Self::List(a), Val::List(b)) => equal_lists(a, b, cost),
+            (Self::Map(a), Val::Map(b)) => equal_maps(a, b, cost),
             (Self::Optional(a), Val::Optional(b)) => match (a, b) {
                 (None, None) => Ok(true),
                 (Some(a), Some(b)) => a.equals(b, cost),
@@ -27,7 +27,7 @@ impl Val<'_> {
         }
     }
 
-    /// Returns whether both are the same value that is no list, map or optional.
+    /// Returns whether both are equal scalars; false for lists, maps and optionals.
     #[must_use]
     pub(crate) fn is_same_scalar(&self, other: &Val<'_>) -> bool {
         match (self, other) {
@@ -48,7 +48,7 @@ impl Val<'_> {
         }
     }
 
-    /// Returns the order of both; nothing when there is none, as with NaN or different types.
+    /// Returns the order of both; nothing for NaN or different types.
     #[must_use]
     pub fn order(&self, other: &Val<'_>) -> Option<Ordering> {
         match (self, other) {
@@ -62,12 +62,12 @@ impl Val<'_> {
             (Self::UInt(a), Val::UInt(b)) => Some(a.cmp(b)),
             (Self::Int(a), Val::UInt(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
             (Self::UInt(a), Val::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
-            // An integer is compared with a double as the double that is nearest to it.
+            // An integer is compared with a double as its nearest double.
             _ => self.nearest()?.partial_cmp(&other.nearest()?),
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
     fn nearest(&self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(*value as f64),
@@ -78,7 +78,7 @@ impl Val<'_> {
     }
 }
 
-fn lists(a: &List<'_>, b: &List<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+fn equal_lists(a: &ListVal<'_>, b: &ListVal<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -91,7 +91,7 @@ fn lists(a: &List<'_>, b: &List<'_>, cost: &mut Cost) -> Result<bool, Exceeded> 
     Ok(true)
 }
 
-fn maps(a: &MapVal<'_>, b: &MapVal<'_>, cost: &mut Cost) -> Result<bool, Exceeded> {
+fn equal_maps(a: &MapVal<'_>, b: &MapVal<'_>, cost: &mut CelCost) -> Result<bool, CostExceeded> {
     if a.len() != b.len() {
         return Ok(false);
     }

@@ -7,7 +7,7 @@ use crate::Error;
 
 /// The address of an API server, in its parts.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct ApiServerAddress {
     pub(super) text: String,
     pub(super) is_tls: bool,
     pub(super) host: String,
@@ -16,9 +16,9 @@ pub(super) struct Address {
     prefix: String,
 }
 
-impl Address {
+impl ApiServerAddress {
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Config(format!("`{text}` is no address of an API server"));
+        let wrong = || Error::Config(format!("`{text}` is not the address of an API server"));
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let is_tls = match uri.scheme_str() {
             Some("https") => true,
@@ -39,13 +39,13 @@ impl Address {
     pub(super) fn target(&self, path: &ApiPath) -> Result<String, Error> {
         let ApiPath { group, version, namespace, resource, name, subresource, query } = path;
         let parts = [group, version, namespace, resource, name, subresource];
-        if let Some(part) = parts.into_iter().find(|part| !is_plain(part)) {
+        if let Some(part) = parts.into_iter().find(|part| !is_safe_path_part(part)) {
             return Err(Error::Config(format!("`{part}` cannot be a part of an address")));
         }
         if let Some((key, _)) =
             query.iter().find(|(key, _)| !key.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         {
-            return Err(Error::Config(format!("`{key}` is no name of a query")));
+            return Err(Error::Config(format!("`{key}` is not a query parameter")));
         }
         Ok(format!("{}{path}", self.prefix))
     }
@@ -59,7 +59,7 @@ impl Address {
     }
 }
 
-fn is_plain(part: &str) -> bool {
+fn is_safe_path_part(part: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
     !matches!(part, "." | "..") && part.len() <= 253 && part.bytes().all(is_letter)
 }

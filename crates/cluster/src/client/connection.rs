@@ -15,25 +15,25 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::address::Address;
-use super::session::Session;
-use crate::{Error, Status};
+use super::address::ApiServerAddress;
+use super::session::ApiSession;
+use crate::{ApiStatus, Error};
 
 /// How long a new connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a connection that nobody uses is kept; the API server keeps them longer.
-const IDLE: Duration = Duration::from_secs(60);
+/// How long an idle connection is kept; the API server keeps them longer.
+const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
 
 /// How many are kept.
-const KEPT: usize = 8;
+const MAX_IDLE_CONNECTIONS: usize = 8;
 
 /// How much of an answer that is no success is read.
-const MAX_REFUSAL: usize = 1 << 20;
+const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 
 /// A request, before it is known who sends it.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct HttpCall {
     pub(super) method: Method,
     pub(super) target: String,
     pub(super) accept: &'static str,
@@ -42,29 +42,29 @@ pub(super) struct Call {
 }
 
 /// The head of an answer; the body is still to come.
-pub(super) struct Answer {
+pub(super) struct ApiAnswer {
     pub(super) response: Response<Incoming>,
-    pub(super) connection: Connection,
+    pub(super) connection: HttpConnection,
 }
 
-pub(super) type Connection = SendRequest<Full<Bytes>>;
+pub(super) type HttpConnection = SendRequest<Full<Bytes>>;
 
-/// Connections that nobody uses at the moment.
+/// Idle connections.
 #[derive(Debug, Default)]
-pub(super) struct Connections {
-    idle: Mutex<Vec<(Connection, Instant)>>,
+pub(super) struct ConnectionPool {
+    idle: Mutex<Vec<(HttpConnection, Instant)>>,
 }
 
-impl Connections {
+impl ConnectionPool {
     /// Sends `call`. A kept connection may have been closed by the other side at that very moment; what was not sent,
     /// or only reads, is then sent again over a new one.
     pub(super) async fn send(
         &self,
-        call: &Call,
-        address: &Address,
-        session: &Session,
+        call: &HttpCall,
+        address: &ApiServerAddress,
+        session: &ApiSession,
         is_own: bool,
-    ) -> Result<Answer, Error> {
+    ) -> Result<ApiAnswer, Error> {
         while !is_own && let Some(mut connection) = self.take() {
             if !matches!(
                 tokio::time::timeout(Duration::from_millis(50), connection.ready()).await,
@@ -73,52 +73,56 @@ impl Connections {
                 continue;
             }
             match connection.try_send_request(call.request(address, session)?).await {
-                Ok(response) => return Ok(Answer { response, connection }),
+                Ok(response) => return Ok(ApiAnswer { response, connection }),
                 Err(mut failed) => {
                     if failed.take_message().is_none() && call.method != Method::GET {
-                        return Err(unreachable(&address.text, failed.error()));
+                        return Err(unreachable_error(&address.text, failed.error()));
                     }
                 }
             }
         }
-        let mut connection = open(address, session).await?;
+        let mut connection = open_connection(address, session).await?;
         let sent = connection.send_request(call.request(address, session)?).await;
-        let response = sent.map_err(|error| unreachable(&address.text, &error))?;
-        Ok(Answer { response, connection })
+        let response = sent.map_err(|error| unreachable_error(&address.text, &error))?;
+        Ok(ApiAnswer { response, connection })
     }
 
     /// Keeps a connection whose last answer was read to its end.
-    pub(super) fn keep(&self, connection: Connection) {
+    pub(super) fn keep(&self, connection: HttpConnection) {
         let mut idle = self.idle();
-        idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE);
-        if idle.len() < KEPT && !connection.is_closed() {
+        idle.retain(|(other, since)| !other.is_closed() && since.elapsed() < IDLE_CONNECTION_TIME);
+        if idle.len() < MAX_IDLE_CONNECTIONS && !connection.is_closed() {
             idle.push((connection, Instant::now()));
         }
     }
 
-    /// Closes those that nobody uses.
+    /// Closes the idle connections.
     pub(super) fn forget(&self) {
         self.idle().clear();
     }
 
     /// The one that was used last.
-    fn take(&self) -> Option<Connection> {
+    fn take(&self) -> Option<HttpConnection> {
         let mut idle = self.idle();
         while let Some((connection, since)) = idle.pop() {
-            if !connection.is_closed() && since.elapsed() < IDLE {
+            if !connection.is_closed() && since.elapsed() < IDLE_CONNECTION_TIME {
                 return Some(connection);
             }
         }
         None
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(HttpConnection, Instant)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Call {
-    fn request(&self, address: &Address, session: &Session) -> Result<Request<Full<Bytes>>, Error> {
+impl HttpCall {
+    fn request(
+        &self,
+        address: &ApiServerAddress,
+        session: &ApiSession,
+    ) -> Result<Request<Full<Bytes>>, Error> {
         let mut request = Request::builder()
             .method(self.method.clone())
             .uri(&self.target)
@@ -137,7 +141,7 @@ impl Call {
     }
 }
 
-impl Answer {
+impl ApiAnswer {
     pub(super) fn code(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -148,17 +152,17 @@ impl Answer {
             return Ok(self);
         }
         let code = self.code();
-        let (text, _) = self.text(MAX_REFUSAL, server).await?;
-        Err(Status::of_answer(code, &text).into())
+        let (text, _) = self.text(MAX_ERROR_BODY_BYTES, server).await?;
+        Err(ApiStatus::of_answer(code, &text).into())
     }
 
     /// Reads the body, of at most `limit` bytes, and returns the connection for others.
-    pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, Connection), Error> {
+    pub(super) async fn text(self, limit: usize, server: &str) -> Result<(String, HttpConnection), Error> {
         let Self { response, connection } = self;
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| unreachable(server, &error))?;
+            let frame = frame.map_err(|error| unreachable_error(server, &error))?;
             if let Some(data) = frame.data_ref() {
                 if bytes.len() + data.len() > limit {
                     return Err(Error::TooLarge(limit));
@@ -166,13 +170,13 @@ impl Answer {
                 bytes.extend_from_slice(data);
             }
         }
-        let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is no text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::Unreadable("it is not UTF-8".to_owned()))?;
         Ok((text, connection))
     }
 }
 
-async fn open(address: &Address, session: &Session) -> Result<Connection, Error> {
-    let opened = tokio::time::timeout(CONNECT, async {
+async fn open_connection(address: &ApiServerAddress, session: &ApiSession) -> Result<HttpConnection, Error> {
+    let opened = tokio::time::timeout(CONNECT_TIMEOUT, async {
         let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
         tcp.set_nodelay(true)?;
         if !address.is_tls {
@@ -184,12 +188,12 @@ async fn open(address: &Address, session: &Session) -> Result<Connection, Error>
         Ok::<_, std::io::Error>(Box::new(connector.connect(name, tcp).await?) as Box<dyn Stream>)
     });
     let stream = match opened.await {
-        Ok(stream) => stream.map_err(|error| unreachable(&address.text, &error))?,
-        Err(_) => return Err(Error::TimedOut(CONNECT)),
+        Ok(stream) => stream.map_err(|error| unreachable_error(&address.text, &error))?,
+        Err(_) => return Err(Error::TimedOut(CONNECT_TIMEOUT)),
     };
     let handshake = http1::handshake(TokioIo::new(stream)).await;
-    let (connection, work) = handshake.map_err(|error| unreachable(&address.text, &error))?;
-    // It ends with the connection, which ends when nobody holds it.
+    let (connection, work) = handshake.map_err(|error| unreachable_error(&address.text, &error))?;
+    // It ends with the connection, which ends when its last user is dropped.
     tokio::spawn(work);
     Ok(connection)
 }
@@ -199,7 +203,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Errors of the network say the interesting part in their sources.
-pub(super) fn unreachable(server: &str, error: &dyn std::error::Error) -> Error {
+pub(super) fn unreachable_error(server: &str, error: &dyn std::error::Error) -> Error {
     let mut why = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

@@ -6,13 +6,13 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use kubewright_value::{Value, json};
 
-use super::connection::{Answer, Connection, unreachable};
+use super::connection::{ApiAnswer, HttpConnection, unreachable_error};
 use crate::Error;
 
 /// The events of a watch.
-pub struct Lines {
+pub struct WatchLines {
     body: Incoming,
-    _connection: Connection,
+    _connection: HttpConnection,
     // INVARIANT: there is no end of a line before `looked_at`.
     bytes: Vec<u8>,
     looked_at: usize,
@@ -21,15 +21,15 @@ pub struct Lines {
     server: String,
 }
 
-impl std::fmt::Debug for Lines {
+impl std::fmt::Debug for WatchLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Lines")
     }
 }
 
-impl Lines {
-    pub(super) fn of(answer: Answer, limit: usize, idle: Duration, server: &str) -> Self {
-        let Answer { response, connection } = answer;
+impl WatchLines {
+    pub(super) fn of(answer: ApiAnswer, limit: usize, idle: Duration, server: &str) -> Self {
+        let ApiAnswer { response, connection } = answer;
         Self {
             body: response.into_body(),
             _connection: connection,
@@ -66,7 +66,7 @@ impl Lines {
             };
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(unreachable(&self.server, &error)),
+                Some(Err(error)) => return Err(unreachable_error(&self.server, &error)),
                 Some(Ok(frame)) => self.bytes.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
             }
         }

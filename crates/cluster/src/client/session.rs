@@ -1,4 +1,4 @@
-//! How the client shows who asks, and whom it trusts; read again as files change.
+//! Sessions: the credentials and trusted authorities of calls, read again as files change.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,44 +8,44 @@ use rustls::ClientConfig;
 use tokio::sync::Mutex;
 
 use super::tls;
-use crate::config::Shown;
+use crate::config::LoginCredentials;
 use crate::{Config, Error, Login};
 
 /// How long what a program said is good, unless the API server refuses it before.
-const EXEC_LIFE: Duration = Duration::from_secs(600);
+const EXEC_CREDENTIALS_TTL: Duration = Duration::from_secs(600);
 
 /// What one call is sent with.
-pub(super) struct Session {
+pub(super) struct ApiSession {
     pub(super) authorization: Option<HeaderValue>,
     pub(super) tls: Arc<ClientConfig>,
     pub(super) server_name: Option<String>,
-    shown: Shown,
+    shown: LoginCredentials,
     authority: Option<String>,
 }
 
 /// The session of the moment.
 #[derive(Debug)]
-pub(super) struct Sessions {
+pub(super) struct SessionSource {
     config: Config,
-    current: Mutex<Option<(Arc<Session>, Instant)>>,
+    current: Mutex<Option<(Arc<ApiSession>, Instant)>>,
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for ApiSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Session")
     }
 }
 
-impl Sessions {
+impl SessionSource {
     pub(super) fn new(config: Config) -> Self {
         Self { config, current: Mutex::new(None) }
     }
 
     /// Returns the session, read again if it is old. What cannot be read again stays as it was.
-    pub(super) async fn current(&self) -> Result<Arc<Session>, Error> {
+    pub(super) async fn current(&self) -> Result<Arc<ApiSession>, Error> {
         let mut current = self.current.lock().await;
         let life = match self.config.login {
-            Login::Exec(_) => EXEC_LIFE,
+            Login::Exec(_) => EXEC_CREDENTIALS_TTL,
             _ => self.config.read_again_after,
         };
         match &mut *current {
@@ -66,7 +66,7 @@ impl Sessions {
     }
 
     /// Reads the session again because `refused` was refused; `None` if that changes nothing.
-    pub(super) async fn renewed(&self, refused: &Arc<Session>) -> Result<Option<Arc<Session>>, Error> {
+    pub(super) async fn renewed(&self, refused: &Arc<ApiSession>) -> Result<Option<Arc<ApiSession>>, Error> {
         let mut current = self.current.lock().await;
         if let Some((session, _)) = &*current
             && !Arc::ptr_eq(session, refused)
@@ -79,8 +79,8 @@ impl Sessions {
         Ok(is_new.then_some(session))
     }
 
-    async fn read(&self, old: Option<&Arc<Session>>) -> Result<Arc<Session>, Error> {
-        let authority = self.config.authority.as_ref().map(crate::Pem::read).transpose()?;
+    async fn read(&self, old: Option<&Arc<ApiSession>>) -> Result<Arc<ApiSession>, Error> {
+        let authority = self.config.authority.as_ref().map(crate::PemSource::read).transpose()?;
         let shown = match &self.config.login {
             Login::Exec(_) => {
                 let (login, server) = (self.config.login.clone(), self.config.server.clone());
@@ -95,14 +95,14 @@ impl Sessions {
         {
             return Ok(Arc::clone(old));
         }
-        let authorization = shown.token.as_deref().map(bearer).transpose()?;
+        let authorization = shown.token.as_deref().map(bearer_header).transpose()?;
         let tls = tls::config(authority.as_deref(), self.config.is_insecure, shown.certificate.as_ref())?;
         let server_name = self.config.server_name.clone();
-        Ok(Arc::new(Session { authorization, tls, server_name, shown, authority }))
+        Ok(Arc::new(ApiSession { authorization, tls, server_name, shown, authority }))
     }
 }
 
-fn bearer(token: &str) -> Result<HeaderValue, Error> {
+fn bearer_header(token: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
         .map_err(|_| Error::Config("the token cannot be sent: it is no line of text".to_owned()))?;
     value.set_sensitive(true);

@@ -12,7 +12,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use crate::Error;
 
 /// Where systems keep the certificates that everybody trusts.
-const SYSTEM: [&str; 4] = [
+const SYSTEM_TRUST_FILES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
@@ -31,9 +31,9 @@ pub(super) fn config(
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong("TLS", error.to_string()))?;
     let builder = if is_insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
     } else {
-        builder.with_root_certificates(roots(authority)?)
+        builder.with_root_certificates(root_certificates(authority)?)
     };
     let mut config = match identity {
         None => builder.with_no_client_auth(),
@@ -51,9 +51,10 @@ pub(super) fn config(
     Ok(Arc::new(config))
 }
 
-fn roots(authority: Option<&str>) -> Result<RootCertStore, Error> {
+fn root_certificates(authority: Option<&str>) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
-    let system = || SYSTEM.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    let system =
+        || SYSTEM_TRUST_FILES.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let text = authority.map_or_else(system, str::to_owned);
     // Among many there may be some that this library does not know how to read.
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
@@ -67,9 +68,9 @@ fn roots(authority: Option<&str>) -> Result<RootCertStore, Error> {
 
 /// Trusts anybody, as `insecure-skip-tls-verify` asks for.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

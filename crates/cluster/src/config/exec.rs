@@ -1,4 +1,4 @@
-//! A program that says who asks: the `exec` of a kubeconfig.
+//! Exec credential plugins of a kubeconfig.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use kubewright_value::{Map, Value, json};
 
-use super::login::Shown;
+use super::login::LoginCredentials;
 use crate::Error;
 
 /// How long the program may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How much it may write.
-const MAX_OUTPUT: u64 = 1 << 20;
+const MAX_EXEC_OUTPUT_BYTES: u64 = 1 << 20;
 
-/// A program that says who asks.
+/// An exec credential plugin.
 #[derive(Clone)]
 pub struct Exec {
     /// The program.
@@ -36,9 +36,10 @@ pub struct Exec {
 
 impl Exec {
     /// Runs it and returns what it says.
-    pub(super) fn run(&self, server: &str) -> Result<Shown, Error> {
-        let failed =
-            |why: String| Error::Config(format!("`{}` does not say who asks: {why}", self.command.display()));
+    pub(super) fn run(&self, server: &str) -> Result<LoginCredentials, Error> {
+        let failed = |why: String| {
+            Error::Config(format!("credential plugin `{}` failed: {why}", self.command.display()))
+        };
         let mut child = Command::new(&self.command)
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -54,10 +55,10 @@ impl Exec {
         let output = child.stdout.take().map(|stdout| {
             thread::spawn(move || {
                 let mut text = String::new();
-                stdout.take(MAX_OUTPUT).read_to_string(&mut text).map(|_| text)
+                stdout.take(MAX_EXEC_OUTPUT_BYTES).read_to_string(&mut text).map(|_| text)
             })
         });
-        wait(&mut child).map_err(failed)?;
+        await_exec(&mut child).map_err(failed)?;
         let Some(Ok(Ok(text))) = output.map(thread::JoinHandle::join) else {
             return Err(failed("what it wrote is no text".to_owned()));
         };
@@ -66,11 +67,11 @@ impl Exec {
             let text = answer.at(&["status", key]).and_then(Value::as_str).unwrap_or_default();
             Some(text.to_owned()).filter(|text| !text.is_empty())
         };
-        let shown = Shown {
+        let shown = LoginCredentials {
             token: status("token"),
             certificate: status("clientCertificateData").zip(status("clientKeyData")),
         };
-        if shown == Shown::default() {
+        if shown == LoginCredentials::default() {
             return Err(failed("it names neither a token nor a certificate".to_owned()));
         }
         Ok(shown)
@@ -94,8 +95,8 @@ impl Exec {
     }
 }
 
-fn wait(child: &mut Child) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
+fn await_exec(child: &mut Child) -> Result<(), String> {
+    let deadline = Instant::now() + EXEC_TIMEOUT;
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
@@ -103,7 +104,7 @@ fn wait(child: &mut Child) -> Result<(), String> {
             Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 let _ = (child.kill(), child.wait());
-                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
+                return Err(format!("it did not end within {} s", EXEC_TIMEOUT.as_secs()));
             }
             Err(error) => return Err(error.to_string()),
         }

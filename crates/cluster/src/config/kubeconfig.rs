@@ -7,37 +7,37 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_value::{Map, Value, yaml};
 
-use super::{Config, Exec, Identity, Login, Pem};
+use super::{ClientIdentity, Config, Exec, Login, PemSource};
 use crate::Error;
 
 /// One file: paths in it are relative to its folder.
-struct File {
+struct KubeconfigFile {
     folder: PathBuf,
     value: Value,
 }
 
 /// An entry of a file.
-struct Entry<'f> {
+struct KubeconfigEntry<'f> {
     folder: &'f Path,
     value: &'f Value,
 }
 
-pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, Error> {
+pub(super) fn read_kubeconfig(paths: &[PathBuf], context: Option<&str>) -> Result<Config, Error> {
     let mut files = Vec::new();
     for path in paths {
         // Of several files some may be missing, as kubectl has it.
         match fs::read_to_string(path) {
-            Ok(text) => files.push(parse(path, &text)?),
+            Ok(text) => files.push(parse_kubeconfig(path, &text)?),
             Err(_) if paths.len() > 1 => {}
-            Err(error) => return Err(wrong(path, &error.to_string())),
+            Err(error) => return Err(config_error(path, &error.to_string())),
         }
     }
     let current = files.iter().filter_map(|file| file.value.get("current-context")?.as_str());
     let context = match context.or_else(|| current.into_iter().find(|name| !name.is_empty())) {
-        Some(name) => find(&files, "contexts", "context", name)?,
+        Some(name) => find_entry(&files, "contexts", "context", name)?,
         None => return Err(Error::Config("the kubeconfig has no `current-context`".to_owned())),
     };
-    let cluster = find(&files, "clusters", "cluster", context.text("cluster").unwrap_or_default())?;
+    let cluster = find_entry(&files, "clusters", "cluster", context.text("cluster").unwrap_or_default())?;
     let server = cluster.text("server").unwrap_or_default();
     if !server.starts_with("https://") && !server.starts_with("http://") {
         return Err(Error::Config(format!(
@@ -50,8 +50,8 @@ pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, E
         ));
     }
     let login = match context.text("user") {
-        Some(name) => find(&files, "users", "user", name)?.login(&cluster)?,
-        None => Login::Nobody,
+        Some(name) => find_entry(&files, "users", "user", name)?.login(&cluster)?,
+        None => Login::Anonymous,
     };
     Ok(Config {
         namespace: context.text("namespace").unwrap_or("default").to_owned(),
@@ -67,39 +67,44 @@ pub(super) fn read(paths: &[PathBuf], context: Option<&str>) -> Result<Config, E
     })
 }
 
-fn parse(path: &Path, text: &str) -> Result<File, Error> {
-    let value = yaml::parse(text).map_err(|error| wrong(path, &error.to_string()))?;
-    Ok(File { folder: path.parent().map(Path::to_owned).unwrap_or_default(), value })
+fn parse_kubeconfig(path: &Path, text: &str) -> Result<KubeconfigFile, Error> {
+    let value = yaml::parse(text).map_err(|error| config_error(path, &error.to_string()))?;
+    Ok(KubeconfigFile { folder: path.parent().map(Path::to_owned).unwrap_or_default(), value })
 }
 
 /// Returns the `part` of the entry of `list` that is called `name`.
-fn find<'f>(files: &'f [File], list: &str, part: &str, name: &str) -> Result<Entry<'f>, Error> {
+fn find_entry<'f>(
+    files: &'f [KubeconfigFile],
+    list: &str,
+    part: &str,
+    name: &str,
+) -> Result<KubeconfigEntry<'f>, Error> {
     let entry = files.iter().find_map(|file| {
         let entries = file.value.get(list).and_then(Value::as_array).unwrap_or_default();
         let entry = entries.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
-        Some(Entry { folder: &file.folder, value: entry.get(part)? })
+        Some(KubeconfigEntry { folder: &file.folder, value: entry.get(part)? })
     });
     entry.ok_or_else(|| Error::Config(format!("the kubeconfig has no {part} `{name}`")))
 }
 
-impl Entry<'_> {
+impl KubeconfigEntry<'_> {
     fn text(&self, key: &str) -> Option<&str> {
         self.value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
     /// What stands in base64 under `key-data`, or in the file under `key`.
-    fn pem(&self, key: &str) -> Result<Option<Pem>, Error> {
+    fn pem(&self, key: &str) -> Result<Option<PemSource>, Error> {
         if let Some(data) = self.text(&format!("{key}-data")) {
             let bytes = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let text = bytes
                 .ok_or_else(|| Error::Config(format!("`{key}-data` of the kubeconfig is not base64")))?;
-            return Ok(Some(Pem::Text(text)));
+            return Ok(Some(PemSource::Text(text)));
         }
-        Ok(self.text(key).map(|path| Pem::File(self.folder.join(path))))
+        Ok(self.text(key).map(|path| PemSource::File(self.folder.join(path))))
     }
 
-    /// A token wins over a certificate, as both together are nobody's intent.
-    fn login(&self, cluster: &Entry<'_>) -> Result<Login, Error> {
+    /// A token wins over a certificate, as in client-go.
+    fn login(&self, cluster: &KubeconfigEntry<'_>) -> Result<Login, Error> {
         if let Some(token) = self.text("token") {
             return Ok(Login::Token(token.to_owned()));
         }
@@ -107,18 +112,18 @@ impl Entry<'_> {
             return Ok(Login::TokenFile(self.folder.join(path)));
         }
         if let Some((certificate, key)) = self.pem("client-certificate")?.zip(self.pem("client-key")?) {
-            return Ok(Login::Certificate(Identity { certificate, key }));
+            return Ok(Login::Certificate(ClientIdentity { certificate, key }));
         }
         if let Some(value) = self.value.get("exec") {
-            return Entry { folder: self.folder, value }.exec(cluster).map(Login::Exec);
+            return KubeconfigEntry { folder: self.folder, value }.exec(cluster).map(Login::Exec);
         }
         match ["auth-provider", "username"].into_iter().find(|key| self.value.get(key).is_some()) {
             Some(key) => Err(Error::Config(format!("`{key}` of the kubeconfig is not supported"))),
-            None => Ok(Login::Nobody),
+            None => Ok(Login::Anonymous),
         }
     }
 
-    fn exec(&self, cluster: &Entry<'_>) -> Result<Exec, Error> {
+    fn exec(&self, cluster: &KubeconfigEntry<'_>) -> Result<Exec, Error> {
         let Some(command) = self.text("command") else {
             return Err(Error::Config("`exec` of the kubeconfig has no `command`".to_owned()));
         };
@@ -152,6 +157,6 @@ impl Entry<'_> {
     }
 }
 
-fn wrong(path: &Path, why: &str) -> Error {
+fn config_error(path: &Path, why: &str) -> Error {
     Error::Config(format!("cannot read {}: {why}", path.display()))
 }

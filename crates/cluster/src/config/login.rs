@@ -1,4 +1,4 @@
-//! Who asks, and how that is shown.
+//! Credentials for the API server.
 
 use std::fmt;
 use std::fs;
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 use super::Exec;
 use crate::Error;
 
-/// Who asks.
+/// How the client authenticates.
 #[derive(Clone)]
 pub enum Login {
-    /// Nobody in particular.
-    Nobody,
-    /// Whoever has this token.
+    /// No credentials.
+    Anonymous,
+    /// A bearer token.
     Token(String),
-    /// Whoever has the token in this file, which may change.
+    /// A bearer token in a file, which may change.
     TokenFile(PathBuf),
-    /// Whoever has this certificate.
-    Certificate(Identity),
-    /// Whoever a program says.
+    /// A client certificate.
+    Certificate(ClientIdentity),
+    /// Credentials from an exec plugin.
     Exec(Exec),
 }
 
 /// A certificate and its key.
 #[derive(Clone)]
-pub struct Identity {
+pub struct ClientIdentity {
     /// The certificate, and those that lead from it to its authority.
-    pub certificate: Pem,
+    pub certificate: PemSource,
     /// The key.
-    pub key: Pem,
+    pub key: PemSource,
 }
 
 /// Something written as PEM.
 #[derive(Clone)]
-pub enum Pem {
+pub enum PemSource {
     /// Here.
     Text(String),
     /// In a file, which may change.
@@ -42,7 +42,7 @@ pub enum Pem {
 
 /// What is shown to the API server.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct LoginCredentials {
     pub(crate) token: Option<String>,
     /// The certificates and the key, as PEM.
     pub(crate) certificate: Option<(String, String)>,
@@ -50,12 +50,12 @@ pub(crate) struct Shown {
 
 impl Login {
     /// Reads the files and runs the program; may block.
-    pub(crate) fn show(&self, server: &str) -> Result<Shown, Error> {
-        let mut shown = Shown::default();
+    pub(crate) fn show(&self, server: &str) -> Result<LoginCredentials, Error> {
+        let mut shown = LoginCredentials::default();
         match self {
-            Self::Nobody => {}
+            Self::Anonymous => {}
             Self::Token(token) => shown.token = Some(token.clone()),
-            Self::TokenFile(path) => shown.token = Some(read(path)?.trim().to_owned()),
+            Self::TokenFile(path) => shown.token = Some(read_credential_file(path)?.trim().to_owned()),
             Self::Certificate(identity) => {
                 shown.certificate = Some((identity.certificate.read()?, identity.key.read()?));
             }
@@ -65,16 +65,16 @@ impl Login {
     }
 }
 
-impl Pem {
+impl PemSource {
     pub(crate) fn read(&self) -> Result<String, Error> {
         match self {
             Self::Text(text) => Ok(text.clone()),
-            Self::File(path) => read(path),
+            Self::File(path) => read_credential_file(path),
         }
     }
 }
 
-fn read(path: &Path) -> Result<String, Error> {
+fn read_credential_file(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path)
         .map_err(|error| Error::Config(format!("cannot read {}: {error}", path.display())))
 }
@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<String, Error> {
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nobody => f.write_str("Nobody"),
+            Self::Anonymous => f.write_str("Anonymous"),
             Self::Token(_) => f.write_str("Token"),
             Self::TokenFile(path) => f.debug_tuple("TokenFile").field(path).finish(),
             Self::Certificate(_) => f.write_str("Certificate"),
@@ -93,14 +93,14 @@ impl fmt::Debug for Login {
 }
 
 /// Without what is secret.
-impl fmt::Debug for Identity {
+impl fmt::Debug for ClientIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity")
     }
 }
 
 /// Without what is secret.
-impl fmt::Debug for Pem {
+impl fmt::Debug for PemSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(_) => f.write_str("Text"),

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Config, Login, Pem};
+use super::{Config, Login, PemSource};
 
 /// Files in a folder of their own, which is removed with them.
 struct Files(Vec<PathBuf>);
@@ -43,7 +43,7 @@ contexts:
 - {name: first, context: {cluster: one, user: token}}
 - {name: second, context: {cluster: two, user: certificate, namespace: shop}}
 - {name: third, context: {cluster: two, user: file}}
-- {name: nobody, context: {cluster: one}}
+- {name: anonymous, context: {cluster: one}}
 - {name: lost, context: {cluster: three}}
 - {name: provider, context: {cluster: one, user: provider}}
 users:
@@ -59,28 +59,28 @@ fn files_are_read_together_and_paths_are_relative_to_them() {
     let folder = paths.first().unwrap().parent().unwrap();
     let first = Config::of_files(&paths, None).unwrap();
     assert_eq!((first.server.as_str(), first.namespace.as_str()), ("https://one:6443", "default"));
-    assert!(matches!(&first.authority, Some(Pem::File(path)) if *path == folder.join("ca.crt")));
+    assert!(matches!(&first.authority, Some(PemSource::File(path)) if *path == folder.join("ca.crt")));
     assert!(matches!(&first.login, Login::Token(token) if token == "secret"));
 
     let second = Config::of_files(&paths, Some("second")).unwrap();
     assert_eq!((second.server.as_str(), second.namespace.as_str()), ("https://two/k8s", "shop"));
     assert_eq!((second.is_insecure, second.server_name.as_deref()), (true, Some("real")));
     let Login::Certificate(identity) = &second.login else { panic!("{:?}", second.login) };
-    assert!(matches!(&identity.certificate, Pem::Text(text) if text == "cert"));
-    assert!(matches!(&identity.key, Pem::File(path) if *path == folder.join("keys/key.pem")));
+    assert!(matches!(&identity.certificate, PemSource::Text(text) if text == "cert"));
+    assert!(matches!(&identity.key, PemSource::File(path) if *path == folder.join("keys/key.pem")));
 
     let third = Config::of_files(&paths, Some("third")).unwrap();
     assert!(matches!(&third.login, Login::TokenFile(path) if *path == folder.join("token")));
-    assert!(matches!(Config::of_files(&paths, Some("nobody")).unwrap().login, Login::Nobody));
+    assert!(matches!(Config::of_files(&paths, Some("anonymous")).unwrap().login, Login::Anonymous));
 }
 
 #[test]
 fn of_what_is_named_twice_the_first_counts() {
-    let other = "{current-context: nobody, users: [{name: token, user: {token: other}}]}";
+    let other = "{current-context: anonymous, users: [{name: token, user: {token: other}}]}";
     let missing = PathBuf::from("/does/not/exist");
     let written = files("twice", &[("other", other), ("clusters", CLUSTERS), ("contexts", CONTEXTS)]);
     let paths = [&[missing], written.as_slice()].concat();
-    assert!(matches!(Config::of_files(&paths, None).unwrap().login, Login::Nobody));
+    assert!(matches!(Config::of_files(&paths, None).unwrap().login, Login::Anonymous));
     let first = Config::of_files(&paths, Some("first")).unwrap();
     assert!(matches!(&first.login, Login::Token(token) if token == "other"));
 }

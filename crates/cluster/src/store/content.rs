@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kubewright_value::{Text, Value};
 
-use super::version_of;
+use super::resource_version;
 
 /// How many deletions are remembered. Events that are older than that many deletions do not come.
-const REMEMBERED: usize = 1024;
+const MAX_REMEMBERED_DELETIONS: usize = 1024;
 
 /// What a store holds.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct StoreContent {
     pub(super) is_synced: bool,
     /// Where a watch goes on.
     pub(super) version: Text,
@@ -23,7 +23,7 @@ pub(super) struct Content {
     deleted: VecDeque<(Text, Text, u64)>,
 }
 
-impl Content {
+impl StoreContent {
     /// The empty list of this version.
     pub(super) fn of(version: &str) -> Self {
         Self { is_synced: true, version: version.into(), floor: version.parse().ok(), ..Self::default() }
@@ -38,32 +38,34 @@ impl Content {
     }
 
     pub(super) fn insert(&mut self, object: Value) {
-        let (namespace, name) = name_of(&object);
+        let (namespace, name) = stored_name(&object);
         self.objects.entry(namespace).or_default().insert(name, object);
     }
 
     pub(super) fn set(&mut self, object: Value) -> bool {
-        let (namespace, name) = name_of(&object);
-        if self.is_old(&namespace, &name, number(version_of(&object))) {
+        let (namespace, name) = stored_name(&object);
+        if self.is_old(&namespace, &name, version_number(resource_version(&object))) {
             return false;
         }
-        self.advance(version_of(&object));
+        self.advance(resource_version(&object));
         self.insert(object);
         true
     }
 
     pub(super) fn remove(&mut self, object: &Value) -> bool {
-        let (namespace, name) = name_of(object);
-        let version = number(version_of(object));
+        let (namespace, name) = stored_name(object);
+        let version = version_number(resource_version(object));
         // The last state of an object may come with the version it had before.
-        let is_same = self.get(&namespace, &name).is_some_and(|stored| number(version_of(stored)) == version);
+        let is_same = self
+            .get(&namespace, &name)
+            .is_some_and(|stored| version_number(resource_version(stored)) == version);
         if !is_same && self.is_old(&namespace, &name, version) {
             return false;
         }
-        self.advance(version_of(object));
+        self.advance(resource_version(object));
         if let Some(version) = version {
             self.deleted.push_back((namespace.clone(), name.clone(), version));
-            if self.deleted.len() > REMEMBERED {
+            if self.deleted.len() > MAX_REMEMBERED_DELETIONS {
                 self.deleted.pop_front();
             }
         }
@@ -77,7 +79,7 @@ impl Content {
 
     /// Nothing is missing up to `version`; never goes back.
     pub(super) fn advance(&mut self, version: &str) {
-        let is_newer = match (number(&self.version), number(version)) {
+        let is_newer = match (version_number(&self.version), version_number(version)) {
             (Some(known), Some(new)) => new > known,
             _ => !version.is_empty(),
         };
@@ -87,48 +89,48 @@ impl Content {
     }
 
     pub(super) fn has_same_versions(&self, other: &Self) -> bool {
-        let key = |object: &Value| (name_of(object), Text::new(version_of(object)));
+        let key = |object: &Value| (stored_name(object), Text::new(resource_version(object)));
         self.iter().map(key).eq(other.iter().map(key))
     }
 
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.iter().for_each(|object| hash(object, &mut hasher));
+        self.iter().for_each(|object| hash_value(object, &mut hasher));
         hasher.finish()
     }
 
     /// Whether a state of `version` adds nothing to what is known. One without a number is taken for new.
     fn is_old(&self, namespace: &str, name: &str, version: Option<u64>) -> bool {
         let Some(version) = version else { return false };
-        let stored = self.get(namespace, name).and_then(|object| number(version_of(object)));
+        let stored = self.get(namespace, name).and_then(|object| version_number(resource_version(object)));
         let deleted =
             self.deleted.iter().filter(|(n, o, _)| n == namespace && o == name).map(|(_, _, at)| *at);
         self.floor.into_iter().chain(stored).chain(deleted).any(|known| version <= known)
     }
 }
 
-/// Versions are numbers, though nobody is promised that.
-fn number(version: &str) -> Option<u64> {
+/// Versions are numbers in every API server, though the API does not promise it.
+fn version_number(version: &str) -> Option<u64> {
     version.parse().ok()
 }
 
-fn name_of(object: &Value) -> (Text, Text) {
+fn stored_name(object: &Value) -> (Text, Text) {
     let metadata = |key| object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
     (metadata("namespace").into(), metadata("name").into())
 }
 
 /// Objects are equal whatever the order of their keys.
-fn hash(value: &Value, hasher: &mut DefaultHasher) {
+fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     match value {
         Value::Array(items) => {
             items.len().hash(hasher);
-            items.iter().for_each(|item| hash(item, hasher));
+            items.iter().for_each(|item| hash_value(item, hasher));
         }
         Value::Object(map) => {
             map.len().hash(hasher);
             for (key, value) in map.sorted() {
                 key.hash(hasher);
-                hash(value, hasher);
+                hash_value(value, hasher);
             }
         }
         scalar => kubewright_value::json::to_string(scalar).hash(hasher),

@@ -1,7 +1,7 @@
 use kubewright_value::{Value, json};
 
-use super::{Event, Store};
-use crate::List;
+use super::{Store, WatchEvent};
+use crate::ObjectList;
 
 fn object(name: &str, version: u64) -> Value {
     json::parse(&format!(
@@ -10,19 +10,19 @@ fn object(name: &str, version: u64) -> Value {
     .unwrap()
 }
 
-fn list(version: u64, items: &[(&str, u64)]) -> List {
+fn list(version: u64, items: &[(&str, u64)]) -> ObjectList {
     let items = items.iter().map(|(name, version)| object(name, *version)).collect();
-    List { items, version: version.to_string().into() }
+    ObjectList { items, version: version.to_string().into() }
 }
 
 /// Reads `+a7` as a state of `a` at version 7, `-a8` as its deletion, `~9` as a bookmark.
-fn event(text: &str) -> Event {
+fn event(text: &str) -> WatchEvent {
     let name = text.get(1..2).unwrap();
     let version = || text.get(2..).unwrap().parse().unwrap();
     match text.get(..1).unwrap() {
-        "+" => Event::Set(object(name, version())),
-        "-" => Event::Removed(object(name, version())),
-        _ => Event::Bookmark(text.get(1..).unwrap().into()),
+        "+" => WatchEvent::Set(object(name, version())),
+        "-" => WatchEvent::Removed(object(name, version())),
+        _ => WatchEvent::Bookmark(text.get(1..).unwrap().into()),
     }
 }
 
@@ -40,7 +40,7 @@ fn check(events: &str, want: &str) {
         .map(|object| {
             assert_eq!(object.at(&["metadata", "managedFields"]), None);
             let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap();
-            format!("{name}{}", super::version_of(object))
+            format!("{name}{}", super::resource_version(object))
         })
         .collect();
     found.push(format!("@{}", store.version()));
@@ -84,8 +84,8 @@ fn a_deletion_may_show_the_version_the_object_had() {
 #[test]
 fn a_version_that_is_no_number_is_taken_for_new() {
     let store = Store::default();
-    store.replace(List { items: Vec::new(), version: "abc".into() });
-    store.apply(Event::Set(json::parse(r#"{"metadata":{"name":"x","resourceVersion":"q"}}"#).unwrap()));
+    store.replace(ObjectList { items: Vec::new(), version: "abc".into() });
+    store.apply(WatchEvent::Set(json::parse(r#"{"metadata":{"name":"x","resourceVersion":"q"}}"#).unwrap()));
     assert_eq!((store.len(), store.version().as_str()), (1, "q"));
 }
 
@@ -109,10 +109,10 @@ fn any_order_and_any_repetition_ends_in_the_same_state() {
             let name = ["a", "b", "c", "d", "e"][random.below(5)];
             if model.contains_key(name) && random.below(3) == 0 {
                 model.remove(name);
-                events.push(Event::Removed(object(name, version)));
+                events.push(WatchEvent::Removed(object(name, version)));
             } else {
                 model.insert(name, version);
-                events.push(Event::Set(object(name, version)));
+                events.push(WatchEvent::Set(object(name, version)));
             }
         }
         for _ in 0..30 {
@@ -159,7 +159,7 @@ fn a_store_knows_nothing_before_its_first_list() {
 fn an_error_event_is_an_error() {
     let line =
         r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
-    let error = Event::of(&json::parse(line).unwrap()).unwrap_err();
+    let error = WatchEvent::of(&json::parse(line).unwrap()).unwrap_err();
     assert!(error.is_gone());
     assert_eq!(error.to_string(), "too old");
 }
@@ -168,7 +168,7 @@ fn an_error_event_is_an_error() {
 fn the_digest_does_not_depend_on_the_order_of_keys() {
     let digest = |text: &str| {
         let store = Store::default();
-        store.replace(List { items: vec![json::parse(text).unwrap()], version: "1".into() });
+        store.replace(ObjectList { items: vec![json::parse(text).unwrap()], version: "1".into() });
         store.digest()
     };
     assert_eq!(digest(r#"{"a":1,"b":{"c":[1],"d":2}}"#), digest(r#"{"b":{"d":2,"c":[1]},"a":1}"#));

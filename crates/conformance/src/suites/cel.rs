@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use kubewright_cel::library;
-use kubewright_cel::{Bindings, Cost, Entries, Environment, Kind, MapVal, Program, Type, Val};
+use kubewright_cel::{
+    CelBindings, CelCost, CelEnvironment, CelKind, CelProgram, CelType, MapEntries, MapVal, Val,
+};
 use kubewright_value::{Map, Value};
 
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text};
@@ -13,7 +15,7 @@ use super::{SuiteCaseResult, SuiteResult, case_list, case_text};
 pub(super) fn run_cel_suite(name: &str, suite: &Value) -> SuiteResult {
     let environment = library::EXTENSIONS
         .iter()
-        .fold(Environment::standard(), |environment, library| environment.with(library));
+        .fold(CelEnvironment::standard(), |environment, library| environment.with(library));
     let cases = case_list(suite, "cases").iter().map(|case| SuiteCaseResult {
         name: format!("{}/{}", case_text(case, "section"), case_text(case, "name")),
         failure: run_cel_case(case, environment.clone())
@@ -23,7 +25,7 @@ pub(super) fn run_cel_suite(name: &str, suite: &Value) -> SuiteResult {
     SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
 }
 
-fn run_cel_case(case: &Value, mut environment: Environment) -> Result<(), String> {
+fn run_cel_case(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
     if case.get("disableCheck").and_then(Value::as_bool) == Some(true) {
         environment = environment.unchecked();
     }
@@ -31,16 +33,17 @@ fn run_cel_case(case: &Value, mut environment: Environment) -> Result<(), String
         environment = environment.container(container);
     }
     for declared in case_list(case, "typeEnv") {
-        let kind = declared.get("ident").and_then(|ident| ident.get("type")).map_or(Type::ANY, declared_type);
+        let kind =
+            declared.get("ident").and_then(|ident| ident.get("type")).map_or(CelType::ANY, declared_type);
         environment = environment.variable_of(case_text(declared, "name"), kind);
     }
     let bound = case.get("bindings").and_then(Value::as_object).into_iter().flat_map(Map::iter);
-    let mut bindings = Bindings::new();
+    let mut bindings = CelBindings::new();
     for (name, binding) in bound {
         let value = binding.get("value").ok_or("a binding without a value")?;
         bindings.bind(name, val_of(value)?);
     }
-    let program = Program::compile(case_text(case, "expr"), &environment);
+    let program = CelProgram::compile(case_text(case, "expr"), &environment);
     let program = program.map_err(|errors| {
         errors
             .iter()
@@ -49,7 +52,7 @@ fn run_cel_case(case: &Value, mut environment: Environment) -> Result<(), String
             .join("; ")
     });
     let found = match &program {
-        Ok(program) => program.evaluate(&bindings, &mut Cost::default()).map_err(|error| error.message),
+        Ok(program) => program.evaluate(&bindings, &mut CelCost::default()).map_err(|error| error.message),
         Err(message) => Err(message.clone()),
     };
     match (found, case.get("evalError"), case.get("value")) {
@@ -79,7 +82,7 @@ fn is_same_cel_value(a: &Val<'_>, b: &Val<'_>) -> bool {
                     .all(|(key, value)| b.get(&key).is_some_and(|other| is_same_cel_value(&value, &other)))
         }
         (Val::Double(a), Val::Double(b)) if a.is_nan() => b.is_nan(),
-        _ => a.kind() == b.kind() && a.equals(b, &mut Cost::default()).unwrap_or(false),
+        _ => a.kind() == b.kind() && a.equals(b, &mut CelCost::default()).unwrap_or(false),
     }
 }
 
@@ -107,7 +110,7 @@ fn val_of(value: &Value) -> Result<Val<'_>, String> {
         "typeValue" => Val::Type(whole().into()),
         "listValue" => Val::list(case_list(inner, "values").iter().map(val_of).collect::<Result<_, _>>()?),
         "mapValue" => {
-            let mut entries = Entries::new();
+            let mut entries = MapEntries::new();
             for entry in case_list(inner, "entries") {
                 let part = |key| entry.get(key).ok_or_else(wrong).and_then(val_of);
                 entries.insert(part("key")?, part("value")?);
@@ -134,21 +137,21 @@ fn bytes_of(text: &str) -> Vec<u8> {
     bytes
 }
 
-fn declared_type(value: &Value) -> Type {
-    let Some((kind, inner)) = value.as_object().and_then(|map| map.entry(0)) else { return Type::ANY };
-    let of = |key| inner.get(key).map_or(Type::ANY, declared_type);
+fn declared_type(value: &Value) -> CelType {
+    let Some((kind, inner)) = value.as_object().and_then(|map| map.entry(0)) else { return CelType::ANY };
+    let of = |key| inner.get(key).map_or(CelType::ANY, declared_type);
     match (kind.as_str(), inner.as_str()) {
-        ("null", _) => Type::of(Kind::Null),
-        ("primitive", Some("BOOL")) => Type::of(Kind::Bool),
-        ("primitive", Some("INT64")) => Type::of(Kind::Int),
-        ("primitive", Some("UINT64")) => Type::of(Kind::UInt),
-        ("primitive", Some("DOUBLE")) => Type::of(Kind::Double),
-        ("primitive", Some("STRING")) => Type::of(Kind::String),
-        ("primitive", Some("BYTES")) => Type::of(Kind::Bytes),
-        ("wellKnown", Some("TIMESTAMP")) => Type::of(Kind::Timestamp),
-        ("wellKnown", Some("DURATION")) => Type::of(Kind::Duration),
-        ("listType", _) => Type::with(Kind::List, of("elemType")),
-        ("mapType", _) => Type::with(Kind::Map, of("valueType")),
-        _ => Type::ANY,
+        ("null", _) => CelType::of(CelKind::Null),
+        ("primitive", Some("BOOL")) => CelType::of(CelKind::Bool),
+        ("primitive", Some("INT64")) => CelType::of(CelKind::Int),
+        ("primitive", Some("UINT64")) => CelType::of(CelKind::UInt),
+        ("primitive", Some("DOUBLE")) => CelType::of(CelKind::Double),
+        ("primitive", Some("STRING")) => CelType::of(CelKind::String),
+        ("primitive", Some("BYTES")) => CelType::of(CelKind::Bytes),
+        ("wellKnown", Some("TIMESTAMP")) => CelType::of(CelKind::Timestamp),
+        ("wellKnown", Some("DURATION")) => CelType::of(CelKind::Duration),
+        ("listType", _) => CelType::with(CelKind::List, of("elemType")),
+        ("mapType", _) => CelType::with(CelKind::Map, of("valueType")),
+        _ => CelType::ANY,
     }
 }

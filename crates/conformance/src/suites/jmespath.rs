@@ -1,12 +1,12 @@
 //! `jmespath`: the language's own suite, as `[{given, cases: [{expression, result or error or bench}]}]`.
 
-use kubewright_jmespath::{EvalErrorKind, Expression, Functions, ParseErrorKind};
+use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathFunctions, JmesPathParseErrorKind};
 use kubewright_value::{Budget, Value};
 
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text, expect_equal};
 
 pub(super) fn run_jmespath_suite(name: &str, suite: &Value) -> SuiteResult {
-    let functions = Functions::standard();
+    let functions = JmesPathFunctions::standard();
     let mut cases = Vec::new();
     for (i, group) in suite.as_array().unwrap_or_default().iter().enumerate() {
         let given = group.get("given").unwrap_or(&Value::Null);
@@ -18,7 +18,7 @@ pub(super) fn run_jmespath_suite(name: &str, suite: &Value) -> SuiteResult {
     SuiteResult { name: name.to_owned(), cases, uncounted: 0 }
 }
 
-fn run_jmespath_case(given: &Value, case: &Value, functions: &Functions) -> Result<(), String> {
+fn run_jmespath_case(given: &Value, case: &Value, functions: &JmesPathFunctions) -> Result<(), String> {
     let found = search_jmespath(given, case_text(case, "expression"), functions);
     match (found, case.get("error").and_then(Value::as_str), case.get("result")) {
         (Err((kind, _)), Some(error), _) if kind == error => Ok(()),
@@ -36,21 +36,21 @@ fn run_jmespath_case(given: &Value, case: &Value, functions: &Functions) -> Resu
 fn search_jmespath(
     given: &Value,
     expression: &str,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Value, (&'static str, String)> {
-    let expression = Expression::parse(expression, functions).map_err(|error| {
+    let expression = JmesPathExpression::parse(expression, functions).map_err(|error| {
         let word = match error.kind {
-            ParseErrorKind::Syntax => "syntax",
-            ParseErrorKind::UnknownFunction => "unknown-function",
-            ParseErrorKind::Arity => "invalid-arity",
+            JmesPathParseErrorKind::Syntax => "syntax",
+            JmesPathParseErrorKind::UnknownFunction => "unknown-function",
+            JmesPathParseErrorKind::Arity => "invalid-arity",
         };
         (word, error.message)
     })?;
     expression.evaluate(given, &mut Budget::default()).map_err(|error| {
         let word = match error.kind {
-            EvalErrorKind::Type => "invalid-type",
-            EvalErrorKind::Value => "invalid-value",
-            EvalErrorKind::Limit => "limit",
+            JmesPathErrorKind::Type => "invalid-type",
+            JmesPathErrorKind::Value => "invalid-value",
+            JmesPathErrorKind::Limit => "limit",
         };
         (word, error.message)
     })

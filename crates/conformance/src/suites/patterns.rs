@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kubewright_engine::Diagnostic;
 use kubewright_graph::{Graph, Id, References};
-use kubewright_patterns::{Finding, Pattern, Settings, compile, detect};
+use kubewright_patterns::{DetectionSettings, Pattern, PatternFinding, compile_pattern_document, detect};
 use kubewright_value::{Budget, Document, Map, Source, Value, json, yaml};
 
 use super::{SuiteCaseResult, SuiteResult, case_list, case_text, json_files, read_suite};
@@ -36,7 +36,7 @@ fn suite(name: &str) -> SuiteResult {
 fn scenario(case: &Value) -> Result<(), String> {
     let pattern = compile_pattern_value(case.get("pattern").unwrap_or(&Value::Null))?;
     let graph = Graph::build(case_list(case, "objects").iter().cloned(), &References::default());
-    let mut settings = Settings::default();
+    let mut settings = DetectionSettings::default();
     let categories = case.at(&["discovery", "categories"]).and_then(Value::as_object);
     for (category, kinds) in categories.into_iter().flat_map(Map::iter) {
         for kind in kinds.as_array().unwrap_or_default() {
@@ -59,7 +59,7 @@ fn scenario(case: &Value) -> Result<(), String> {
 fn compare_findings(
     pattern: &Pattern,
     graph: &Graph,
-    settings: &Settings,
+    settings: &DetectionSettings,
     expected: &Value,
 ) -> Result<(), String> {
     let found = find_pattern(pattern, graph, settings)?;
@@ -77,7 +77,7 @@ fn compare_findings(
     }
 }
 
-fn is_detection(finding: &Finding, graph: &Graph, wanted: &Value) -> bool {
+fn is_detection(finding: &PatternFinding, graph: &Graph, wanted: &Value) -> bool {
     let message = wanted.get("message").and_then(Value::as_str);
     let severity = wanted.get("severityByContract").and_then(Value::as_str);
     let agrees = message.is_none_or(|message| message == finding.message)
@@ -100,7 +100,7 @@ fn is_detection(finding: &Finding, graph: &Graph, wanted: &Value) -> bool {
     agrees && is_here
 }
 
-fn describe_finding(finding: &Finding, graph: &Graph) -> String {
+fn describe_finding(finding: &PatternFinding, graph: &Graph) -> String {
     let role = |(role, id): &(kubewright_value::Text, Id)| {
         let (namespace, name) = object_kind_and_name(graph, *id);
         format!("{role} {namespace}/{name}")
@@ -113,7 +113,11 @@ fn object_kind_and_name(graph: &Graph, id: Id) -> (&str, &str) {
     graph.node(id).map_or(("", ""), |node| (node.namespace.as_str(), node.name.as_str()))
 }
 
-fn find_pattern(pattern: &Pattern, graph: &Graph, settings: &Settings) -> Result<Vec<Finding>, String> {
+fn find_pattern(
+    pattern: &Pattern,
+    graph: &Graph,
+    settings: &DetectionSettings,
+) -> Result<Vec<PatternFinding>, String> {
     let found = detect(pattern, graph, settings, &mut Budget::default());
     found.map(|found| found.findings).map_err(|error| error.to_string())
 }
@@ -147,7 +151,7 @@ fn check_lint_row(row: &Value) -> Result<(), String> {
     let reading = yaml::read(&Source::new("case.yaml", case_text(row, "document")));
     let mut problems: Vec<String> = reading.problems.iter().map(|problem| problem.message.clone()).collect();
     for document in &reading.documents {
-        problems.extend(pattern_errors(&compile(document).1));
+        problems.extend(pattern_errors(&compile_pattern_document(document).1));
     }
     if reading.documents.is_empty() && problems.is_empty() {
         problems.push("there is no document".to_owned());
@@ -169,7 +173,7 @@ fn check_condition_row(table: &Value, row: &Value) -> Result<(), String> {
     let filters = Map::from([("matchAll", Value::array(vec![condition.into()]))]);
     let pattern = compile_pattern_value(&filter_pattern("Pod", filters.into(), "found"))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find_pattern(&pattern, &graph, &Settings::default())?;
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
     if found.is_empty() == expected { Err(format!("expected {expected}")) } else { Ok(()) }
 }
 
@@ -178,7 +182,7 @@ fn check_values_row(table: &Value, row: &Value) -> Result<(), String> {
     let message = format!("{{{{x.{}}}}}", case_text(row, "key"));
     let pattern = compile_pattern_value(&filter_pattern("Pod", Map::new().into(), &message))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find_pattern(&pattern, &graph, &Settings::default())?;
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let wanted: Vec<String> = case_list(row, "values").iter().map(shown).collect();
     match found.as_slice() {
@@ -199,7 +203,7 @@ fn filter(table: &Value, row: &Value) -> Result<(), String> {
     let filters = row.get("filters").cloned().unwrap_or(Value::Null);
     let pattern = compile_pattern_value(&filter_pattern(kind, filters, "found"))?;
     let graph = Graph::build(objects.iter().cloned(), &References::default());
-    let found = find_pattern(&pattern, &graph, &Settings::default())?;
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
     let names: Vec<&str> = found
         .iter()
         .filter_map(|finding| finding.roles.first())
@@ -240,7 +244,7 @@ fn filter_pattern(kind: &str, filters: Value, message: &str) -> Value {
 fn compile_pattern_value(pattern: &Value) -> Result<Pattern, String> {
     let source = Source::new("pattern.json", json::to_pretty(pattern));
     let document = json::read(&source).map_err(|problem| problem.message)?;
-    let (pattern, diagnostics) = compile(&document);
+    let (pattern, diagnostics) = compile_pattern_document(&document);
     pattern.ok_or_else(|| format!("is refused: {}", pattern_errors(&diagnostics).join("; ")))
 }
 
@@ -269,7 +273,7 @@ fn definition(documents: &[Document], is_removed: bool) -> Result<(), String> {
         return Err("there is no document".to_owned());
     }
     for document in documents {
-        let (pattern, diagnostics) = compile(document);
+        let (pattern, diagnostics) = compile_pattern_document(document);
         let reasons = pattern_errors(&diagnostics);
         match (pattern, reasons.is_empty()) {
             (Some(_), false) => return Err(format!("is read with errors: {}", reasons.join("; "))),

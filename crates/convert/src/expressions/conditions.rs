@@ -3,7 +3,7 @@
 //! A condition holds, does not hold, or is an error because a variable in it leads nowhere; errors count where they are
 //! met, before what would have decided.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Value};
 
 use super::formula::{Formula, LARGEST};
@@ -30,7 +30,7 @@ type Made<T> = Result<T, Inexpressible>;
 pub(super) fn translate(
     conditions: &Placed<Value>,
     scope: &Scope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Made<Conditions> {
     let reader = Reader { scope, functions };
     let mut all = Conditions::always(true);
@@ -95,7 +95,7 @@ struct Variable {
 
 struct Reader<'s> {
     scope: &'s Scope,
-    functions: &'s Functions,
+    functions: &'s JmesPathFunctions,
 }
 
 impl Reader<'_> {

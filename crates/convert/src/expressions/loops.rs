@@ -1,6 +1,6 @@
 //! `foreach` in CEL.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 
 use super::conditions;
 use super::formula::Formula;
@@ -15,7 +15,7 @@ use kubewright_kyverno::source::{Foreach, Method};
 pub(super) fn translate(
     loops: &[Foreach],
     scope: &Scope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Checked, Inexpressible> {
     let (mut pass, mut applied) = (Formula::True, Formula::False);
     for one in loops {
@@ -50,7 +50,7 @@ fn element(
     one: &Foreach,
     elements: &Many,
     scope: &Scope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Checked, Inexpressible> {
     let because = |why: &str| Inexpressible { why: why.to_owned(), path: one.path.clone() };
     let mut skip = Formula::False;

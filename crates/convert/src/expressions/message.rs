@@ -1,6 +1,6 @@
 //! What a rule says, in CEL where it has variables.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::Value;
 
 use super::formula::Formula;
@@ -19,7 +19,7 @@ const ELLIPSIS: &str = "…";
 pub(super) fn of(
     rule: &RuleSource,
     scope: &Scope,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> (Option<String>, Option<String>) {
     let Some(message) = &rule.validate.message else { return (None, None) };
     let text = message.value.trim().to_owned();

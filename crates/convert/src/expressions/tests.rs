@@ -1,5 +1,5 @@
-use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
-use kubewright_jmespath::Functions;
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Budget, Source, Value, yaml};
 
 use super::expressions;
@@ -20,9 +20,9 @@ pub(super) fn value(text: &str) -> Value {
 }
 
 /// Returns what CEL says of `object`.
-pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&'static str, String> {
-    let holds = |program: &Program| match program
-        .evaluate(&Bindings::new().with("object", object), &mut Cost::new(10_000_000))
+pub(super) fn in_cel(pass: &CelProgram, skip: &CelProgram, object: &Value) -> Result<&'static str, String> {
+    let holds = |program: &CelProgram| match program
+        .evaluate(&CelBindings::new().with("object", object), &mut CelCost::new(10_000_000))
     {
         Ok(Val::Bool(holds)) => Ok(holds),
         Ok(other) => Err(format!("{other:?}")),
@@ -37,15 +37,15 @@ pub(super) fn in_cel(pass: &Program, skip: &Program, object: &Value) -> Result<&
     })
 }
 
-pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(Program, Program), String> {
+pub(super) fn compiled(pattern: &Value, shape: Shape) -> Result<(CelProgram, CelProgram), String> {
     let placed = Placed { value: pattern.clone(), path: Vec::new() };
-    let checked = super::one_pattern_in(&placed, false, "object", shape, &Functions::kubernetes())
+    let checked = super::one_pattern_in(&placed, false, "object", shape, &JmesPathFunctions::kubernetes())
         .map_err(|bad| bad.why)?;
-    let environment = Environment::kubernetes().variable("object");
+    let environment = CelEnvironment::kubernetes().variable("object");
     let applies = checked.skip.clone().not().simplified();
     let program = |formula: super::Formula| {
         let text = formula.written();
-        Program::compile(&text, &environment).map_err(|errors| format!("{text}\n{errors:?}"))
+        CelProgram::compile(&text, &environment).map_err(|errors| format!("{text}\n{errors:?}"))
     };
     Ok((program(checked.pass.given(&applies))?, program(checked.skip.simplified())?))
 }
@@ -68,7 +68,7 @@ fn made(kinds: &str, rest: &str) -> Result<Expressions, Inexpressible> {
     let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
     let (policy, problems) = source::read_policy_document(&document);
     assert!(problems.is_empty(), "{problems:?}");
-    expressions(policy.unwrap().rules.first().unwrap(), &Functions::kubernetes())
+    expressions(policy.unwrap().rules.first().unwrap(), &JmesPathFunctions::kubernetes())
 }
 
 /// Checks that a rule is written as `want`: its conditions, each behind `?`, and its validation, on one line.

@@ -1,6 +1,6 @@
 //! Literals, keys and names of CEL.
 
-use kubewright_cel::RESERVED;
+use kubewright_cel::RESERVED_WORDS;
 
 /// Returns `text` as a literal.
 pub(crate) fn literal(text: &str) -> String {
@@ -78,7 +78,7 @@ pub(super) fn element_name(key: &str, taken: &[String]) -> String {
         Some(singular) if singular.len() > 1 && !singular.ends_with('s') => singular,
         _ => "item",
     };
-    let is_fine = is_name(singular) && !RESERVED.contains(&singular) && !TAKEN.contains(&singular);
+    let is_fine = is_name(singular) && !RESERVED_WORDS.contains(&singular) && !TAKEN.contains(&singular);
     let name = if is_fine { singular } else { "item" };
     if !taken.iter().any(|taken| taken == name) {
         return name.to_owned();

@@ -1,8 +1,9 @@
 //! Certificates.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, tag};
+use super::reader::{CertificateReader, constructed_tag, malformed, primitive_tag};
 use super::{Fields, bytes, extension, extensions, key, list, name};
 use crate::time::Time;
 
@@ -51,14 +52,14 @@ const FALSES: &[&str] = &[
 
 /// Reads a certificate.
 pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
-    let mut input = Reader(der);
-    let raw = input.whole(tag::SEQUENCE, "certificate")?;
+    let mut input = CertificateReader(der);
+    let raw = input.whole(Tag::Sequence, "certificate")?;
     if !input.is_empty() {
         return Err("x509: trailing data".to_owned());
     }
-    let mut outer = Reader(raw).inner(tag::SEQUENCE, "certificate")?;
-    let raw_signed = outer.whole(tag::SEQUENCE, "tbs certificate")?;
-    let mut signed = Reader(raw_signed).inner(tag::SEQUENCE, "tbs certificate")?;
+    let mut outer = CertificateReader(raw).inner(Tag::Sequence, "certificate")?;
+    let raw_signed = outer.whole(Tag::Sequence, "tbs certificate")?;
+    let mut signed = CertificateReader(raw_signed).inner(Tag::Sequence, "tbs certificate")?;
     let mut fields = Fields::default();
     fields.names(NULLS);
     ZEROS.iter().for_each(|name| fields.set(name, 0_i64));
@@ -68,27 +69,27 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
     let version = version(&mut signed)?;
     fields.set("Version", version);
     fields.set("SerialNumber", key::number(signed.natural("serial number")?)?);
-    let algorithm = signed.inner(tag::SEQUENCE, "signature algorithm identifier")?;
-    if outer.take(tag::SEQUENCE, "algorithm identifier")? != algorithm.0 {
+    let algorithm = signed.inner(Tag::Sequence, "signature algorithm identifier")?;
+    if outer.take(Tag::Sequence, "algorithm identifier")? != algorithm.0 {
         return Err("x509: inner and outer signature algorithm identifiers don't match".to_owned());
     }
     fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
-    let issuer = signed.whole(tag::SEQUENCE, "issuer")?;
+    let issuer = signed.whole(Tag::Sequence, "issuer")?;
     fields.set("RawIssuer", bytes(issuer));
     fields.set("Issuer", name::object(issuer)?);
-    let mut validity = signed.inner(tag::SEQUENCE, "validity")?;
+    let mut validity = signed.inner(Tag::Sequence, "validity")?;
     fields.set("NotBefore", shown(&validity.time()?));
     fields.set("NotAfter", shown(&validity.time()?));
-    let subject = signed.whole(tag::SEQUENCE, "subject")?;
+    let subject = signed.whole(Tag::Sequence, "subject")?;
     fields.set("RawSubject", bytes(subject));
     fields.set("Subject", name::object(subject)?);
-    let public_key = signed.whole(tag::SEQUENCE, "spki")?;
+    let public_key = signed.whole(Tag::Sequence, "spki")?;
     fields.set("RawSubjectPublicKeyInfo", bytes(public_key));
     fields.set("PublicKeyAlgorithm", key::RSA);
     fields.set("PublicKey", key::public_key(public_key)?);
     if version > 1 {
-        signed.optional(tag::part(1), "issuerUniqueID")?;
-        signed.optional(tag::part(2), "subjectUniqueID")?;
+        signed.optional(primitive_tag(1), "issuerUniqueID")?;
+        signed.optional(primitive_tag(2), "subjectUniqueID")?;
     }
     if version == 3 {
         read_extensions(&mut signed, &mut fields)?;
@@ -97,17 +98,17 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
     Ok(fields.object())
 }
 
-fn version(signed: &mut Reader<'_>) -> Result<i64, String> {
-    let version = match signed.optional(tag::parts(0), "version")? {
-        Some(version) => Reader(version).small("version")?,
+fn version(signed: &mut CertificateReader<'_>) -> Result<i64, String> {
+    let version = match signed.optional(constructed_tag(0), "version")? {
+        Some(version) => CertificateReader(version).small("version")?,
         None => 0,
     };
     if version > 2 { Err("x509: invalid version".to_owned()) } else { Ok(version + 1) }
 }
 
-fn read_extensions(signed: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
-    let Some(all) = signed.optional(tag::parts(3), "extensions")? else { return Ok(()) };
-    let mut all = Reader(all).inner(tag::SEQUENCE, "extensions")?;
+fn read_extensions(signed: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let Some(all) = signed.optional(constructed_tag(3), "extensions")? else { return Ok(()) };
+    let mut all = CertificateReader(all).inner(Tag::Sequence, "extensions")?;
     let mut found = Vec::new();
     while !all.is_empty() {
         let extension = extension(&mut all)?;

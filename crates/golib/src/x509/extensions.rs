@@ -2,9 +2,10 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, object_identifier, tag};
+use super::reader::{CertificateReader, constructed_tag, malformed, object_identifier, primitive_tag};
 use super::{Extension, Fields, bytes, list, numbers, subtrees};
 use crate::url;
 use crate::utf8::lossy;
@@ -45,7 +46,7 @@ pub(super) fn read(extensions: &[Extension<'_>], fields: &mut Fields) -> Result<
 
 /// Returns whether all of the extension was understood.
 fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, String> {
-    let mut value = Reader(extension.value);
+    let mut value = CertificateReader(extension.value);
     let not_critical = |what: &str| match extension.is_critical {
         true => Err(format!("x509: {what} incorrectly marked critical")),
         false => Ok(()),
@@ -53,7 +54,7 @@ fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, Stri
     match extension.id.as_slice() {
         [2, 5, 29, 14] => {
             not_critical("subject key identifier")?;
-            fields.set("SubjectKeyId", bytes(value.take(tag::OCTET_STRING, "subject key identifier")?));
+            fields.set("SubjectKeyId", bytes(value.take(Tag::OctetString, "subject key identifier")?));
         }
         [2, 5, 29, 15] => fields.set("KeyUsage", key_usage(&mut value)?),
         [2, 5, 29, 17] => return alternative_names(extension.value, fields),
@@ -64,8 +65,8 @@ fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, Stri
         [2, 5, 29, 33] => fields.set("PolicyMappings", list(policy_mappings(&mut value)?)),
         [2, 5, 29, 35] => {
             not_critical("authority key identifier")?;
-            let mut parts = value.inner(tag::SEQUENCE, "authority key identifier")?;
-            if let Some(id) = parts.optional(tag::part(0), "authority key identifier")? {
+            let mut parts = value.inner(Tag::Sequence, "authority key identifier")?;
+            if let Some(id) = parts.optional(primitive_tag(0), "authority key identifier")? {
                 fields.set("AuthorityKeyId", bytes(id));
             }
         }
@@ -86,17 +87,17 @@ fn read_one(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, Stri
 }
 
 /// The first bit of the string is the lowest one of the number.
-fn key_usage(value: &mut Reader<'_>) -> Result<i64, String> {
+fn key_usage(value: &mut CertificateReader<'_>) -> Result<i64, String> {
     let (bits, _) = value.bits("key usage")?;
     let bit = |place: usize| bits.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0);
     Ok((0..9).filter(|place| bit(*place)).map(|place| 1 << place).sum())
 }
 
-fn basic_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn basic_constraints(value: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
     let what = "basic constraints";
-    let mut parts = value.inner(tag::SEQUENCE, what)?;
-    let is_authority = if parts.is_next(tag::BOOLEAN) { parts.boolean(what)? } else { false };
-    let length = if parts.is_next(tag::INTEGER) { parts.small(what)? } else { -1 };
+    let mut parts = value.inner(Tag::Sequence, what)?;
+    let is_authority = if parts.is_next(Tag::Boolean) { parts.boolean(what)? } else { false };
+    let length = if parts.is_next(Tag::Integer) { parts.small(what)? } else { -1 };
     fields.set("BasicConstraintsValid", true);
     fields.set("IsCA", is_authority);
     fields.set("MaxPathLen", length);
@@ -104,16 +105,16 @@ fn basic_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), 
     Ok(())
 }
 
-fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn policy_constraints(value: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
     let what = "policy constraints extension";
-    let mut parts = value.inner(tag::SEQUENCE, what)?;
+    let mut parts = value.inner(Tag::Sequence, what)?;
     let names = [
         ("RequireExplicitPolicy", "RequireExplicitPolicyZero"),
         ("InhibitPolicyMapping", "InhibitPolicyMappingZero"),
     ];
     for (part, (name, name_of_zero)) in (0..).zip(names) {
-        if let Some(number) = parts.optional(tag::part(part), what)? {
-            let number = super::der::small(number).ok_or_else(|| malformed(what))?;
+        if let Some(number) = parts.optional(primitive_tag(part), what)? {
+            let number = super::reader::small(number).ok_or_else(|| malformed(what))?;
             fields.set(name, number);
             fields.set(name_of_zero, number == 0);
         }
@@ -121,8 +122,8 @@ fn policy_constraints(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(),
     Ok(())
 }
 
-fn extended_usage(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
-    let mut parts = value.inner(tag::SEQUENCE, "extended key usages")?;
+fn extended_usage(value: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
+    let mut parts = value.inner(Tag::Sequence, "extended key usages")?;
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     while !parts.is_empty() {
         let usage = parts.object_identifier("extended key usages")?;
@@ -136,12 +137,12 @@ fn extended_usage(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), Str
     Ok(())
 }
 
-fn policies(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn policies(value: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
     let what = "certificate policies";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let (mut texts, mut ids) = (Vec::new(), Vec::new());
     while !all.is_empty() {
-        let id = all.inner(tag::SEQUENCE, what)?.object_identifier(what)?;
+        let id = all.inner(Tag::Sequence, what)?.object_identifier(what)?;
         texts.push(Value::from(dotted(&id)));
         ids.push(numbers(&id));
     }
@@ -151,14 +152,14 @@ fn policies(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
     Ok(())
 }
 
-fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+fn policy_mappings(value: &mut CertificateReader<'_>) -> Result<Vec<Value>, String> {
     let what = "policy mappings extension";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let mut mappings = Vec::new();
     while !all.is_empty() {
-        let mut pair = all.inner(tag::SEQUENCE, what)?;
+        let mut pair = all.inner(Tag::Sequence, what)?;
         let mut id = || {
-            let id = pair.take(tag::OBJECT_IDENTIFIER, what)?;
+            let id = pair.take(Tag::ObjectIdentifier, what)?;
             object_identifier(id).map(|id| dotted(&id)).ok_or_else(|| malformed(what))
         };
         let mut fields = Fields::default();
@@ -169,32 +170,32 @@ fn policy_mappings(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
     Ok(mappings)
 }
 
-fn distribution_points(value: &mut Reader<'_>) -> Result<Vec<Value>, String> {
+fn distribution_points(value: &mut CertificateReader<'_>) -> Result<Vec<Value>, String> {
     let what = "CRL distribution points";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let mut points = Vec::new();
     while !all.is_empty() {
-        let mut point = all.inner(tag::SEQUENCE, what)?;
-        let Some(name) = point.optional(tag::parts(0), what)? else { continue };
-        let Some(names) = Reader(name).optional(tag::parts(0), what)? else { continue };
-        let mut names = Reader(names);
+        let mut point = all.inner(Tag::Sequence, what)?;
+        let Some(name) = point.optional(constructed_tag(0), what)? else { continue };
+        let Some(names) = CertificateReader(name).optional(constructed_tag(0), what)? else { continue };
+        let mut names = CertificateReader(names);
         while !names.is_empty() {
             // What is no URI ends the list.
-            let Some(uri) = names.optional(tag::part(6), what)? else { break };
+            let Some(uri) = names.optional(primitive_tag(6), what)? else { break };
             points.push(Value::from(lossy(uri)));
         }
     }
     Ok(points)
 }
 
-fn authority_access(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), String> {
+fn authority_access(value: &mut CertificateReader<'_>, fields: &mut Fields) -> Result<(), String> {
     let what = "authority info access";
-    let mut all = value.inner(tag::SEQUENCE, what)?;
+    let mut all = value.inner(Tag::Sequence, what)?;
     let (mut servers, mut issuers) = (Vec::new(), Vec::new());
     while !all.is_empty() {
-        let mut access = all.inner(tag::SEQUENCE, what)?;
+        let mut access = all.inner(Tag::Sequence, what)?;
         let method = access.object_identifier(what)?;
-        let Some(uri) = access.optional(tag::part(6), what)? else { continue };
+        let Some(uri) = access.optional(primitive_tag(6), what)? else { continue };
         let uri = Value::from(lossy(uri));
         match method.as_slice() {
             [1, 3, 6, 1, 5, 5, 7, 48, 1] => servers.push(uri),
@@ -209,11 +210,12 @@ fn authority_access(value: &mut Reader<'_>, fields: &mut Fields) -> Result<(), S
 
 /// Returns whether there was a name of a kind that is known.
 pub(super) fn alternative_names(value: &[u8], fields: &mut Fields) -> Result<bool, String> {
-    let mut all = Reader(value).inner(tag::SEQUENCE, "subject alternative names")?;
+    let mut all = CertificateReader(value).inner(Tag::Sequence, "subject alternative names")?;
     let (mut domains, mut emails, mut addresses, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     while !all.is_empty() {
-        let (found, value, _) = all.any().ok_or_else(|| malformed("subject alternative name"))?;
-        match found ^ 0x80 {
+        let name = all.any().ok_or_else(|| malformed("subject alternative name"))?;
+        let value = name.content;
+        match kind_of_name(name.tag) {
             1 => emails.push(Value::from(ascii(value, "SAN rfc822Name")?)),
             2 => domains.push(Value::from(ascii(value, "SAN dNSName")?)),
             6 => uris.push(uri(ascii(value, "SAN uniformResourceIdentifier")?)?),
@@ -230,6 +232,14 @@ pub(super) fn alternative_names(value: &[u8], fields: &mut Fields) -> Result<boo
     fields.set("IPAddresses", list(addresses));
     fields.set("URIs", list(uris));
     Ok(is_known)
+}
+
+/// Returns the number of a GeneralName's kind; -1 for what is none.
+pub(super) fn kind_of_name(tag: Tag) -> i64 {
+    match tag {
+        Tag::ContextSpecific { constructed: false, number } => i64::from(number.value()),
+        _ => -1,
+    }
 }
 
 fn uri(text: &str) -> Result<Value, String> {

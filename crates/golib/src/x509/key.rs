@@ -1,9 +1,10 @@
 //! Keys and signatures.
 
+use der::Tag;
 use kubewright_value::{Number, Value};
 
 use super::Fields;
-use super::der::{Reader, malformed, tag};
+use super::reader::{CertificateReader, constructed_tag, malformed};
 
 /// How many bits a key may have: turning it into a decimal takes the square of that.
 const LARGEST: usize = 16_384;
@@ -13,14 +14,14 @@ pub(super) const RSA: i64 = 1;
 
 /// Reads the whole of a subject's public key.
 pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
-    let mut info = Reader(whole).inner(tag::SEQUENCE, "spki")?;
-    let mut algorithm = info.inner(tag::SEQUENCE, "public key algorithm identifier")?;
+    let mut info = CertificateReader(whole).inner(Tag::Sequence, "spki")?;
+    let mut algorithm = info.inner(Tag::Sequence, "public key algorithm identifier")?;
     if algorithm.object_identifier("OID")? != [1, 2, 840, 113_549, 1, 1, 1] {
         return Err("certificate should use rsa algorithm".to_owned());
     }
-    algorithm.take(tag::NULL, "RSA parameters").map_err(|_| "x509: RSA key missing NULL parameters")?;
+    algorithm.take(Tag::Null, "RSA parameters").map_err(|_| "x509: RSA key missing NULL parameters")?;
     let (key, _) = info.bits("subjectPublicKey")?;
-    let mut parts = Reader(key).inner(tag::SEQUENCE, "RSA public key")?;
+    let mut parts = CertificateReader(key).inner(Tag::Sequence, "RSA public key")?;
     let modulus = parts.natural("RSA modulus")?;
     let exponent = parts.small("RSA public exponent")?;
     if modulus.is_empty() || exponent == 0 {
@@ -36,7 +37,7 @@ pub(super) fn public_key(whole: &[u8]) -> Result<Value, String> {
 }
 
 /// Returns the number that Go has for the algorithm of a signature, 0 for one it does not know.
-pub(super) fn signature_algorithm(mut identifier: Reader<'_>) -> Result<i64, String> {
+pub(super) fn signature_algorithm(mut identifier: CertificateReader<'_>) -> Result<i64, String> {
     let id = identifier.object_identifier("OID")?;
     Ok(match id.as_slice() {
         [1, 2, 840, 113_549, 1, 1, rsa] => match rsa {
@@ -59,13 +60,13 @@ pub(super) fn signature_algorithm(mut identifier: Reader<'_>) -> Result<i64, Str
 }
 
 /// RSA-PSS: the hash is a parameter, and the salt must be as long as it makes them.
-fn probabilistic(mut identifier: Reader<'_>) -> Option<i64> {
+fn probabilistic(mut identifier: CertificateReader<'_>) -> Option<i64> {
     let what = "PSS parameters";
-    let mut parameters = identifier.inner(tag::SEQUENCE, what).ok()?;
-    let mut hash = parameters.inner(tag::parts(0), what).ok()?.inner(tag::SEQUENCE, what).ok()?;
+    let mut parameters = identifier.inner(Tag::Sequence, what).ok()?;
+    let mut hash = parameters.inner(constructed_tag(0), what).ok()?.inner(Tag::Sequence, what).ok()?;
     let id = hash.object_identifier(what).ok()?;
-    parameters.inner(tag::parts(1), what).ok()?;
-    let salt = parameters.inner(tag::parts(2), what).ok()?.small(what).ok()?;
+    parameters.inner(constructed_tag(1), what).ok()?;
+    let salt = parameters.inner(constructed_tag(2), what).ok()?.small(what).ok()?;
     match (id.as_slice(), salt) {
         ([2, 16, 840, 1, 101, 3, 4, 2, 1], 32) => Some(13),
         ([2, 16, 840, 1, 101, 3, 4, 2, 2], 48) => Some(14),
@@ -75,7 +76,7 @@ fn probabilistic(mut identifier: Reader<'_>) -> Option<i64> {
 }
 
 /// Reads a signature, aligned to whole bytes.
-pub(super) fn signature(reader: &mut Reader<'_>) -> Result<Vec<u8>, String> {
+pub(super) fn signature(reader: &mut CertificateReader<'_>) -> Result<Vec<u8>, String> {
     let (bytes, unused) = reader.bits("signature")?;
     if unused == 0 {
         return Ok(bytes.to_vec());

@@ -1,8 +1,9 @@
 //! Names of subjects and issuers.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, tag};
+use super::reader::{CertificateReader, malformed};
 use super::{Fields, list, numbers};
 
 /// The attributes that have fields of their own, below 2.5.4; of these two the last one counts.
@@ -19,14 +20,14 @@ const SEVERAL: [(u64, &str); 7] = [
 
 /// Reads a name.
 pub(super) fn object(whole: &[u8]) -> Result<Value, String> {
-    let mut sets = Reader(whole).inner(tag::SEQUENCE, "RDNSequence")?;
+    let mut sets = CertificateReader(whole).inner(Tag::Sequence, "RDNSequence")?;
     let mut found: Vec<(Vec<u64>, Value)> = Vec::new();
     while !sets.is_empty() {
-        let mut set = sets.inner(tag::SET, "RDNSequence")?;
+        let mut set = sets.inner(Tag::Set, "RDNSequence")?;
         while !set.is_empty() {
-            let mut attribute = set.inner(tag::SEQUENCE, "attribute of an RDNSequence")?;
+            let mut attribute = set.inner(Tag::Sequence, "attribute of an RDNSequence")?;
             let kind = attribute.object_identifier("attribute type of an RDNSequence")?;
-            let value = attribute.any().and_then(|(tag, value, _)| string(tag, value));
+            let value = attribute.any().and_then(|element| string(element.tag, element.content));
             found.push((
                 kind,
                 value.map(Value::from).ok_or_else(|| malformed("attribute value of an RDNSequence"))?,
@@ -57,18 +58,18 @@ pub(super) fn attribute(kind: &[u64], value: Value) -> Value {
 }
 
 /// Reads a text; nothing when it is none, or has characters that its type does not have.
-pub(super) fn string(tag: u8, bytes: &[u8]) -> Option<String> {
+pub(super) fn string(tag: Tag, bytes: &[u8]) -> Option<String> {
     let plain = |allowed: fn(u8) -> bool| {
         bytes.iter().all(|byte| allowed(*byte)).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
     };
     match tag {
-        tag::UTF8_STRING => std::str::from_utf8(bytes).ok().map(str::to_owned),
-        tag::PRINTABLE_STRING => plain(is_printable),
-        tag::IA5_STRING => plain(|byte| byte.is_ascii()),
-        tag::NUMERIC_STRING => plain(|byte| byte.is_ascii_digit() || byte == b' '),
+        Tag::Utf8String => std::str::from_utf8(bytes).ok().map(str::to_owned),
+        Tag::PrintableString => plain(is_printable),
+        Tag::Ia5String => plain(|byte| byte.is_ascii()),
+        Tag::NumericString => plain(|byte| byte.is_ascii_digit() || byte == b' '),
         // Nearly Latin-1, and taken for it.
-        tag::T61_STRING => plain(|_| true),
-        tag::BMP_STRING => {
+        Tag::TeletexString => plain(|_| true),
+        Tag::BmpString => {
             let (units, []) = bytes.as_chunks::<2>() else { return None };
             let units = units.strip_suffix(&[[0, 0]]).unwrap_or(units);
             units.iter().map(|unit| char::from_u32(u32::from(u16::from_be_bytes(*unit)))).collect()

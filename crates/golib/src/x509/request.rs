@@ -1,8 +1,9 @@
 //! Requests for certificates.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{Reader, tag};
+use super::reader::{CertificateReader, constructed_tag};
 use super::{Extension, Fields, bytes, extension, extensions, key, list, name};
 
 /// The attribute that holds the extensions that are asked for.
@@ -11,29 +12,29 @@ const SUBJECT_NAMES: [u64; 4] = [2, 5, 29, 17];
 
 /// Reads a request.
 pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
-    let mut input = Reader(der);
-    let raw = input.whole(tag::SEQUENCE, "certificate request")?;
+    let mut input = CertificateReader(der);
+    let raw = input.whole(Tag::Sequence, "certificate request")?;
     if !input.is_empty() {
         return Err("asn1: syntax error: trailing data".to_owned());
     }
-    let mut outer = Reader(raw).inner(tag::SEQUENCE, "certificate request")?;
-    let raw_signed = outer.whole(tag::SEQUENCE, "certificate request info")?;
-    let mut signed = Reader(raw_signed).inner(tag::SEQUENCE, "certificate request info")?;
+    let mut outer = CertificateReader(raw).inner(Tag::Sequence, "certificate request")?;
+    let raw_signed = outer.whole(Tag::Sequence, "certificate request info")?;
+    let mut signed = CertificateReader(raw_signed).inner(Tag::Sequence, "certificate request info")?;
     let mut fields = Fields::default();
     fields.names(&["ExtraExtensions", "DNSNames", "EmailAddresses", "IPAddresses", "URIs"]);
     fields.set("Raw", bytes(raw));
     fields.set("RawTBSCertificateRequest", bytes(raw_signed));
     fields.set("Version", signed.small("version")?);
-    let subject = signed.whole(tag::SEQUENCE, "subject")?;
+    let subject = signed.whole(Tag::Sequence, "subject")?;
     fields.set("RawSubject", bytes(subject));
     fields.set("Subject", name::object(subject)?);
-    let public_key = signed.whole(tag::SEQUENCE, "spki")?;
+    let public_key = signed.whole(Tag::Sequence, "spki")?;
     fields.set("RawSubjectPublicKeyInfo", bytes(public_key));
     fields.set("PublicKeyAlgorithm", key::RSA);
     fields.set("PublicKey", key::public_key(public_key)?);
-    let attributes = Reader(signed.take(tag::parts(0), "attributes")?);
+    let attributes = CertificateReader(signed.take(constructed_tag(0), "attributes")?);
     fields.set("Attributes", list(shown_attributes(attributes)?));
-    let algorithm = outer.inner(tag::SEQUENCE, "algorithm identifier")?;
+    let algorithm = outer.inner(Tag::Sequence, "algorithm identifier")?;
     fields.set("SignatureAlgorithm", key::signature_algorithm(algorithm)?);
     fields.set("Signature", bytes(&key::signature(&mut outer)?));
     let requested = requested(attributes)?;
@@ -45,12 +46,12 @@ pub(super) fn decode(der: &[u8]) -> Result<Value, String> {
 }
 
 /// Attributes that are no sets of lists of types and values are left out.
-fn shown_attributes(mut attributes: Reader<'_>) -> Result<Vec<Value>, String> {
+fn shown_attributes(mut attributes: CertificateReader<'_>) -> Result<Vec<Value>, String> {
     let mut shown = Vec::new();
     while !attributes.is_empty() {
-        let mut attribute = attributes.inner(tag::SEQUENCE, "attribute")?;
+        let mut attribute = attributes.inner(Tag::Sequence, "attribute")?;
         let Ok(kind) = attribute.object_identifier("attribute type") else { continue };
-        let Ok(set) = attribute.inner(tag::SET, "attribute values") else { continue };
+        let Ok(set) = attribute.inner(Tag::Set, "attribute values") else { continue };
         if let Some(lists) = lists(set) {
             shown.push(name::attribute(&kind, Value::array(lists)));
         }
@@ -58,16 +59,16 @@ fn shown_attributes(mut attributes: Reader<'_>) -> Result<Vec<Value>, String> {
     Ok(shown)
 }
 
-fn lists(mut set: Reader<'_>) -> Option<Vec<Value>> {
+fn lists(mut set: CertificateReader<'_>) -> Option<Vec<Value>> {
     let mut lists = Vec::new();
     while !set.is_empty() {
-        let mut entries = set.inner(tag::SEQUENCE, "list").ok()?;
+        let mut entries = set.inner(Tag::Sequence, "list").ok()?;
         let mut list = Vec::new();
         while !entries.is_empty() {
-            let mut entry = entries.inner(tag::SEQUENCE, "entry").ok()?;
+            let mut entry = entries.inner(Tag::Sequence, "entry").ok()?;
             let kind = entry.object_identifier("type").ok()?;
-            let (tag, value, _) = entry.any()?;
-            list.push(name::attribute(&kind, plain(tag, value)?));
+            let value = entry.any()?;
+            list.push(name::attribute(&kind, plain(value.tag, value.content)?));
         }
         lists.push(Value::array(list));
     }
@@ -75,25 +76,25 @@ fn lists(mut set: Reader<'_>) -> Option<Vec<Value>> {
 }
 
 /// Reads a value of any type; null for one that is not known.
-fn plain(tag: u8, value: &[u8]) -> Option<Value> {
+fn plain(tag: Tag, value: &[u8]) -> Option<Value> {
     Some(match tag {
-        tag::BOOLEAN => Value::Bool(value == [0xff]),
-        tag::OCTET_STRING => bytes(value),
-        tag::INTEGER => super::der::small(value).map_or(Value::Null, Value::from),
-        tag::OBJECT_IDENTIFIER => super::numbers(&super::der::object_identifier(value)?),
+        Tag::Boolean => Value::Bool(value == [0xff]),
+        Tag::OctetString => bytes(value),
+        Tag::Integer => super::reader::small(value).map_or(Value::Null, Value::from),
+        Tag::ObjectIdentifier => super::numbers(&super::reader::object_identifier(value)?),
         tag => name::string(tag, value).map_or(Value::Null, Value::from),
     })
 }
 
-fn requested(mut attributes: Reader<'_>) -> Result<Vec<Extension<'_>>, String> {
+fn requested(mut attributes: CertificateReader<'_>) -> Result<Vec<Extension<'_>>, String> {
     let mut found = Vec::new();
     while !attributes.is_empty() {
-        let mut attribute = attributes.inner(tag::SEQUENCE, "attribute")?;
+        let mut attribute = attributes.inner(Tag::Sequence, "attribute")?;
         if attribute.object_identifier("attribute type").ok().as_deref() != Some(&EXTENSION_REQUEST[..]) {
             continue;
         }
-        let mut set = attribute.inner(tag::SET, "extension request")?;
-        let mut all = set.inner(tag::SEQUENCE, "extension request")?;
+        let mut set = attribute.inner(Tag::Set, "extension request")?;
+        let mut all = set.inner(Tag::Sequence, "extension request")?;
         while !all.is_empty() {
             found.push(extension(&mut all)?);
         }

@@ -1,9 +1,10 @@
 //! The names that a certificate authority may give, and may not.
 
+use der::Tag;
 use kubewright_value::Value;
 
-use super::der::{Reader, malformed, tag};
-use super::extensions::{address, ascii};
+use super::extensions::{address, ascii, kind_of_name};
+use super::reader::{CertificateReader, constructed_tag, malformed};
 use super::{Extension, Fields, bytes, list};
 
 const PERMITTED: [&str; 4] =
@@ -14,9 +15,9 @@ const WHAT: &str = "NameConstraints extension";
 
 /// Returns whether all kinds of names are known.
 pub(super) fn read(extension: &Extension<'_>, fields: &mut Fields) -> Result<bool, String> {
-    let mut parts = Reader(extension.value).inner(tag::SEQUENCE, WHAT)?;
-    let permitted = parts.optional(tag::parts(0), WHAT)?.unwrap_or_default();
-    let excluded = parts.optional(tag::parts(1), WHAT)?.unwrap_or_default();
+    let mut parts = CertificateReader(extension.value).inner(Tag::Sequence, WHAT)?;
+    let permitted = parts.optional(constructed_tag(0), WHAT)?.unwrap_or_default();
+    let excluded = parts.optional(constructed_tag(1), WHAT)?.unwrap_or_default();
     if !parts.is_empty() {
         return Err(malformed(WHAT));
     }
@@ -32,12 +33,13 @@ pub(super) fn read(extension: &Extension<'_>, fields: &mut Fields) -> Result<boo
 fn names(value: &[u8], fields_of: [&'static str; 4], fields: &mut Fields) -> Result<bool, String> {
     let (mut domains, mut ranges, mut emails, mut uris) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut is_known = true;
-    let mut all = Reader(value);
+    let mut all = CertificateReader(value);
     while !all.is_empty() {
-        let mut name = all.inner(tag::SEQUENCE, WHAT)?;
-        let (kind, value, _) = name.any().ok_or_else(|| malformed(WHAT))?;
+        let mut name = all.inner(Tag::Sequence, WHAT)?;
+        let element = name.any().ok_or_else(|| malformed(WHAT))?;
+        let value = element.content;
         let text = || ascii(value, "constraint value").map(Value::from);
-        match kind ^ 0x80 {
+        match kind_of_name(element.tag) {
             1 => emails.push(text()?),
             2 => domains.push(text()?),
             6 => uris.push(text()?),

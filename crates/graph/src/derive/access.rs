@@ -2,13 +2,13 @@
 
 use kubewright_value::Value;
 
-use super::{Deriving, Target, core, items, or, text};
-use crate::graph::{FOREIGN, Only, Scope, Selection};
+use super::{Deriving, ReferenceTarget, core, items_at, or, text_at};
+use crate::graph::{FOREIGN, Only, Selection, SelectionScope};
 use crate::names::Symbol;
-use crate::selector::Selector;
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Strength};
 
-const RBAC: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Deriving<'_, '_> {
     pub(super) fn access(&mut self, object: &Value) {
@@ -24,19 +24,19 @@ impl Deriving<'_, '_> {
     fn binding(&mut self, object: &Value) {
         let own = self.namespace.clone();
         let role = object.get("roleRef").map(|role| {
-            let kind = or(text(role, &["kind"]), "Role");
+            let kind = or(text_at(role, &["kind"]), "Role");
             let namespace = if kind == "ClusterRole" { "" } else { own.as_str() };
-            Target { group: RBAC, kind, namespace, name: text(role, &["name"]) }
+            ReferenceTarget { group: RBAC_GROUP, kind, namespace, name: text_at(role, &["name"]) }
         });
         let role = role.filter(|role| !role.name.is_empty());
         if let Some(role) = role {
             self.refer(EdgeType::BINDS_ROLE, role, "roleRef", Strength::Required);
         }
-        for (at, subject) in items(object, &["subjects"]) {
-            let (kind, name) = (text(subject, &["kind"]), text(subject, &["name"]));
+        for (at, subject) in items_at(object, &["subjects"]) {
+            let (kind, name) = (text_at(subject, &["kind"]), text_at(subject, &["name"]));
             let target = match kind {
-                "ServiceAccount" => core(kind, or(text(subject, &["namespace"]), &own), name),
-                _ => Target { group: RBAC, kind, namespace: "", name },
+                "ServiceAccount" => core(kind, or(text_at(subject, &["namespace"]), &own), name),
+                _ => ReferenceTarget { group: RBAC_GROUP, kind, namespace: "", name },
             };
             self.refer(EdgeType::BINDS_SUBJECT, target, &format!("subjects[{at}]"), Strength::Required);
             if let Some(role) = role {
@@ -45,8 +45,8 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// Who is bound may do what the role says. The binding is at neither end.
-    fn grant(&mut self, subject: Target<'_>, role: Target<'_>, at: usize) {
+    /// CAN_ACCESS from each subject to the role. The binding is at neither end.
+    fn grant(&mut self, subject: ReferenceTarget<'_>, role: ReferenceTarget<'_>, at: usize) {
         if subject.name.is_empty() {
             return;
         }
@@ -57,10 +57,10 @@ impl Deriving<'_, '_> {
     }
 
     fn aggregation(&mut self, object: &Value) {
-        for (at, selector) in items(object, &["aggregationRule", "clusterRoleSelectors"]) {
-            if let Some(selector) = Selector::of_labels(selector) {
+        for (at, selector) in items_at(object, &["aggregationRule", "clusterRoleSelectors"]) {
+            if let Some(selector) = GraphSelector::of_labels(selector) {
                 let class = self.draft.intern("ClusterRole.rbac.authorization.k8s.io");
-                let scope = Scope::Namespace(Symbol::EMPTY);
+                let scope = SelectionScope::Namespace(Symbol::EMPTY);
                 let selection = Selection { class, only: Only::All, scope, selector };
                 let via = format!("aggregationRule.clusterRoleSelectors[{at}]");
                 self.select_in(EdgeType::AGGREGATES, selection, &via, Strength::Required);
@@ -71,8 +71,8 @@ impl Deriving<'_, '_> {
     fn service_account(&mut self, object: &Value) {
         let own = self.namespace.clone();
         for (field, kind) in [("imagePullSecrets", EdgeType::PULLS_WITH), ("secrets", EdgeType::REFERS_TO)] {
-            for (at, secret) in items(object, &[field]) {
-                let secret = core("Secret", &own, text(secret, &["name"]));
+            for (at, secret) in items_at(object, &[field]) {
+                let secret = core("Secret", &own, text_at(secret, &["name"]));
                 self.refer(kind, secret, &format!("{field}[{at}]"), Strength::Required);
             }
         }
@@ -81,16 +81,16 @@ impl Deriving<'_, '_> {
     /// The Secret that holds the token of an account names the account.
     fn token(&mut self, object: &Value) {
         let own = self.namespace.clone();
-        if text(object, &["type"]) == "kubernetes.io/service-account-token" {
-            let name = text(object, &["metadata", "annotations", "kubernetes.io/service-account.name"]);
+        if text_at(object, &["type"]) == "kubernetes.io/service-account-token" {
+            let name = text_at(object, &["metadata", "annotations", "kubernetes.io/service-account.name"]);
             let via = "metadata.annotations['kubernetes.io/service-account.name']";
             self.refer(EdgeType::REFERS_TO, core("ServiceAccount", &own, name), via, Strength::Required);
         }
     }
 }
 
-/// Returns the account that a User stands for: accounts are users of this name, too.
-fn account<'o>(kind: &str, name: &'o str) -> Option<Target<'o>> {
+/// Returns the ServiceAccount that a User name of the form `system:serviceaccount:…` denotes.
+fn account<'o>(kind: &str, name: &'o str) -> Option<ReferenceTarget<'o>> {
     let (namespace, name) = name.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     (kind == "User").then(|| core("ServiceAccount", namespace, name))
 }

@@ -1,12 +1,12 @@
-//! What concerns the cluster: webhooks, events, limits of namespaces, applications, workloads' Services.
+//! Webhooks, events, limits of namespaces, applications, Services of workloads.
 
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target, core, items, named_group, text};
+use super::{Deriving, ReferenceTarget, core, items_at, named_group, text_at};
 use crate::{EdgeType, Strength};
 
 /// Labels that say which application an object is part of; the first one counts.
-const APPLICATION: [&str; 3] =
+const APPLICATION_LABELS: [&str; 3] =
     ["app.kubernetes.io/instance", "app.kubernetes.io/part-of", "app.kubernetes.io/name"];
 
 /// The fields of these labels.
@@ -21,13 +21,13 @@ impl Deriving<'_, '_> {
     pub(super) fn workload(&mut self, object: &Value) {
         if self.kind == "StatefulSet" {
             let own = self.namespace.clone();
-            let service = core("Service", &own, text(object, &["spec", "serviceName"]));
+            let service = core("Service", &own, text_at(object, &["spec", "serviceName"]));
             self.refer(EdgeType::GOVERNED_BY, service, "spec.serviceName", Strength::Required);
         }
     }
 
     pub(super) fn webhooks(&mut self, object: &Value) {
-        for (at, webhook) in items(object, &["webhooks"]) {
+        for (at, webhook) in items_at(object, &["webhooks"]) {
             if let Some(service) = webhook.at(&["clientConfig", "service"]) {
                 self.called(service, &format!("webhooks[{at}].clientConfig.service"));
             }
@@ -41,20 +41,20 @@ impl Deriving<'_, '_> {
     }
 
     fn called(&mut self, service: &Value, via: &str) {
-        let service = core("Service", text(service, &["namespace"]), text(service, &["name"]));
+        let service = core("Service", text_at(service, &["namespace"]), text_at(service, &["name"]));
         self.refer(EdgeType::CALLS_WEBHOOK, service, via, Strength::Required);
     }
 
     pub(super) fn event(&mut self, object: &Value) {
         for field in ["involvedObject", "regarding"] {
             let Some(about) = object.get(field) else { continue };
-            let target = Target {
+            let target = ReferenceTarget {
                 group: named_group(about).unwrap_or_default(),
-                kind: text(about, &["kind"]),
-                namespace: text(about, &["namespace"]),
-                name: text(about, &["name"]),
+                kind: text_at(about, &["kind"]),
+                namespace: text_at(about, &["namespace"]),
+                name: text_at(about, &["name"]),
             };
-            // What an event is about is often gone by the time somebody looks.
+            // The object of an event is often deleted before its event.
             self.refer_if_present(EdgeType::REPORTS_ON, target, field, Strength::Optional);
         }
     }
@@ -77,7 +77,7 @@ impl Deriving<'_, '_> {
             .flat_map(Map::iter)
             .filter(|(label, _)| label.starts_with("app.kubernetes.io/"))
         {
-            let place = APPLICATION.iter().position(|known| *known == label);
+            let place = APPLICATION_LABELS.iter().position(|known| *known == label);
             let name = name.as_str().unwrap_or_default();
             if let Some(place) =
                 place.filter(|place| named.is_none_or(|(best, _)| *place < best) && !name.is_empty())
@@ -89,7 +89,7 @@ impl Deriving<'_, '_> {
         let (name, via) = match named {
             Some((place, name)) => (name, NAMED_BY.get(place).copied().unwrap_or_default()),
             None => {
-                let name = text(metadata, &["annotations", "meta.helm.sh/release-name"]);
+                let name = text_at(metadata, &["annotations", "meta.helm.sh/release-name"]);
                 (name, "metadata.annotations['meta.helm.sh/release-name']")
             }
         };

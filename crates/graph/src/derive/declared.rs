@@ -2,15 +2,15 @@
 
 use kubewright_value::{Text, Value};
 
-use super::{Deriving, Target, items, named_group, or, text};
+use super::{Deriving, ReferenceTarget, items_at, named_group, or, text_at};
 use crate::EdgeType;
-use crate::graph::{Only, Scope, Selection, has_no_namespace};
+use crate::graph::{Only, Selection, SelectionScope, has_no_namespace};
 use crate::names::Symbol;
-use crate::references::{KindName, Reference, Whereabouts, class_of};
-use crate::selector::Selector;
+use crate::references::{DeclaredReference, KindName, Whereabouts, class_of};
+use crate::selector::GraphSelector;
 
 /// How many places one declared reference may have in one object.
-const MAX_PLACES: usize = 10_000;
+const MAX_REFERENCE_PLACES: usize = 10_000;
 
 impl Deriving<'_, '_> {
     pub(super) fn declared(&mut self, object: &Value) {
@@ -19,7 +19,7 @@ impl Deriving<'_, '_> {
             let Some(edge_type) = references.edge_type(&reference.edge_type) else { continue };
             let mut places: Vec<(&Value, String)> = Vec::new();
             reference.path.visit(object, &mut |value, place| {
-                if places.len() < MAX_PLACES {
+                if places.len() < MAX_REFERENCE_PLACES {
                     places.push((value, place.to_owned()));
                 }
             });
@@ -33,14 +33,14 @@ impl Deriving<'_, '_> {
     }
 
     /// A value that names an object: as text, or with `name` and perhaps `kind`, `namespace` and a group.
-    fn declared_name(&mut self, reference: &Reference, kind: EdgeType, value: &Value, via: &str) {
-        let name = value.as_str().unwrap_or_else(|| text(value, &["name"]));
+    fn declared_name(&mut self, reference: &DeclaredReference, kind: EdgeType, value: &Value, via: &str) {
+        let name = value.as_str().unwrap_or_else(|| text_at(value, &["name"]));
         let said = (value.get("kind").and_then(Value::as_str), named_group(value));
-        let Some(target) = reference.to.iter().find(|target| is_meant(target, said)) else { return };
+        let Some(target) = reference.to.iter().find(|target| is_reference_to(target, said)) else { return };
         let group: Text = match (&target.group, said.1) {
             (Some(group), _) => group.clone(),
             (None, Some(group)) => group.into(),
-            (None, None) if CORE.contains(&target.kind.as_str()) => Text::default(),
+            (None, None) if CORE_KINDS.contains(&target.kind.as_str()) => Text::default(),
             (None, None) => self.group.clone(),
         };
         let own = match reference.namespace {
@@ -48,20 +48,20 @@ impl Deriving<'_, '_> {
             Whereabouts::Usual if is_usually_global(&group, &target.kind) => Text::default(),
             _ => self.namespace.clone(),
         };
-        let namespace = or(text(value, &["namespace"]), &own);
-        let target = Target { group: &group, kind: &target.kind, namespace, name };
+        let namespace = or(text_at(value, &["namespace"]), &own);
+        let target = ReferenceTarget { group: &group, kind: &target.kind, namespace, name };
         self.refer(kind, target, via, reference.strength);
     }
 
     fn declared_selector(
         &mut self,
-        reference: &Reference,
+        reference: &DeclaredReference,
         kind: EdgeType,
         object: &Value,
         value: &Value,
         via: &str,
     ) {
-        let Some(selector) = Selector::of_either(value) else { return };
+        let Some(selector) = GraphSelector::of_either(value) else { return };
         for target in &reference.to {
             let (class, only) = match target.is_pod() {
                 true => (Symbol::EMPTY, Only::Pods),
@@ -75,35 +75,35 @@ impl Deriving<'_, '_> {
     }
 
     /// Returns where a selector selects: as the `namespaceSelector` beside it says, otherwise as declared.
-    fn declared_scopes(&mut self, reference: &Reference, object: &Value) -> Vec<Scope> {
+    fn declared_scopes(&mut self, reference: &DeclaredReference, object: &Value) -> Vec<SelectionScope> {
         if let Some(selector) =
             object.at(&["spec", "namespaceSelector"]).filter(|selector| !selector.is_null())
         {
             if selector.get("any").and_then(Value::as_bool) == Some(true) {
-                return vec![Scope::Everywhere];
+                return vec![SelectionScope::Everywhere];
             }
             let named: Vec<&str> =
-                items(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
+                items_at(selector, &["matchNames"]).filter_map(|(_, name)| name.as_str()).collect();
             if !named.is_empty() {
-                return named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
+                return named.iter().map(|name| SelectionScope::Namespace(self.draft.intern(name))).collect();
             }
             let is_selector =
                 selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some();
             if is_selector {
-                let selector = Selector::of_labels(selector);
+                let selector = GraphSelector::of_labels(selector);
                 return selector.map(|selector| self.scopes_of(selector)).unwrap_or_default();
             }
         }
         match reference.namespace {
-            Whereabouts::Own | Whereabouts::Usual => vec![Scope::Namespace(self.here)],
-            Whereabouts::None => vec![Scope::Namespace(Symbol::EMPTY)],
-            Whereabouts::Any => vec![Scope::Everywhere],
+            Whereabouts::Own | Whereabouts::Usual => vec![SelectionScope::Namespace(self.here)],
+            Whereabouts::None => vec![SelectionScope::Namespace(Symbol::EMPTY)],
+            Whereabouts::Any => vec![SelectionScope::Everywhere],
         }
     }
 }
 
 /// Kinds of the core group that are meant by their names alone.
-pub(super) const CORE: [&str; 9] = [
+pub(super) const CORE_KINDS: [&str; 9] = [
     "ConfigMap",
     "Namespace",
     "Node",
@@ -121,7 +121,7 @@ fn is_usually_global(group: &str, kind: &str) -> bool {
 }
 
 /// Returns whether a reference that says this kind and group, or neither, is about `target`.
-fn is_meant(target: &KindName, (kind, group): (Option<&str>, Option<&str>)) -> bool {
+fn is_reference_to(target: &KindName, (kind, group): (Option<&str>, Option<&str>)) -> bool {
     kind.is_none_or(|kind| kind == target.kind)
         && group.zip(target.group.as_ref()).is_none_or(|(said, group)| said == group)
 }

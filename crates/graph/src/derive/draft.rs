@@ -1,23 +1,23 @@
-//! What many objects contribute, before it is in the graph.
+//! Contributions of many objects, before they are added to the graph.
 //!
 //! A draft reads the graph and changes nothing in it, so several can be made side by side. Names and nodes that the graph
 //! does not have yet get numbers behind those that it has, and others when the graph takes the draft over.
 
-use super::{Derived, Wanted};
+use super::{Derived, WantedSelection};
 use crate::Id;
-use crate::graph::{DerivedWire as Wire, Graph, Question, Scope};
-use crate::names::{Field, Names, Symbol, SymbolMap};
-use crate::node::Identity;
+use crate::graph::{DerivedWire as Wire, EdgeDependency, Graph, SelectionScope};
+use crate::names::{FieldPath, NameTable, Symbol, SymbolMap};
+use crate::node::ObjectIdentity;
 
-/// What some objects contribute.
-pub(crate) struct Draft<'g> {
+/// The contributions of some objects.
+pub(crate) struct EdgeDraft<'g> {
     pub(super) graph: &'g Graph,
-    names: Names,
-    nodes: Vec<Identity>,
-    ids: SymbolMap<Identity, Id>,
+    names: NameTable,
+    nodes: Vec<ObjectIdentity>,
+    ids: SymbolMap<ObjectIdentity, Id>,
     pub(super) wires: Vec<Wire>,
-    pub(super) links: Vec<Wanted>,
-    pub(super) questions: Vec<Question>,
+    pub(super) links: Vec<WantedSelection>,
+    pub(super) questions: Vec<EdgeDependency>,
     // Each object with the ends of its parts of the three lists.
     ends: Vec<(Id, [usize; 3])>,
 }
@@ -26,15 +26,15 @@ pub(crate) struct Draft<'g> {
 pub(crate) struct Drafted {
     first_id: usize,
     first_symbol: u32,
-    names: Names,
-    nodes: Vec<Identity>,
+    names: NameTable,
+    nodes: Vec<ObjectIdentity>,
     wires: Vec<Wire>,
-    links: Vec<Wanted>,
-    questions: Vec<Question>,
+    links: Vec<WantedSelection>,
+    questions: Vec<EdgeDependency>,
     ends: Vec<(Id, [usize; 3])>,
 }
 
-impl<'g> Draft<'g> {
+impl<'g> EdgeDraft<'g> {
     pub(crate) fn new(graph: &'g Graph) -> Self {
         Self {
             graph,
@@ -65,12 +65,12 @@ impl<'g> Draft<'g> {
         self.names.intern_beside(name, &self.graph.names)
     }
 
-    pub(super) fn field(&mut self, field: Field<'_>) -> Symbol {
+    pub(super) fn field(&mut self, field: FieldPath<'_>) -> Symbol {
         self.names.field_beside(field, &self.graph.names)
     }
 
     /// Returns the node with that identity, a new one if there is none.
-    pub(super) fn node_of(&mut self, identity: Identity) -> Id {
+    pub(super) fn node_of(&mut self, identity: ObjectIdentity) -> Id {
         if let Some(known) = self.graph.node_with(&identity) {
             return known;
         }
@@ -124,8 +124,8 @@ impl Adoption {
         new.copied().unwrap_or(id)
     }
 
-    fn identity(&self, identity: Identity) -> Identity {
-        Identity {
+    fn identity(&self, identity: ObjectIdentity) -> ObjectIdentity {
+        ObjectIdentity {
             group: self.symbol(identity.group),
             kind: self.symbol(identity.kind),
             namespace: self.symbol(identity.namespace),
@@ -138,20 +138,20 @@ impl Adoption {
         Wire { from: self.id(wire.from), to: self.id(wire.to), via: self.symbol(wire.via), ..wire }
     }
 
-    fn link(&self, link: &mut Wanted) {
+    fn link(&self, link: &mut WantedSelection) {
         link.via = self.symbol(link.via);
         link.selection.class = self.symbol(link.selection.class);
-        if let Scope::Namespace(namespace) = &mut link.selection.scope {
+        if let SelectionScope::Namespace(namespace) = &mut link.selection.scope {
             *namespace = self.symbol(*namespace);
         }
     }
 
-    fn question(&self, question: Question) -> Question {
+    fn question(&self, question: EdgeDependency) -> EdgeDependency {
         match question {
-            Question::Name(identity) => Question::Name(self.identity(identity)),
-            Question::Uid(uid) => Question::Uid(self.symbol(uid)),
-            Question::Widget(name) => Question::Widget(self.symbol(name)),
-            Question::AnyUid | Question::Definitions => question,
+            EdgeDependency::Name(identity) => EdgeDependency::Name(self.identity(identity)),
+            EdgeDependency::Uid(uid) => EdgeDependency::Uid(self.symbol(uid)),
+            EdgeDependency::Widget(name) => EdgeDependency::Widget(self.symbol(name)),
+            EdgeDependency::AnyUid | EdgeDependency::Definitions => question,
         }
     }
 }

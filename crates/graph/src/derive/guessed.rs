@@ -1,39 +1,39 @@
-//! REFERS_TO of kinds that nobody has described: fields called `…Ref` or `…Refs` that name a kind and an object.
+//! REFERS_TO of kinds without declared references: fields called `…Ref` or `…Refs` that name a kind and an object.
 //!
 //! It is a guess, so it leads only to what is in the set: nothing is broken because of it.
 
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Value};
 
-use super::declared::CORE;
-use super::{Deriving, Target, named_group, or, text};
+use super::declared::CORE_KINDS;
+use super::{Deriving, ReferenceTarget, named_group, or, text_at};
 use crate::graph::has_no_namespace;
 use crate::{EdgeType, Strength};
 
-/// How deep fields are looked at.
-const MAX_DEPTH: usize = 12;
-/// How many fields of one object are looked at.
-const MAX_FIELDS: usize = 10_000;
+/// The depth to which fields are searched.
+const MAX_GUESS_DEPTH: usize = 12;
+/// The number of fields of one object that are searched.
+const MAX_GUESSED_FIELDS: usize = 10_000;
 
 /// Returns the group that is meant by a kind without one.
 fn usual_group(kind: &str) -> Option<&'static str> {
-    if CORE.contains(&kind) {
+    if CORE_KINDS.contains(&kind) {
         return Some("");
     }
     WorkloadKind::named(kind).map(WorkloadKind::group).filter(|group| !group.is_empty())
 }
 
-/// Returns whether kinds of this group are described by whoever made them, and not by us.
+/// Returns whether kinds of this group belong to another project.
 pub(crate) fn is_foreign(group: &str) -> bool {
     group.contains('.') && !group.ends_with(".k8s.io")
 }
 
 impl Deriving<'_, '_> {
     pub(super) fn guessed(&mut self, object: &Value) {
-        let mut fields = MAX_FIELDS;
+        let mut fields = MAX_GUESSED_FIELDS;
         for part in ["spec", "data"] {
             if let Some(value) = object.get(part) {
-                self.guess(value, &mut part.to_owned(), MAX_DEPTH, &mut fields);
+                self.guess(value, &mut part.to_owned(), MAX_GUESS_DEPTH, &mut fields);
             }
         }
     }
@@ -47,7 +47,7 @@ impl Deriving<'_, '_> {
             Value::Object(map) => {
                 for (key, value) in map.iter().filter(|(_, value)| is_inner(value)) {
                     *fields = fields.saturating_sub(1);
-                    push(path, key);
+                    push_path_key(path, key);
                     match (key.ends_with("Ref"), key.ends_with("Refs"), value) {
                         (true, _, Value::Object(reference)) => self.guessed_one(reference, value, path),
                         (_, true, Value::Array(references)) => {
@@ -85,8 +85,8 @@ impl Deriving<'_, '_> {
         let group = named_group(value).or_else(|| usual_group(kind)).unwrap_or(&own_group);
         let own = self.namespace.clone();
         let is_global = has_no_namespace(group, kind) || kind.starts_with("Cluster");
-        let namespace = if is_global { "" } else { or(text(value, &["namespace"]), &own) };
-        let target = Target { group, kind, namespace, name };
+        let namespace = if is_global { "" } else { or(text_at(value, &["namespace"]), &own) };
+        let target = ReferenceTarget { group, kind, namespace, name };
         self.refer_if_present(EdgeType::REFERS_TO, target, via, Strength::Implicit);
     }
 }
@@ -95,7 +95,7 @@ fn is_inner(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-fn push(path: &mut String, key: &str) {
+fn push_path_key(path: &mut String, key: &str) {
     match key.contains(['.', '[', '/', '\'']) {
         true => path.push_str(&format!("['{key}']")),
         false => {

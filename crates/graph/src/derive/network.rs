@@ -2,13 +2,13 @@
 
 use kubewright_value::Value;
 
-use super::{Deriving, Target, core, items, named_group, or, text};
-use crate::graph::{FOREIGN, Only, Scope, Selection};
+use super::{Deriving, ReferenceTarget, core, items_at, named_group, or, text_at};
+use crate::graph::{FOREIGN, Only, Selection, SelectionScope};
 use crate::names::Symbol;
-use crate::selector::Selector;
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Strength};
 
-const GATEWAY: &str = "gateway.networking.k8s.io";
+const GATEWAY_GROUP: &str = "gateway.networking.k8s.io";
 
 impl Deriving<'_, '_> {
     pub(super) fn network(&mut self, object: &Value) {
@@ -16,10 +16,10 @@ impl Deriving<'_, '_> {
             ("", "Service") => self.service(object),
             ("", "Endpoints") => self.endpoints(object),
             ("discovery.k8s.io", "EndpointSlice") => self.endpoint_slice(object),
-            (GATEWAY, "Gateway") => self.gateway(object),
-            (GATEWAY, "ReferenceGrant") => self.reference_grant(object),
-            (GATEWAY, kind) if kind.ends_with("Route") => self.route(object),
-            (GATEWAY, kind) if kind.ends_with("Policy") => self.attached_policy(object),
+            (GATEWAY_GROUP, "Gateway") => self.gateway(object),
+            (GATEWAY_GROUP, "ReferenceGrant") => self.reference_grant(object),
+            (GATEWAY_GROUP, kind) if kind.ends_with("Route") => self.route(object),
+            (GATEWAY_GROUP, kind) if kind.ends_with("Policy") => self.attached_policy(object),
             (_, "Ingress") => self.ingress(object),
             (_, "NetworkPolicy") => self.network_policy(object),
             _ => {}
@@ -28,24 +28,24 @@ impl Deriving<'_, '_> {
 
     fn service(&mut self, object: &Value) {
         let Some(labels) = object.at(&["spec", "selector"]).and_then(Value::as_object) else { return };
-        let selector = Selector::of_map(labels).filter(|selector| !selector.is_empty());
-        if let Some(selector) = selector.filter(|_| text(object, &["spec", "type"]) != "ExternalName") {
+        let selector = GraphSelector::of_map(labels).filter(|selector| !selector.is_empty());
+        if let Some(selector) = selector.filter(|_| text_at(object, &["spec", "type"]) != "ExternalName") {
             self.select(EdgeType::EXPOSES, selector, "spec.selector", Strength::Required);
         }
     }
 
     fn endpoint_slice(&mut self, object: &Value) {
-        let service = text(object, &["metadata", "labels", "kubernetes.io/service-name"]);
-        for (at, endpoint) in items(object, &["endpoints"]) {
+        let service = text_at(object, &["metadata", "labels", "kubernetes.io/service-name"]);
+        for (at, endpoint) in items_at(object, &["endpoints"]) {
             self.endpoint(service, endpoint, &format!("EndpointSlice endpoints[{at}].targetRef"));
         }
     }
 
     fn endpoints(&mut self, object: &Value) {
         let service = self.name.clone();
-        for (at, subset) in items(object, &["subsets"]) {
+        for (at, subset) in items_at(object, &["subsets"]) {
             for list in ["addresses", "notReadyAddresses"] {
-                for (place, address) in items(subset, &[list]) {
+                for (place, address) in items_at(subset, &[list]) {
                     let via = format!("Endpoints subsets[{at}].{list}[{place}].targetRef");
                     self.endpoint(&service, address, &via);
                 }
@@ -56,13 +56,13 @@ impl Deriving<'_, '_> {
     /// A Service leads to what an endpoint of it names.
     fn endpoint(&mut self, service: &str, endpoint: &Value, via: &str) {
         let Some(target) = endpoint.get("targetRef").filter(|_| !service.is_empty()) else { return };
-        let (kind, name) = (or(text(target, &["kind"]), "Pod"), text(target, &["name"]));
+        let (kind, name) = (or(text_at(target, &["kind"]), "Pod"), text_at(target, &["name"]));
         if name.is_empty() {
             return;
         }
         let namespace = self.namespace.clone();
         let service = self.identity(core("Service", &namespace, service));
-        let target = self.identity(core(kind, or(text(target, &["namespace"]), &namespace), name));
+        let target = self.identity(core(kind, or(text_at(target, &["namespace"]), &namespace), name));
         let (from, to) = (self.draft.node_of(service), self.draft.node_of(target));
         self.wire(from, to, EdgeType::EXPOSES, via, Strength::Required, FOREIGN);
     }
@@ -73,16 +73,16 @@ impl Deriving<'_, '_> {
                 self.backend(backend, &format!("spec.{field}"));
             }
         }
-        for (at, rule) in items(object, &["spec", "rules"]) {
-            for (place, path) in items(rule, &["http", "paths"]) {
+        for (at, rule) in items_at(object, &["spec", "rules"]) {
+            for (place, path) in items_at(rule, &["http", "paths"]) {
                 if let Some(backend) = path.get("backend") {
                     self.backend(backend, &format!("spec.rules[{at}].http.paths[{place}].backend"));
                 }
             }
         }
         let namespace = self.namespace.clone();
-        for (at, tls) in items(object, &["spec", "tls"]) {
-            let secret = core("Secret", &namespace, text(tls, &["secretName"]));
+        for (at, tls) in items_at(object, &["spec", "tls"]) {
+            let secret = core("Secret", &namespace, text_at(tls, &["secretName"]));
             self.refer(
                 EdgeType::TERMINATES_TLS_WITH,
                 secret,
@@ -91,18 +91,18 @@ impl Deriving<'_, '_> {
             );
         }
         let annotation = "kubernetes.io/ingress.class";
-        let named = text(object, &["spec", "ingressClassName"]);
+        let named = text_at(object, &["spec", "ingressClassName"]);
         let (name, via) = match named.is_empty() {
             false => (named, "spec.ingressClassName"),
             true => (
-                text(object, &["metadata", "annotations", annotation]),
+                text_at(object, &["metadata", "annotations", annotation]),
                 "metadata.annotations['kubernetes.io/ingress.class']",
             ),
         };
-        let class = Target { group: "networking.k8s.io", kind: "IngressClass", namespace: "", name };
+        let class = ReferenceTarget { group: "networking.k8s.io", kind: "IngressClass", namespace: "", name };
         match named.is_empty() {
             false => self.refer(EdgeType::OF_CLASS, class, via, Strength::Required),
-            // The annotation may name a class that is no object.
+            // The annotation may name a class without an object.
             true if !name.is_empty() => {
                 self.refer_if_present(EdgeType::OF_CLASS, class, via, Strength::Required);
             }
@@ -114,23 +114,23 @@ impl Deriving<'_, '_> {
     fn backend(&mut self, backend: &Value, path: &str) {
         let namespace = self.namespace.clone();
         for (keys, field) in [(&["service", "name"][..], "service"), (&["serviceName"], "serviceName")] {
-            let service = core("Service", &namespace, text(backend, keys));
+            let service = core("Service", &namespace, text_at(backend, keys));
             self.refer(EdgeType::ROUTES_TO, service, &format!("{path}.{field}"), Strength::Required);
         }
         if let Some(resource) = backend.get("resource") {
-            let (kind, name) = (text(resource, &["kind"]), text(resource, &["name"]));
+            let (kind, name) = (text_at(resource, &["kind"]), text_at(resource, &["name"]));
             let group = named_group(resource).unwrap_or_default();
-            let target = Target { group, kind, namespace: &namespace, name };
+            let target = ReferenceTarget { group, kind, namespace: &namespace, name };
             self.refer(EdgeType::ROUTES_TO, target, &format!("{path}.resource"), Strength::Required);
         }
     }
 
     fn gateway(&mut self, object: &Value) {
-        let name = text(object, &["spec", "gatewayClassName"]);
-        let class = Target { group: GATEWAY, kind: "GatewayClass", namespace: "", name };
+        let name = text_at(object, &["spec", "gatewayClassName"]);
+        let class = ReferenceTarget { group: GATEWAY_GROUP, kind: "GatewayClass", namespace: "", name };
         self.refer(EdgeType::OF_CLASS, class, "spec.gatewayClassName", Strength::Required);
-        for (at, listener) in items(object, &["spec", "listeners"]) {
-            for (place, certificate) in items(listener, &["tls", "certificateRefs"]) {
+        for (at, listener) in items_at(object, &["spec", "listeners"]) {
+            for (place, certificate) in items_at(listener, &["tls", "certificateRefs"]) {
                 let via = format!("spec.listeners[{at}].tls.certificateRefs[{place}]");
                 self.gateway_reference(EdgeType::TERMINATES_TLS_WITH, certificate, ("", "Secret"), &via);
             }
@@ -138,15 +138,15 @@ impl Deriving<'_, '_> {
     }
 
     fn route(&mut self, object: &Value) {
-        for (at, parent) in items(object, &["spec", "parentRefs"]) {
+        for (at, parent) in items_at(object, &["spec", "parentRefs"]) {
             let via = format!("spec.parentRefs[{at}]");
-            self.gateway_reference(EdgeType::ATTACHES_TO, parent, (GATEWAY, "Gateway"), &via);
+            self.gateway_reference(EdgeType::ATTACHES_TO, parent, (GATEWAY_GROUP, "Gateway"), &via);
         }
         let service = ("", "Service");
-        for (at, rule) in items(object, &["spec", "rules"]) {
+        for (at, rule) in items_at(object, &["spec", "rules"]) {
             let path = format!("spec.rules[{at}]");
             self.mirrors(rule, &path);
-            for (place, backend) in items(rule, &["backendRefs"]) {
+            for (place, backend) in items_at(rule, &["backendRefs"]) {
                 let path = format!("{path}.backendRefs[{place}]");
                 self.gateway_reference(EdgeType::FORWARDS_TO, backend, service, &path);
                 self.mirrors(backend, &path);
@@ -156,7 +156,7 @@ impl Deriving<'_, '_> {
 
     /// Filters that send requests to another Service too.
     fn mirrors(&mut self, holder: &Value, path: &str) {
-        for (at, filter) in items(holder, &["filters"]) {
+        for (at, filter) in items_at(holder, &["filters"]) {
             if let Some(backend) = filter.at(&["requestMirror", "backendRef"]) {
                 let via = format!("{path}.filters[{at}].requestMirror.backendRef");
                 self.gateway_reference(EdgeType::FORWARDS_TO, backend, ("", "Service"), &via);
@@ -168,7 +168,7 @@ impl Deriving<'_, '_> {
         if let Some(target) = object.at(&["spec", "targetRef"]) {
             self.gateway_reference(EdgeType::TARGETS_POLICY, target, ("", ""), "spec.targetRef");
         }
-        for (at, target) in items(object, &["spec", "targetRefs"]) {
+        for (at, target) in items_at(object, &["spec", "targetRefs"]) {
             self.gateway_reference(
                 EdgeType::TARGETS_POLICY,
                 target,
@@ -180,14 +180,15 @@ impl Deriving<'_, '_> {
 
     fn reference_grant(&mut self, object: &Value) {
         let kind = EdgeType::GRANTS_REFERENCE;
-        for (at, from) in items(object, &["spec", "from"]) {
-            let namespace = core("Namespace", "", text(from, &["namespace"]));
+        for (at, from) in items_at(object, &["spec", "from"]) {
+            let namespace = core("Namespace", "", text_at(from, &["namespace"]));
             self.refer(kind, namespace, &format!("spec.from[{at}]"), Strength::Required);
         }
         let own = self.namespace.clone();
-        for (at, to) in items(object, &["spec", "to"]) {
-            let (group, kind_to) = (text(to, &["group"]), text(to, &["kind"]));
-            let target = Target { group, kind: kind_to, namespace: &own, name: text(to, &["name"]) };
+        for (at, to) in items_at(object, &["spec", "to"]) {
+            let (group, kind_to) = (text_at(to, &["group"]), text_at(to, &["kind"]));
+            let target =
+                ReferenceTarget { group, kind: kind_to, namespace: &own, name: text_at(to, &["name"]) };
             self.refer(kind, target, &format!("spec.to[{at}]"), Strength::Required);
         }
     }
@@ -195,11 +196,11 @@ impl Deriving<'_, '_> {
     /// A reference of the Gateway API: group, kind and namespace may be left out.
     fn gateway_reference(&mut self, kind: EdgeType, reference: &Value, usual: (&str, &str), via: &str) {
         let own = self.namespace.clone();
-        let target = Target {
+        let target = ReferenceTarget {
             group: reference.get("group").and_then(Value::as_str).unwrap_or(usual.0),
-            kind: or(text(reference, &["kind"]), usual.1),
-            namespace: or(text(reference, &["namespace"]), &own),
-            name: text(reference, &["name"]),
+            kind: or(text_at(reference, &["kind"]), usual.1),
+            namespace: or(text_at(reference, &["namespace"]), &own),
+            name: text_at(reference, &["name"]),
         };
         self.refer(kind, target, via, Strength::Required);
     }
@@ -208,14 +209,14 @@ impl Deriving<'_, '_> {
         let nothing = Value::object(kubewright_value::Map::new());
         let selector =
             object.at(&["spec", "podSelector"]).filter(|selector| !selector.is_null()).unwrap_or(&nothing);
-        if let Some(selector) = Selector::of_labels(selector) {
+        if let Some(selector) = GraphSelector::of_labels(selector) {
             self.select(EdgeType::ISOLATES, selector, "spec.podSelector", Strength::Required);
         }
         for (rules, peers, kind) in
             [("ingress", "from", EdgeType::ALLOWS_FROM), ("egress", "to", EdgeType::ALLOWS_TO)]
         {
-            for (at, rule) in items(object, &["spec", rules]) {
-                for (place, peer) in items(rule, &[peers]) {
+            for (at, rule) in items_at(object, &["spec", rules]) {
+                for (place, peer) in items_at(rule, &[peers]) {
                     self.peer(kind, peer, &format!("spec.{rules}[{at}].{peers}[{place}]"));
                 }
             }
@@ -229,11 +230,11 @@ impl Deriving<'_, '_> {
         if pods.is_none() && namespaces.is_none() {
             return;
         }
-        let selector = pods.map_or_else(|| Some(Selector::default()), Selector::of_labels);
+        let selector = pods.map_or_else(|| Some(GraphSelector::default()), GraphSelector::of_labels);
         let scopes = match namespaces {
-            None => vec![Scope::Namespace(self.here)],
+            None => vec![SelectionScope::Namespace(self.here)],
             Some(namespaces) => {
-                let selector = Selector::of_labels(namespaces);
+                let selector = GraphSelector::of_labels(namespaces);
                 selector.map(|selector| self.scopes_of(selector)).unwrap_or_default()
             }
         };

@@ -1,12 +1,12 @@
-//! OWNS, and what stands in for it where manifests do not say who owns them.
+//! OWNS, and the fallback by labels for manifests without owner references.
 
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target, is_workload};
-use crate::graph::{CONTROLS, Only, Question, REVERSED, Scope, Selection, has_no_namespace};
+use super::{Deriving, ReferenceTarget, is_built_in_workload};
+use crate::graph::{CONTROLS, EdgeDependency, Only, REVERSED, Selection, SelectionScope, has_no_namespace};
 use crate::names::{NO_PLACE, Symbol};
-use crate::node::{Identity, group_of};
-use crate::selector::Selector;
+use crate::node::{ObjectIdentity, api_group_of};
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Id, Strength};
 
 /// A uid that more objects have says nothing: owners are found by name then.
@@ -27,14 +27,14 @@ impl Deriving<'_, '_> {
         }
     }
 
-    /// What owns and manages by labels, where objects do not name their owner.
+    /// OWNS and MANAGES by labels, for objects without owner references.
     pub(super) fn fallbacks(&mut self, object: &Value) {
         let Some(selector) = object.at(&["spec", "selector"]) else { return };
-        if object.at(&["spec", "template", "spec"]).is_none() && !is_workload(object) {
+        if object.at(&["spec", "template", "spec"]).is_none() && !is_built_in_workload(object) {
             return;
         }
-        let scope = Scope::Namespace(self.here);
-        if let Some(selector) = Selector::of_either(selector).filter(|selector| !selector.is_empty()) {
+        let scope = SelectionScope::Namespace(self.here);
+        if let Some(selector) = GraphSelector::of_either(selector).filter(|selector| !selector.is_empty()) {
             let scope = scope.clone();
             let selection = Selection { class: Symbol::EMPTY, only: Only::OwnerlessPods, scope, selector };
             self.select_in(EdgeType::MANAGES, selection, "spec.selector", Strength::Implicit);
@@ -42,8 +42,8 @@ impl Deriving<'_, '_> {
         if self.kind != "Deployment" || self.group != "apps" {
             return;
         }
-        self.draft.questions.push(Question::AnyUid);
-        let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(Selector::of_map);
+        self.draft.questions.push(EdgeDependency::AnyUid);
+        let labels = selector.get("matchLabels").and_then(Value::as_object).and_then(GraphSelector::of_map);
         if let Some(selector) = labels.filter(|labels| !labels.is_empty() && !self.graph.has_uids()) {
             let class = self.draft.intern("ReplicaSet.apps");
             let selection = Selection { class, only: Only::Ownerless, scope, selector };
@@ -57,7 +57,7 @@ impl Deriving<'_, '_> {
         for (key, value) in owner.as_object().into_iter().flat_map(Map::iter) {
             let value = value.as_str().unwrap_or_default();
             match key.as_str() {
-                "apiVersion" => group = group_of(value),
+                "apiVersion" => group = api_group_of(value),
                 "kind" => kind = value,
                 "name" => name = value,
                 "uid" => uid = value,
@@ -65,12 +65,12 @@ impl Deriving<'_, '_> {
             }
         }
         let namespace = self.namespace.clone();
-        let beside = Target { group, kind, namespace: &namespace, name };
+        let beside = ReferenceTarget { group, kind, namespace: &namespace, name };
         if uid.is_empty() {
             return self.owner_by_name(beside);
         }
         let uid = self.draft.intern(uid);
-        self.draft.questions.push(Question::Uid(uid));
+        self.draft.questions.push(EdgeDependency::Uid(uid));
         let known = self.graph.with_uid(uid);
         if known.len() > MAX_SAME_UID {
             return self.owner_by_name(beside);
@@ -85,7 +85,7 @@ impl Deriving<'_, '_> {
                 several => several.iter().filter(can_own).min_by_key(|id| self.order_of(**id)).copied(),
             };
         }
-        self.draft.questions.push(Question::AnyUid);
+        self.draft.questions.push(EdgeDependency::AnyUid);
         if !self.graph.has_uids() {
             return self.owner_by_name(beside);
         }
@@ -93,16 +93,16 @@ impl Deriving<'_, '_> {
             return None;
         }
         let identity = self.likely_owner(beside);
-        Some(self.draft.node_of(Identity { uid, ..identity }))
+        Some(self.draft.node_of(ObjectIdentity { uid, ..identity }))
     }
 
     /// Looks for an owner beside this object, then among those without a namespace.
-    fn owner_by_name(&mut self, beside: Target<'_>) -> Option<Id> {
+    fn owner_by_name(&mut self, beside: ReferenceTarget<'_>) -> Option<Id> {
         if beside.name.is_empty() {
             return None;
         }
         let identity = self.identity(beside);
-        let above = Identity { namespace: Symbol::EMPTY, ..identity };
+        let above = ObjectIdentity { namespace: Symbol::EMPTY, ..identity };
         let is_beside = self.is_present(identity);
         let is_above = self.is_present(above);
         let found = match (is_beside, is_above) {
@@ -114,12 +114,12 @@ impl Deriving<'_, '_> {
     }
 
     /// Returns where an owner that is not there would be.
-    fn likely_owner(&mut self, beside: Target<'_>) -> Identity {
+    fn likely_owner(&mut self, beside: ReferenceTarget<'_>) -> ObjectIdentity {
         let namespace = if has_no_namespace(beside.group, beside.kind) { "" } else { beside.namespace };
-        self.identity(Target { namespace, ..beside })
+        self.identity(ReferenceTarget { namespace, ..beside })
     }
 
-    /// Objects with the same uid are told apart by name, because ranks are not known while a graph is built.
+    /// Objects with the same uid are ordered by name, because ranks are not known while a graph is built.
     fn order_of(&self, id: Id) -> (String, String, String) {
         let node = self.graph.node(id);
         node.map(|node| (node.namespace.to_string(), node.kind.to_string(), node.name.to_string()))

@@ -1,15 +1,15 @@
-//! What Pods, and what makes them, use: configuration, accounts, images, classes, nodes.
+//! Edges of Pods and workloads: configuration, accounts, images, classes, nodes.
 //!
 //! There are more of them than of anything else, so every object is gone through once, not searched for each field.
 
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Target, Template, core, or, strength_of};
+use super::{Deriving, PodTemplateView, ReferenceTarget, core, or, strength_of};
 use crate::names::NO_PLACE;
 use crate::{EdgeType, Strength};
 
 impl Deriving<'_, '_> {
-    pub(super) fn pod(&mut self, template: &Template<'_>) {
+    pub(super) fn pod(&mut self, template: &PodTemplateView<'_>) {
         let path = template.path;
         let namespace = self.namespace.clone();
         let [mut account, mut old_account] = [""; 2];
@@ -92,7 +92,7 @@ impl Deriving<'_, '_> {
                     "secretRef" => ("secretRef", "Secret"),
                     _ => continue,
                 };
-                let target = core(kind, &namespace, super::text(reference, &["name"]));
+                let target = core(kind, &namespace, super::text_at(reference, &["name"]));
                 let via = [(path, NO_PLACE), container, ("envFrom", at), (field, NO_PLACE)];
                 self.refer(EdgeType::USES_CONFIG, target, via, strength_of(reference));
             }
@@ -109,7 +109,7 @@ impl Deriving<'_, '_> {
                     "secretKeyRef" => ("valueFrom.secretKeyRef", "Secret"),
                     _ => continue,
                 };
-                let target = core(kind, &namespace, super::text(reference, &["name"]));
+                let target = core(kind, &namespace, super::text_at(reference, &["name"]));
                 let via = [(path, NO_PLACE), container, ("env", at), (field, NO_PLACE)];
                 self.refer(EdgeType::USES_CONFIG, target, via, strength_of(reference));
             }
@@ -119,7 +119,7 @@ impl Deriving<'_, '_> {
     fn pull_secrets(&mut self, path: &'static str, secrets: &Value) {
         let namespace = self.namespace.clone();
         for (at, secret) in secrets.as_array().unwrap_or_default().iter().enumerate() {
-            let secret = core("Secret", &namespace, super::text(secret, &["name"]));
+            let secret = core("Secret", &namespace, super::text_at(secret, &["name"]));
             let via = [(path, NO_PLACE), ("imagePullSecrets", at)];
             self.refer(EdgeType::USES_CONFIG, secret, via, Strength::Required);
             self.refer(EdgeType::PULLS_WITH, secret, via, Strength::Required);
@@ -128,7 +128,7 @@ impl Deriving<'_, '_> {
 
     fn class(&mut self, path: &'static str, field: &'static str, kind: (&str, &str), name: &Value) {
         let name = name.as_str().unwrap_or_default();
-        let class = Target { group: kind.0, kind: kind.1, namespace: "", name };
+        let class = ReferenceTarget { group: kind.0, kind: kind.1, namespace: "", name };
         self.refer(EdgeType::OF_CLASS, class, [(path, NO_PLACE), (field, NO_PLACE)], Strength::Required);
     }
 }

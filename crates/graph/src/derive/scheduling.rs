@@ -3,28 +3,34 @@
 use kubewright_k8s::LabelOperator;
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, Template, items, text};
-use crate::graph::{Only, Scope, Selection};
-use crate::names::{Field, NO_PLACE, Symbol};
-use crate::selector::Selector;
+use super::{Deriving, PodTemplateView, items_at, text_at};
+use crate::graph::{Only, Selection, SelectionScope};
+use crate::names::{FieldPath, NO_PLACE, Symbol};
+use crate::selector::GraphSelector;
 use crate::{EdgeType, Strength};
 
-const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+const REQUIRED_TERMS_FIELD: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED_TERMS_FIELD: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 impl Deriving<'_, '_> {
-    pub(super) fn affinity(&mut self, template: &Template<'_>, affinity: &Value) {
+    pub(super) fn affinity(&mut self, template: &PodTemplateView<'_>, affinity: &Value) {
         let path = template.path;
         for (field, kind) in
             [("podAffinity", EdgeType::HAS_AFFINITY_TO), ("podAntiAffinity", EdgeType::HAS_ANTI_AFFINITY_TO)]
         {
             let Some(affinity) = affinity.get(field) else { continue };
-            for (at, term) in items(affinity, &[REQUIRED]) {
-                let via = [(path, NO_PLACE), ("affinity", NO_PLACE), (field, NO_PLACE), (REQUIRED, at)];
+            for (at, term) in items_at(affinity, &[REQUIRED_TERMS_FIELD]) {
+                let via =
+                    [(path, NO_PLACE), ("affinity", NO_PLACE), (field, NO_PLACE), (REQUIRED_TERMS_FIELD, at)];
                 self.term(kind, term, template.labels, via.into(), Strength::Required);
             }
-            for (at, term) in items(affinity, &[PREFERRED]) {
-                let via = [(path, NO_PLACE), ("affinity", NO_PLACE), (field, NO_PLACE), (PREFERRED, at)];
+            for (at, term) in items_at(affinity, &[PREFERRED_TERMS_FIELD]) {
+                let via = [
+                    (path, NO_PLACE),
+                    ("affinity", NO_PLACE),
+                    (field, NO_PLACE),
+                    (PREFERRED_TERMS_FIELD, at),
+                ];
                 let Some(term) = term.get("podAffinityTerm") else { continue };
                 self.term(kind, term, template.labels, via.into(), Strength::Preferred);
             }
@@ -32,12 +38,19 @@ impl Deriving<'_, '_> {
     }
 
     /// One term of an affinity to Pods.
-    fn term(&mut self, kind: EdgeType, term: &Value, own: Option<&Map>, via: Field<'_>, strength: Strength) {
-        let Some(mut selector) = term.get("labelSelector").and_then(Selector::of_labels) else { return };
+    fn term(
+        &mut self,
+        kind: EdgeType,
+        term: &Value,
+        own: Option<&Map>,
+        via: FieldPath<'_>,
+        strength: Strength,
+    ) {
+        let Some(mut selector) = term.get("labelSelector").and_then(GraphSelector::of_labels) else { return };
         for (field, operator) in
             [("matchLabelKeys", LabelOperator::In), ("mismatchLabelKeys", LabelOperator::NotIn)]
         {
-            for (_, key) in items(term, &[field]) {
+            for (_, key) in items_at(term, &[field]) {
                 let value = key.as_str().and_then(|key| Some((key, own?.get(key)?.as_str()?)));
                 if let Some((key, value)) = value {
                     selector = selector.and(key, operator, value);
@@ -52,16 +65,17 @@ impl Deriving<'_, '_> {
     }
 
     /// Returns the namespaces that a term is about: those it names and those it selects, otherwise its own.
-    fn scopes(&mut self, term: &Value) -> Vec<Scope> {
-        let named: Vec<&str> = items(term, &["namespaces"]).filter_map(|(_, name)| name.as_str()).collect();
-        let mut scopes: Vec<Scope> =
-            named.iter().map(|name| Scope::Namespace(self.draft.intern(name))).collect();
+    fn scopes(&mut self, term: &Value) -> Vec<SelectionScope> {
+        let named: Vec<&str> =
+            items_at(term, &["namespaces"]).filter_map(|(_, name)| name.as_str()).collect();
+        let mut scopes: Vec<SelectionScope> =
+            named.iter().map(|name| SelectionScope::Namespace(self.draft.intern(name))).collect();
         match term.get("namespaceSelector").filter(|selector| !selector.is_null()) {
             Some(selector) => {
-                let selector = Selector::of_labels(selector);
+                let selector = GraphSelector::of_labels(selector);
                 scopes.extend(selector.into_iter().flat_map(|selector| self.scopes_of(selector)));
             }
-            None if scopes.is_empty() => scopes.push(Scope::Namespace(self.here)),
+            None if scopes.is_empty() => scopes.push(SelectionScope::Namespace(self.here)),
             None => {}
         }
         scopes
@@ -70,15 +84,17 @@ impl Deriving<'_, '_> {
     /// The Nodes that a Pod may run on, if it says anything about them.
     pub(super) fn nodes(&mut self, spec: &Value, path: &'static str) {
         let labels = spec.get("nodeSelector").and_then(Value::as_object);
-        let affinity = spec.at(&["affinity", "nodeAffinity", REQUIRED]);
+        let affinity = spec.at(&["affinity", "nodeAffinity", REQUIRED_TERMS_FIELD]);
         let terms = affinity.and_then(|affinity| affinity.get("nodeSelectorTerms")?.as_array());
-        let Some(selector) = Selector::of_nodes(labels, terms) else { return };
+        let Some(selector) = GraphSelector::of_nodes(labels, terms) else { return };
         let via = match terms {
-            Some(_) => [(path, NO_PLACE), ("affinity.nodeAffinity", NO_PLACE), (REQUIRED, NO_PLACE)],
+            Some(_) => {
+                [(path, NO_PLACE), ("affinity.nodeAffinity", NO_PLACE), (REQUIRED_TERMS_FIELD, NO_PLACE)]
+            }
             None => [(path, NO_PLACE), ("nodeSelector", NO_PLACE), ("", NO_PLACE)],
         };
         let class = self.draft.intern("Node.");
-        let scope = Scope::Namespace(Symbol::EMPTY);
+        let scope = SelectionScope::Namespace(Symbol::EMPTY);
         let selection = Selection { class, only: Only::All, scope, selector };
         self.select_in(EdgeType::HAS_AFFINITY_TO, selection, via, Strength::Required);
     }
@@ -88,7 +104,7 @@ impl Deriving<'_, '_> {
         if self.kind != "PodDisruptionBudget" {
             return;
         }
-        if let Some(selector) = object.at(&["spec", "selector"]).and_then(Selector::of_labels) {
+        if let Some(selector) = object.at(&["spec", "selector"]).and_then(GraphSelector::of_labels) {
             self.select(EdgeType::PROTECTS, selector, "spec.selector", Strength::Required);
         }
     }
@@ -97,11 +113,11 @@ impl Deriving<'_, '_> {
     pub(super) fn autoscaler(&mut self, object: &Value) {
         if let Some(target) = object.at(&["spec", "scaleTargetRef"]) {
             let namespace = self.namespace.clone();
-            let target = super::Target {
-                group: crate::node::group_of(text(target, &["apiVersion"])),
-                kind: text(target, &["kind"]),
+            let target = super::ReferenceTarget {
+                group: crate::node::api_group_of(text_at(target, &["apiVersion"])),
+                kind: text_at(target, &["kind"]),
                 namespace: &namespace,
-                name: text(target, &["name"]),
+                name: text_at(target, &["name"]),
             };
             self.refer(EdgeType::SCALES, target, "spec.scaleTargetRef", Strength::Required);
         }
@@ -109,18 +125,18 @@ impl Deriving<'_, '_> {
 }
 
 /// The label that every namespace has.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 impl Deriving<'_, '_> {
     /// Returns the namespaces that a selector selects: an empty one selects all, one by name those that it names.
-    pub(super) fn scopes_of(&mut self, selector: Selector) -> Vec<Scope> {
+    pub(super) fn scopes_of(&mut self, selector: GraphSelector) -> Vec<SelectionScope> {
         match selector.all.as_slice() {
-            [] if selector.any.is_empty() => vec![Scope::Everywhere],
-            [only] if only.key == NAMESPACE_NAME && only.is_in() => {
+            [] if selector.any.is_empty() => vec![SelectionScope::Everywhere],
+            [only] if only.key == NAMESPACE_NAME_LABEL && only.is_in() => {
                 let names = only.values.iter().filter(|name| !name.is_empty());
-                names.map(|name| Scope::Namespace(self.draft.intern(name))).collect()
+                names.map(|name| SelectionScope::Namespace(self.draft.intern(name))).collect()
             }
-            _ => vec![Scope::Matching(selector)],
+            _ => vec![SelectionScope::Matching(selector)],
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use kubewright_value::Value;
 
-use super::{Deriving, Target, core, named_group, text};
+use super::{Deriving, ReferenceTarget, core, named_group, text_at};
 use crate::{EdgeType, Strength};
 
-const STORAGE: &str = "storage.k8s.io";
-const SNAPSHOT: &str = "snapshot.storage.k8s.io";
+const STORAGE_GROUP: &str = "storage.k8s.io";
+const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 
 impl Deriving<'_, '_> {
     pub(super) fn storage(&mut self, object: &Value) {
@@ -23,15 +23,15 @@ impl Deriving<'_, '_> {
 
     fn claim(&mut self, object: &Value) {
         let own = self.namespace.clone();
-        let volume = core("PersistentVolume", "", text(object, &["spec", "volumeName"]));
+        let volume = core("PersistentVolume", "", text_at(object, &["spec", "volumeName"]));
         self.refer(EdgeType::BOUND_TO, volume, "spec.volumeName", Strength::Required);
         self.storage_class(object);
         for field in ["dataSource", "dataSourceRef"] {
             let Some(source) = object.at(&["spec", field]) else { continue };
             let group = named_group(source).unwrap_or_default();
-            let (kind, name) = (text(source, &["kind"]), text(source, &["name"]));
-            let namespace = super::or(text(source, &["namespace"]), &own);
-            let target = Target { group, kind, namespace, name };
+            let (kind, name) = (text_at(source, &["kind"]), text_at(source, &["name"]));
+            let namespace = super::or(text_at(source, &["namespace"]), &own);
+            let target = ReferenceTarget { group, kind, namespace, name };
             self.refer(EdgeType::REFERS_TO, target, &format!("spec.{field}"), Strength::Required);
         }
     }
@@ -39,7 +39,8 @@ impl Deriving<'_, '_> {
     fn persistent_volume(&mut self, object: &Value) {
         let claim = object.at(&["spec", "claimRef"]);
         if let Some(claim) = claim {
-            let claim = core("PersistentVolumeClaim", text(claim, &["namespace"]), text(claim, &["name"]));
+            let claim =
+                core("PersistentVolumeClaim", text_at(claim, &["namespace"]), text_at(claim, &["name"]));
             self.refer(EdgeType::BOUND_TO, claim, "spec.claimRef", Strength::Required);
         }
         self.storage_class(object);
@@ -47,23 +48,24 @@ impl Deriving<'_, '_> {
     }
 
     fn storage_class(&mut self, object: &Value) {
-        let name = text(object, &["spec", "storageClassName"]);
-        let class = Target { group: STORAGE, kind: "StorageClass", namespace: "", name };
+        let name = text_at(object, &["spec", "storageClassName"]);
+        let class = ReferenceTarget { group: STORAGE_GROUP, kind: "StorageClass", namespace: "", name };
         self.refer(EdgeType::OF_CLASS, class, "spec.storageClassName", Strength::Required);
     }
 
     /// Drivers are often not listed, and then nothing is missing.
     fn driver(&mut self, kind: EdgeType, object: &Value, keys: &[&str]) {
-        let name = text(object, keys);
+        let name = text_at(object, keys);
         if !name.is_empty() {
-            let driver = Target { group: STORAGE, kind: "CSIDriver", namespace: "", name };
+            let driver = ReferenceTarget { group: STORAGE_GROUP, kind: "CSIDriver", namespace: "", name };
             self.refer_if_present(kind, driver, &keys.join("."), Strength::Required);
         }
     }
 
     fn attachment(&mut self, object: &Value) {
-        let volume = core("PersistentVolume", "", text(object, &["spec", "source", "persistentVolumeName"]));
-        let node = core("Node", "", text(object, &["spec", "nodeName"]));
+        let volume =
+            core("PersistentVolume", "", text_at(object, &["spec", "source", "persistentVolumeName"]));
+        let node = core("Node", "", text_at(object, &["spec", "nodeName"]));
         let kind = EdgeType::ATTACHES_VOLUME;
         self.refer(kind, volume, "spec.source.persistentVolumeName", Strength::Required);
         self.refer(kind, node, "spec.nodeName", Strength::Required);
@@ -72,10 +74,10 @@ impl Deriving<'_, '_> {
 
     fn snapshot(&mut self, object: &Value) {
         let own = self.namespace.clone();
-        let claim = text(object, &["spec", "source", "persistentVolumeClaimName"]);
+        let claim = text_at(object, &["spec", "source", "persistentVolumeClaimName"]);
         let claim = core("PersistentVolumeClaim", &own, claim);
         self.refer(EdgeType::SNAPSHOT_OF, claim, "spec.source.persistentVolumeClaimName", Strength::Required);
-        let cluster = |kind, name| Target { group: SNAPSHOT, kind, namespace: "", name };
+        let cluster = |kind, name| ReferenceTarget { group: SNAPSHOT_GROUP, kind, namespace: "", name };
         for (keys, kind, edge) in [
             (
                 &["spec", "source", "volumeSnapshotContentName"][..],
@@ -84,7 +86,7 @@ impl Deriving<'_, '_> {
             ),
             (&["spec", "volumeSnapshotClassName"], "VolumeSnapshotClass", EdgeType::OF_CLASS),
         ] {
-            self.refer(edge, cluster(kind, text(object, keys)), &keys.join("."), Strength::Required);
+            self.refer(edge, cluster(kind, text_at(object, keys)), &keys.join("."), Strength::Required);
         }
     }
 }

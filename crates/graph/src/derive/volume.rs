@@ -1,13 +1,13 @@
-//! MOUNTS: the claims, ConfigMaps and Secrets behind volumes, and what identifies a volume that is no object.
+//! MOUNTS: the claims, ConfigMaps and Secrets behind volumes, and the identity of a volume without an object.
 
 use kubewright_value::{Map, Value};
 
-use super::{Deriving, core, items, strength_of, text};
-use crate::names::{Field, NO_PLACE};
+use super::{Deriving, core, items_at, strength_of, text_at};
+use crate::names::{FieldPath, NO_PLACE};
 use crate::{EdgeType, Strength};
 
 /// Volumes that are the same wherever these fields are equal.
-const IDENTITIES: &[(&str, &[&str])] = &[
+const VOLUME_IDENTITY_FIELDS: &[(&str, &[&str])] = &[
     ("hostPath", &["path"]),
     ("nfs", &["server", "path"]),
     ("csi", &["driver", "volumeHandle"]),
@@ -32,7 +32,7 @@ const IDENTITIES: &[(&str, &[&str])] = &[
 ];
 
 /// Where kinds of volumes name the Secret they are opened with.
-const OPENED_WITH: &[(&str, &[&str])] = &[
+const VOLUME_SECRET_FIELDS: &[(&str, &[&str])] = &[
     ("csi", &["nodePublishSecretRef", "name"]),
     ("flexVolume", &["secretRef", "name"]),
     ("iscsi", &["secretRef", "name"]),
@@ -48,7 +48,7 @@ impl Deriving<'_, '_> {
     /// The volumes of a Pod; `mounted` are the sorted names of those that a container mounts.
     pub(super) fn volumes(&mut self, path: &'static str, volumes: &[Value], mounted: &[&str]) {
         for (at, volume) in volumes.iter().enumerate() {
-            let name = text(volume, &["name"]);
+            let name = text_at(volume, &["name"]);
             let is_mounted = mounted.binary_search(&name).is_ok();
             self.volume(&Mount { volume, name, is_mounted, path, at });
         }
@@ -60,16 +60,16 @@ impl Deriving<'_, '_> {
             match field.as_str() {
                 "name" => {}
                 "persistentVolumeClaim" => {
-                    let claim = core("PersistentVolumeClaim", &namespace, text(source, &["claimName"]));
+                    let claim = core("PersistentVolumeClaim", &namespace, text_at(source, &["claimName"]));
                     let via = mount.field("persistentVolumeClaim");
                     self.refer(EdgeType::MOUNTS, claim, via, mount.strength(Strength::Required));
                 }
                 "configMap" => {
-                    let name = text(source, &["name"]);
+                    let name = text_at(source, &["name"]);
                     self.configuration(mount, ("ConfigMap", name), source, mount.field("configMap"));
                 }
                 "secret" => {
-                    let name = text(source, &["secretName"]);
+                    let name = text_at(source, &["secretName"]);
                     self.configuration(mount, ("Secret", name), source, mount.field("secret"));
                 }
                 "projected" => self.projected(mount, source),
@@ -90,7 +90,7 @@ impl Deriving<'_, '_> {
     }
 
     fn projected(&mut self, mount: &Mount<'_>, projected: &Value) {
-        for (at, sources) in items(projected, &["sources"]) {
+        for (at, sources) in items_at(projected, &["sources"]) {
             for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
                 if let Some(source) = sources.get(field) {
                     let via = [
@@ -99,7 +99,7 @@ impl Deriving<'_, '_> {
                         ("projected.sources", at),
                         (field, NO_PLACE),
                     ];
-                    self.configuration(mount, (kind, text(source, &["name"])), source, via.into());
+                    self.configuration(mount, (kind, text_at(source, &["name"])), source, via.into());
                 }
             }
         }
@@ -111,7 +111,7 @@ impl Deriving<'_, '_> {
         mount: &Mount<'_>,
         (kind, name): (&str, &str),
         source: &Value,
-        via: Field<'_>,
+        via: FieldPath<'_>,
     ) {
         let namespace = self.namespace.clone();
         let target = core(kind, &namespace, name);
@@ -121,9 +121,11 @@ impl Deriving<'_, '_> {
 
     /// Adds the Secret that a volume is opened with.
     fn opened_with(&mut self, mount: &Mount<'_>, field: &str, source: &Value) {
-        let Some((field, keys)) = OPENED_WITH.iter().find(|(known, _)| *known == field) else { return };
+        let Some((field, keys)) = VOLUME_SECRET_FIELDS.iter().find(|(known, _)| *known == field) else {
+            return;
+        };
         let namespace = self.namespace.clone();
-        let secret = core("Secret", &namespace, text(source, keys));
+        let secret = core("Secret", &namespace, text_at(source, keys));
         let named = keys.first().copied().unwrap_or_default();
         let via = [(mount.path, NO_PLACE), ("volumes", mount.at), (*field, NO_PLACE), (named, NO_PLACE)];
         self.refer(EdgeType::USES_CONFIG, secret, via, Strength::Required);
@@ -131,8 +133,10 @@ impl Deriving<'_, '_> {
 
     /// Adds what a volume has in common with others that are the same.
     fn identity_of(&mut self, mount: &Mount<'_>, field: &str, source: &Value) {
-        let Some((field, keys)) = IDENTITIES.iter().find(|(known, _)| *known == field) else { return };
-        let parts: Option<Vec<String>> = keys.iter().map(|key| part(source.get(key)?)).collect();
+        let Some((field, keys)) = VOLUME_IDENTITY_FIELDS.iter().find(|(known, _)| *known == field) else {
+            return;
+        };
+        let parts: Option<Vec<String>> = keys.iter().map(|key| identity_part(source.get(key)?)).collect();
         if let Some(parts) = parts.filter(|parts| parts.iter().any(|part| !part.is_empty())) {
             let name = format!("{field}:{}", parts.join(":"));
             let strength = mount.strength(Strength::Required);
@@ -162,8 +166,8 @@ struct Mount<'o> {
 }
 
 impl Mount<'_> {
-    fn field(&self, field: &'static str) -> Field<'static> {
-        Field::from([(self.path, NO_PLACE), ("volumes", self.at), (field, NO_PLACE)])
+    fn field(&self, field: &'static str) -> FieldPath<'static> {
+        FieldPath::from([(self.path, NO_PLACE), ("volumes", self.at), (field, NO_PLACE)])
     }
 
     /// A volume that no container mounts is not needed.
@@ -173,7 +177,7 @@ impl Mount<'_> {
 }
 
 /// Returns a part of an identity as text; a list of texts is joined.
-fn part(value: &Value) -> Option<String> {
+fn identity_part(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.to_string()),
         Value::Number(number) => Some(number.to_string()),

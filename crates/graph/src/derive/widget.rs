@@ -3,9 +3,9 @@
 use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Text, Value};
 
-use super::{Deriving, Target, items, or, text};
-use crate::graph::{Question, REVERSED, is_widget_group};
-use crate::node::group_of;
+use super::{Deriving, ReferenceTarget, items_at, or, text_at};
+use crate::graph::{EdgeDependency, REVERSED, is_widget_group};
+use crate::node::api_group_of;
 use crate::{EdgeType, Id, Strength};
 
 /// Labels by which a Markdown names what manages it; the first one counts.
@@ -13,8 +13,8 @@ const MANAGED_BY: [&str; 3] = ["managed-by", "krateo.io/managed-by", "krateo.io/
 
 impl Deriving<'_, '_> {
     pub(super) fn widget(&mut self, object: &Value) {
-        for (at, item) in items(object, &["spec", "resourcesRefs", "items"]) {
-            let (name, plural) = (text(item, &["name"]), text(item, &["resource"]));
+        for (at, item) in items_at(object, &["spec", "resourcesRefs", "items"]) {
+            let (name, plural) = (text_at(item, &["name"]), text_at(item, &["resource"]));
             if !name.is_empty() && !plural.is_empty() {
                 self.listed(item, name, plural, &format!("spec.resourcesRefs.items[{at}]"));
             }
@@ -25,15 +25,16 @@ impl Deriving<'_, '_> {
     }
 
     fn listed(&mut self, item: &Value, name: &str, plural: &str, via: &str) {
-        self.draft.questions.push(Question::Definitions);
+        self.draft.questions.push(EdgeDependency::Definitions);
         let own = self.namespace.clone();
-        let namespace = or(text(item, &["namespace"]), &own);
-        let group = item.get("apiVersion").and_then(Value::as_str).map(group_of);
+        let namespace = or(text_at(item, &["namespace"]), &own);
+        let group = item.get("apiVersion").and_then(Value::as_str).map(api_group_of);
         let kind = EdgeType::REFERENCES_KRATEO;
         if let Some(group) = group.filter(|group| !is_widget_group(group)) {
             let known = self.defined_kind(group, plural);
             let target_kind = known.or_else(|| kind_of_resource(plural).map(Text::new));
-            let target = Target { group, kind: target_kind.as_deref().unwrap_or(plural), namespace, name };
+            let target =
+                ReferenceTarget { group, kind: target_kind.as_deref().unwrap_or(plural), namespace, name };
             return self.refer(kind, target, via, Strength::Required);
         }
         let found = self.widgets_called(name, |graph_node| {
@@ -44,10 +45,10 @@ impl Deriving<'_, '_> {
             self.wire(self.id, *id, kind, via, Strength::Required, 0);
         }
         if found.is_empty() {
-            // Which kind it would have is a guess, unless somebody defines it.
+            // The kind is a guess, unless a CustomResourceDefinition names it.
             let group = group.unwrap_or("krateo.io");
             let known = self.defined_kind(group, plural);
-            let target = Target { group, kind: known.as_deref().unwrap_or(plural), namespace, name };
+            let target = ReferenceTarget { group, kind: known.as_deref().unwrap_or(plural), namespace, name };
             self.refer(kind, target, via, Strength::Required);
         }
     }
@@ -56,7 +57,7 @@ impl Deriving<'_, '_> {
     fn managed_widget(&mut self, object: &Value) {
         let Some(labels) = object.at(&["metadata", "labels"]) else { return };
         let Some(label) = MANAGED_BY.iter().find(|label| labels.get(label).is_some()) else { return };
-        let name = text(labels, &[label]);
+        let name = text_at(labels, &[label]);
         for kind in ["Table", "Paragraph"] {
             let managers = self.widgets_called(name, |node| node.kind == kind);
             for id in &managers {
@@ -69,9 +70,9 @@ impl Deriving<'_, '_> {
         }
     }
 
-    fn widgets_called(&mut self, name: &str, is_meant: impl Fn(&crate::Node) -> bool) -> Vec<Id> {
+    fn widgets_called(&mut self, name: &str, is_meant: impl Fn(&crate::GraphNode) -> bool) -> Vec<Id> {
         let name = self.draft.intern(name);
-        self.draft.questions.push(Question::Widget(name));
+        self.draft.questions.push(EdgeDependency::Widget(name));
         let ids = self.graph.widgets(name).iter().copied();
         ids.filter(|id| self.graph.node(*id).is_some_and(&is_meant)).collect()
     }
@@ -89,7 +90,7 @@ impl Deriving<'_, '_> {
             || plural == resource_name(&node.kind)
     }
 
-    /// Returns the kind with that plural, if somebody defines it.
+    /// Returns the kind with that plural, if a CustomResourceDefinition names it.
     fn defined_kind(&self, group: &str, plural: &str) -> Option<Text> {
         let kinds = self.graph.definitions_of(group, plural).iter();
         kinds.map(|id| Text::new(self.definition(*id).0)).min()
@@ -99,6 +100,6 @@ impl Deriving<'_, '_> {
     fn definition(&self, id: Id) -> (&str, &str) {
         let object = self.graph.node(id).and_then(|node| node.object.as_ref());
         let names = object.and_then(|object| object.at(&["spec", "names"])).unwrap_or(&Value::Null);
-        (text(names, &["kind"]), text(names, &["plural"]))
+        (text_at(names, &["kind"]), text_at(names, &["plural"]))
     }
 }

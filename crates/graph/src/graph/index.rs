@@ -1,4 +1,4 @@
-//! What an object is called, and under which names it is found.
+//! The identity of objects, and the indexes by name, kind and uid.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -7,17 +7,17 @@ use kubewright_k8s::{GroupVersionKind, PodTemplatePath, is_cluster_scoped};
 use kubewright_value::{Map, Text, Value};
 
 use super::taints::Taints;
-use super::{Graph, Question};
-use crate::derive::{Template, is_foreign, shape};
-use crate::ids::{insert, under, withdraw};
-use crate::names::{Names, Symbol, SymbolMap};
-use crate::node::{Identity, group_of, usual_version};
+use super::{EdgeDependency, Graph};
+use crate::derive::{PodTemplateView, is_foreign, pod_template_location};
+use crate::ids::{insert_id, under, withdraw};
+use crate::names::{NameTable, Symbol, SymbolMap};
+use crate::node::{ObjectIdentity, api_group_of, usual_version};
 use crate::{Id, Sort};
 
-/// What an object says about itself.
+/// The fields of an object that identify it.
 #[derive(Debug, Clone)]
-pub(super) struct Header {
-    pub(super) identity: Identity,
+pub(super) struct ObjectHeader {
+    pub(super) identity: ObjectIdentity,
     pub(super) kind: KindNumber,
     pub(super) api_version: Text,
     pub(super) uid: Text,
@@ -45,13 +45,13 @@ impl Labels {
 }
 
 /// Returns the value of a label.
-pub(super) fn label(labels: &[(Symbol, Symbol)], key: Symbol) -> Option<Symbol> {
+pub(super) fn interned_label_value(labels: &[(Symbol, Symbol)], key: Symbol) -> Option<Symbol> {
     let place = labels.binary_search_by_key(&key, |(key, _)| *key).ok()?;
     labels.get(place).map(|(_, value)| *value)
 }
 
-/// Reads labels; what is no text is no label.
-fn symbols(labels: Option<&Map>, names: &mut Names) -> Box<[(Symbol, Symbol)]> {
+/// Reads labels; values that are not strings are left out.
+fn symbols(labels: Option<&Map>, names: &mut NameTable) -> Box<[(Symbol, Symbol)]> {
     let mut symbols: Vec<(Symbol, Symbol)> = Vec::with_capacity(labels.map_or(0, Map::len));
     for (key, value) in labels.into_iter().flat_map(Map::iter) {
         if let Value::String(value) = value {
@@ -62,7 +62,7 @@ fn symbols(labels: Option<&Map>, names: &mut Names) -> Box<[(Symbol, Symbol)]> {
     symbols.into_boxed_slice()
 }
 
-impl Header {
+impl ObjectHeader {
     pub(super) fn of(object: &Value, graph: &mut Graph) -> Self {
         let [mut api_version, mut kind] = [None; 2];
         let mut metadata = None;
@@ -87,22 +87,22 @@ impl Header {
                 _ => {}
             }
         }
-        let api_version = said(api_version).unwrap_or_default();
-        let group = graph.names.intern(group_of(&api_version));
-        let kind = said(kind).map_or(Symbol::EMPTY, |kind| graph.names.intern_text(&kind));
+        let api_version = non_empty_text(api_version).unwrap_or_default();
+        let group = graph.names.intern(api_group_of(&api_version));
+        let kind = non_empty_text(kind).map_or(Symbol::EMPTY, |kind| graph.names.intern_text(&kind));
         let number = graph.kind_number(group, kind);
         let has_namespace = graph.kind_facts(number).is_none_or(|facts| !facts.has_no_namespace);
         let mut symbol =
             |text: Option<Text>| text.map_or(Symbol::EMPTY, |text| graph.names.intern_text(&text));
-        let namespace = symbol(said(namespace).filter(|_| has_namespace));
-        let name = symbol(said(name).or_else(|| said(generated)));
-        let identity = Identity { group, kind, namespace, name, uid: Symbol::EMPTY };
+        let namespace = symbol(non_empty_text(namespace).filter(|_| has_namespace));
+        let name = symbol(non_empty_text(name).or_else(|| non_empty_text(generated)));
+        let identity = ObjectIdentity { group, kind, namespace, name, uid: Symbol::EMPTY };
         let is_selected = graph.kind_facts(number).is_some_and(|facts| facts.is_selected);
         let own = labels.and_then(Value::as_object);
-        let shape = shape(object);
+        let shape = pod_template_location(object);
         let pods = match shape {
             Some(PodTemplatePath::Pod) => own,
-            Some(shape) => Template::of(object, shape).labels,
+            Some(shape) => PodTemplateView::of(object, shape).labels,
             None => None,
         };
         let labels = Labels {
@@ -110,7 +110,7 @@ impl Header {
             own: symbols(own.filter(|_| is_selected), &mut graph.names),
         };
         let taints = match (shape, group == Symbol::EMPTY && graph.names.text(kind) == "Node") {
-            (Some(shape), _) => Taints::tolerated(Template::of(object, shape).spec, &mut graph.names),
+            (Some(shape), _) => Taints::tolerated(PodTemplateView::of(object, shape).spec, &mut graph.names),
             (None, true) => Taints::of_node(object, &mut graph.names),
             (None, false) => Taints::None,
         };
@@ -122,13 +122,13 @@ impl Header {
             identity,
             kind: number,
             api_version,
-            uid: said(uid).unwrap_or_default(),
+            uid: non_empty_text(uid).unwrap_or_default(),
         }
     }
 }
 
 /// Returns a text that is not empty.
-fn said(value: Option<&Value>) -> Option<Text> {
+fn non_empty_text(value: Option<&Value>) -> Option<Text> {
     match value {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         _ => None,
@@ -145,7 +145,8 @@ impl Graph {
     pub(super) fn place_all(&mut self, objects: impl IntoIterator<Item = Value>) -> Vec<Id> {
         let objects = objects.into_iter();
         self.names.reserve(objects.size_hint().0);
-        let given: Vec<(Header, Value)> = objects.map(|object| (Header::of(&object, self), object)).collect();
+        let given: Vec<(ObjectHeader, Value)> =
+            objects.map(|object| (ObjectHeader::of(&object, self), object)).collect();
         let mut chosen = self.in_canonical_order(given);
         chosen.dedup_by(|later, kept| {
             let is_same = later.0.identity == kept.0.identity;
@@ -163,8 +164,8 @@ impl Graph {
     }
 
     /// Sorts by namespace and kind as numbers first: there are few of them, and many names.
-    fn in_canonical_order(&self, objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
-        let places = |symbol: fn(&Identity) -> Symbol| {
+    fn in_canonical_order(&self, objects: Vec<(ObjectHeader, Value)>) -> Vec<(ObjectHeader, Value)> {
+        let places = |symbol: fn(&ObjectIdentity) -> Symbol| {
             let mut all: Vec<Symbol> = objects.iter().map(|(header, _)| symbol(&header.identity)).collect();
             all.sort_unstable();
             all.dedup();
@@ -174,19 +175,19 @@ impl Graph {
         let (namespaces, kinds) = (places(|identity| identity.namespace), places(|identity| identity.kind));
         let place =
             |places: &SymbolMap<Symbol, u64>, symbol: Symbol| places.get(&symbol).copied().unwrap_or(0);
-        let key = |header: &Header| {
-            let Identity { namespace, kind, name, .. } = header.identity;
+        let key = |header: &ObjectHeader| {
+            let ObjectIdentity { namespace, kind, name, .. } = header.identity;
             let first = (place(&namespaces, namespace) << 32) | place(&kinds, kind);
             (first, beginning(self.names.text(name)), header.identity)
         };
         let mut keys: Vec<_> = objects.iter().map(|(header, _)| key(header)).zip(0_usize..).collect();
         keys.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| self.canonical(&a.2, &b.2)));
-        let mut objects: Vec<Option<(Header, Value)>> = objects.into_iter().map(Some).collect();
+        let mut objects: Vec<Option<(ObjectHeader, Value)>> = objects.into_iter().map(Some).collect();
         keys.iter().filter_map(|(_, at)| objects.get_mut(*at)?.take()).collect()
     }
 
     /// Compares in canonical order.
-    pub(super) fn canonical(&self, a: &Identity, b: &Identity) -> Ordering {
+    pub(super) fn canonical(&self, a: &ObjectIdentity, b: &ObjectIdentity) -> Ordering {
         let text = |a: Symbol, b: Symbol| match a == b {
             true => Ordering::Equal,
             false => self.names.text(a).cmp(self.names.text(b)),
@@ -199,7 +200,7 @@ impl Graph {
     }
 
     /// Returns another node that holds the same object, read from another group.
-    pub(super) fn twin(&self, header: &Header) -> Option<Id> {
+    pub(super) fn twin(&self, header: &ObjectHeader) -> Option<Id> {
         let uid = self.names.find(&header.uid).filter(|uid| *uid != Symbol::EMPTY)?;
         under(&self.uids, &uid).iter().copied().find(|id| {
             self.slots.get(id.index()).is_some_and(|slot| are_twins(&slot.identity, &header.identity))
@@ -216,17 +217,17 @@ impl Graph {
         let place = rank.map_or(kinds.len(), |rank| kinds.partition_point(|other| is_before(other, rank)));
         kinds.insert(place, id);
         if facts.uid != Symbol::EMPTY {
-            insert(&mut self.uids, facts.uid, id);
+            insert_id(&mut self.uids, facts.uid, id);
             self.with_uid += 1;
         }
         if facts.is_widget {
-            insert(&mut self.widgets, facts.identity.name, id);
+            insert_id(&mut self.widgets, facts.identity.name, id);
         }
         for defined in facts.defines.into_iter().flatten() {
-            insert(&mut self.definitions, defined, id);
+            insert_id(&mut self.definitions, defined, id);
         }
         if facts.taints != Taints::None {
-            insert(&mut self.tainted, facts.taints, id);
+            insert_id(&mut self.tainted, facts.taints, id);
         }
         if facts.identity.namespace != Symbol::EMPTY {
             let count = self.population.entry(facts.identity.namespace).or_default();
@@ -277,31 +278,31 @@ impl Graph {
     }
 
     /// Adds what others may have asked that the object of `id` answers.
-    pub(super) fn questions_about(&mut self, id: Id, questions: &mut Vec<Question>) {
+    pub(super) fn questions_about(&mut self, id: Id, questions: &mut Vec<EdgeDependency>) {
         let Some(facts) = self.facts(id) else { return };
-        questions.push(Question::Name(facts.identity));
+        questions.push(EdgeDependency::Name(facts.identity));
         if facts.uid != Symbol::EMPTY {
-            questions.push(Question::Uid(facts.uid));
+            questions.push(EdgeDependency::Uid(facts.uid));
             if self.with_uid <= 1 {
-                questions.push(Question::AnyUid);
+                questions.push(EdgeDependency::AnyUid);
             }
         }
         if facts.is_widget {
-            questions.push(Question::Widget(facts.identity.name));
+            questions.push(EdgeDependency::Widget(facts.identity.name));
         }
         if facts.defines.is_some() {
-            questions.push(Question::Definitions);
+            questions.push(EdgeDependency::Definitions);
         }
     }
 
     /// Returns the identity of the Namespace called `name`.
-    pub(crate) fn namespace_identity(&mut self, name: Symbol) -> Identity {
+    pub(crate) fn namespace_identity(&mut self, name: Symbol) -> ObjectIdentity {
         let kind = self.names.intern("Namespace");
-        Identity { group: Symbol::EMPTY, kind, namespace: Symbol::EMPTY, name, uid: Symbol::EMPTY }
+        ObjectIdentity { group: Symbol::EMPTY, kind, namespace: Symbol::EMPTY, name, uid: Symbol::EMPTY }
     }
 
     /// Returns the node with that identity, if there is one.
-    pub(crate) fn node_with(&self, identity: &Identity) -> Option<Id> {
+    pub(crate) fn node_with(&self, identity: &ObjectIdentity) -> Option<Id> {
         self.identities.get(identity).copied()
     }
 
@@ -357,7 +358,7 @@ impl Graph {
         self.kind_facts.get(number.place())
     }
 
-    fn facts(&mut self, id: Id) -> Option<Facts> {
+    fn facts(&mut self, id: Id) -> Option<UnreadKindFacts> {
         let slot = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object)?;
         let (identity, taints) = (slot.identity, slot.taints);
         let is_widget = self.kind_facts.get(slot.kind.place()).is_some_and(|facts| facts.is_widget);
@@ -373,7 +374,7 @@ impl Graph {
             [(group, self.names.intern(kind)), (group, self.names.intern(plural))]
         });
         let uid = self.names.intern_text(&slot.node.uid);
-        Some(Facts { identity, uid, is_widget, defines, taints })
+        Some(UnreadKindFacts { identity, uid, is_widget, defines, taints })
     }
 }
 
@@ -388,7 +389,7 @@ impl KindNumber {
     }
 }
 
-/// What all objects of a kind have in common.
+/// Facts that hold for all objects of a kind.
 #[derive(Debug, Clone)]
 pub(crate) struct KindFacts {
     pub(crate) has_no_namespace: bool,
@@ -406,8 +407,8 @@ pub(crate) struct KindFacts {
 }
 
 /// Under which names an object is found.
-struct Facts {
-    identity: Identity,
+struct UnreadKindFacts {
+    identity: ObjectIdentity,
     uid: Symbol,
     is_widget: bool,
     taints: Taints,
@@ -421,20 +422,20 @@ pub(crate) fn is_widget_group(group: &str) -> bool {
 }
 
 /// Returns whether both are the same object if their uids are equal.
-fn are_twins(a: &Identity, b: &Identity) -> bool {
+fn are_twins(a: &ObjectIdentity, b: &ObjectIdentity) -> bool {
     (a.kind, a.namespace, a.name) == (b.kind, b.namespace, b.name) && a.group != b.group
 }
 
-/// Leaves out all but the preferred of each object that was read from several groups. They stand side by side.
-fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
-    let mut kept: Vec<(Header, Value)> = Vec::with_capacity(objects.len());
-    // Where objects of this kind and name stand in `kept`, by uid.
+/// Leaves out all but the preferred of each object that was read from several groups. Such objects are adjacent.
+fn without_twins(objects: Vec<(ObjectHeader, Value)>) -> Vec<(ObjectHeader, Value)> {
+    let mut kept: Vec<(ObjectHeader, Value)> = Vec::with_capacity(objects.len());
+    // Positions in `kept` of objects of this kind and name, by uid.
     let mut alike: HashMap<Text, usize> = HashMap::new();
     for (header, object) in objects {
         let last = kept.last().filter(|(last, _)| are_twins(&last.identity, &header.identity));
         match last {
             None => alike.clear(),
-            // Most objects stand alone, and need no list.
+            // Most objects are single and need no list.
             Some((last, _)) if alike.is_empty() => {
                 alike.insert(last.uid.clone(), kept.len() - 1);
             }
@@ -457,9 +458,9 @@ fn without_twins(objects: Vec<(Header, Value)>) -> Vec<(Header, Value)> {
 }
 
 /// Compares two readings of one object: which is to be kept.
-fn preference(a: (&Header, &Value), b: (&Header, &Value)) -> Ordering {
-    let stability = |header: &Header| {
-        let group = group_of(&header.api_version);
+fn preference(a: (&ObjectHeader, &Value), b: (&ObjectHeader, &Value)) -> Ordering {
+    let stability = |header: &ObjectHeader| {
+        let group = api_group_of(&header.api_version);
         let version = header.api_version.rsplit('/').next().unwrap_or_default();
         let is_stable = !version.contains("alpha") && !version.contains("beta");
         (group != "extensions", is_stable, !version.contains("alpha"))

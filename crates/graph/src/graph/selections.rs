@@ -1,30 +1,30 @@
-//! What selectors select.
+//! The objects that label selectors select.
 //!
-//! Everybody who selects the same way shares one group: 50,000 Pods that keep away from each other are one group with
-//! 50,000 sources and as many members, not the pairs of them. The members of a new group are looked for among the
-//! objects with its rarest label, the groups of a new object among those that are anchored at one of its labels.
-//! Objects are listed by a label only in namespaces where somebody selects by its key.
+//! Equal selectors share one group: 50,000 Pods with anti-affinity to each other are one group with 50,000 sources and as
+//! many members, not all pairs. The members of a new group are searched among the objects with its rarest label, the groups
+//! of a new object among those that are anchored at one of its labels. Objects are indexed by a label only in namespaces
+//! where a selector uses its key.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Graph;
-use super::index::label;
-use crate::derive::Wanted;
-use crate::ids::{Ids, insert, under, withdraw};
+use super::index::interned_label_value;
+use crate::derive::WantedSelection;
+use crate::ids::{Ids, insert_id, under, withdraw};
 use crate::names::{Symbol, SymbolMap};
-use crate::selector::{Requirement, Rules, Selector};
+use crate::selector::{GraphSelector, InternedSelector, SelectorRequirement};
 use crate::{EdgeType, Id, Sort, Strength};
 use kubewright_k8s::PodTemplatePath;
 
-/// Who is selected.
+/// A selector with the kinds and namespaces it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Selection {
-    /// What sort of objects: empty for Pods and what has a template of them, otherwise `Kind.group` or `Kind`.
+    /// The class of objects: empty for Pods and workloads, otherwise `Kind.group` or `Kind`.
     pub(crate) class: Symbol,
     pub(crate) only: Only,
-    pub(crate) scope: Scope,
-    pub(crate) selector: Selector,
+    pub(crate) scope: SelectionScope,
+    pub(crate) selector: GraphSelector,
 }
 
 /// Which objects of the class.
@@ -42,32 +42,32 @@ pub(crate) enum Only {
 
 /// In which namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Scope {
+pub(crate) enum SelectionScope {
     /// In one; empty for objects that have none.
     Namespace(Symbol),
     /// In all.
     Everywhere,
     /// In those whose labels match.
-    Matching(Selector),
+    Matching(GraphSelector),
 }
 
 /// A class, a namespace or any, and a label; empty key and value for all objects of the class.
-type Place = (Symbol, Symbol, Symbol, Symbol);
+type LabelIndex = (Symbol, Symbol, Symbol, Symbol);
 /// A class, a namespace or any, and the key of a label; empty for all objects of the class.
-type Key = (Symbol, Symbol, Symbol);
+type LabelKeyIndex = (Symbol, Symbol, Symbol);
 
 /// All selections, and the labels by which they are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Selections {
-    groups: Vec<Group>,
+    groups: Vec<SelectionGroup>,
     free: Vec<u32>,
     known: HashMap<Arc<Selection>, u32>,
     // Which objects have a label whose key is in `keys`; and which are in a namespace.
-    labelled: SymbolMap<Place, Ids>,
-    // By which keys somebody selects, or has.
-    keys: SymbolMap<Key, ()>,
+    labelled: SymbolMap<LabelIndex, Ids>,
+    // The label keys that selectors use or have used.
+    keys: SymbolMap<LabelKeyIndex, ()>,
     // Which groups require a label; those that require none at the place of all objects.
-    anchored: SymbolMap<Place, Vec<u32>>,
+    anchored: SymbolMap<LabelIndex, Vec<u32>>,
     // The groups whose namespaces depend on labels.
     matching: Vec<u32>,
     // How many groups have no members only because it would take too long to find them.
@@ -75,21 +75,21 @@ pub(super) struct Selections {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Group {
+pub(super) struct SelectionGroup {
     selection: Arc<Selection>,
-    rules: Arc<Rules>,
+    rules: Arc<InternedSelector>,
     // Which namespaces, where they depend on labels.
-    scope: Arc<Rules>,
-    anchors: Vec<Place>,
+    scope: Arc<InternedSelector>,
+    anchors: Vec<LabelIndex>,
     // INVARIANT: once settled, ascending in rank.
     pub(super) members: Vec<Id>,
     // INVARIANT: once settled, by type, rank, field.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SelectionSource>,
 }
 
-/// Who selects.
+/// An object that selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct SelectionSource {
     pub(super) id: Id,
     pub(super) via: Symbol,
     pub(super) kind: EdgeType,
@@ -98,7 +98,7 @@ pub(super) struct Source {
 
 /// A group, seen from who selects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Link {
+pub(super) struct SelectionLink {
     pub(super) kind: EdgeType,
     pub(super) via: Symbol,
     pub(super) group: u32,
@@ -109,24 +109,24 @@ pub(super) struct Link {
 const MAX_ANCHORS: usize = 8;
 
 /// How many objects are compared with selectors at most, and how many more for each object of the graph.
-const MOST_TESTS: usize = 4_000_000;
-const TESTS_EACH: usize = 500;
+const MAX_SELECTOR_TESTS: usize = 4_000_000;
+const SELECTOR_TESTS_PER_OBJECT: usize = 500;
 
 /// How many conditions of one selector are as much work as looking at an object.
-const RULES_AT_ONCE: usize = 4;
+const REQUIREMENTS_PER_TEST: usize = 4;
 
 /// The label that every namespace has.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 impl Selection {
     /// Returns the conditions of which a selected object has a label.
-    fn required(&self) -> impl Iterator<Item = &Requirement> {
+    fn required(&self) -> impl Iterator<Item = &SelectorRequirement> {
         let all = self.selector.all.iter().filter(|one| one.is_in());
         all.filter(|one| !one.key.starts_with('@'))
     }
 }
 
-impl Scope {
+impl SelectionScope {
     /// Returns the namespace, if it is one.
     fn namespace(&self) -> Symbol {
         match self {
@@ -137,25 +137,25 @@ impl Scope {
 }
 
 impl Selections {
-    pub(super) fn group(&self, number: u32) -> Option<&Group> {
+    pub(super) fn group(&self, number: u32) -> Option<&SelectionGroup> {
         self.groups.get(number as usize)
     }
 
-    fn group_mut(&mut self, number: u32) -> Option<&mut Group> {
+    fn group_mut(&mut self, number: u32) -> Option<&mut SelectionGroup> {
         self.groups.get_mut(number as usize)
     }
 
-    fn count_at(&self, place: &Place) -> usize {
+    fn count_at(&self, place: &LabelIndex) -> usize {
         under(&self.labelled, place).len()
     }
 }
 
 impl Graph {
     /// Makes the selections of `id` those that are wanted.
-    pub(super) fn relink(&mut self, id: Id, wanted: Vec<Wanted>) {
+    pub(super) fn relink(&mut self, id: Id, wanted: Vec<WantedSelection>) {
         let mut links = Vec::with_capacity(wanted.len());
-        for Wanted { selection, kind, strength, via } in wanted {
-            links.push(Link { group: self.group_for(selection), kind, strength, via });
+        for WantedSelection { selection, kind, strength, via } in wanted {
+            links.push(SelectionLink { group: self.group_for(selection), kind, strength, via });
         }
         links.sort_unstable();
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
@@ -172,9 +172,9 @@ impl Graph {
     }
 
     /// Makes the selections of many objects at once those that are wanted.
-    pub(super) fn relink_all(&mut self, wanted: Vec<(Id, Wanted)>) {
-        let mut links: Vec<(Id, Link)> = Vec::with_capacity(wanted.len());
-        for (id, Wanted { selection, kind, strength, via }) in wanted {
+    pub(super) fn relink_all(&mut self, wanted: Vec<(Id, WantedSelection)>) {
+        let mut links: Vec<(Id, SelectionLink)> = Vec::with_capacity(wanted.len());
+        for (id, WantedSelection { selection, kind, strength, via }) in wanted {
             let group = match self.selections.known.get(&selection) {
                 Some(known) => *known,
                 None => {
@@ -182,7 +182,7 @@ impl Graph {
                     self.new_group(selection)
                 }
             };
-            links.push((id, Link { group, kind, strength, via }));
+            links.push((id, SelectionLink { group, kind, strength, via }));
         }
         for id in (0..self.slots.len()).filter_map(|at| u32::try_from(at).ok()).map(Id) {
             self.show(id);
@@ -195,7 +195,12 @@ impl Graph {
                 slot.links.push(link);
             }
             if let Some(group) = self.selections.group_mut(link.group) {
-                group.sources.push(Source { id, via: link.via, kind: link.kind, strength: link.strength });
+                group.sources.push(SelectionSource {
+                    id,
+                    via: link.via,
+                    kind: link.kind,
+                    strength: link.strength,
+                });
             }
         }
         self.slots.iter_mut().for_each(|slot| slot.links.sort_unstable());
@@ -212,7 +217,7 @@ impl Graph {
     /// Makes the object of `id` findable by its labels.
     pub(super) fn show(&mut self, id: Id) {
         for place in self.places(id) {
-            insert(&mut self.selections.labelled, place, id);
+            insert_id(&mut self.selections.labelled, place, id);
         }
     }
 
@@ -281,7 +286,7 @@ impl Graph {
         }
     }
 
-    /// Returns the group of `selection`, a new one with its members if nobody has selected so yet.
+    /// Returns the group of `selection`; creates it with its members if it is new.
     fn group_for(&mut self, selection: Selection) -> u32 {
         if let Some(known) = self.selections.known.get(&selection) {
             return *known;
@@ -300,18 +305,18 @@ impl Graph {
             Some(number) => number,
             None => u32::try_from(self.selections.groups.len()).unwrap_or(u32::MAX),
         };
-        if matches!(selection.scope, Scope::Matching(_)) {
+        if matches!(selection.scope, SelectionScope::Matching(_)) {
             self.selections.matching.push(number);
         }
-        let rules = Arc::new(Rules::of(&selection.selector, &mut self.names));
+        let rules = Arc::new(InternedSelector::of(&selection.selector, &mut self.names));
         let scope = match &selection.scope {
-            Scope::Matching(selector) => Arc::new(Rules::of(selector, &mut self.names)),
+            SelectionScope::Matching(selector) => Arc::new(InternedSelector::of(selector, &mut self.names)),
             _ => Arc::default(),
         };
         let selection = Arc::new(selection);
         self.selections.known.insert(Arc::clone(&selection), number);
         let (anchors, members, sources) = (Vec::new(), Vec::new(), Vec::new());
-        let group = Group { selection, rules, scope, anchors, members, sources };
+        let group = SelectionGroup { selection, rules, scope, anchors, members, sources };
         match self.selections.group_mut(number) {
             Some(free) => *free = group,
             None => self.selections.groups.push(group),
@@ -346,7 +351,8 @@ impl Graph {
     /// so many objects that this would take for ever, those that are about the fewest. All that are about as many are
     /// in or none, so that it does not matter which was read first.
     fn affordable(&mut self) -> Vec<u32> {
-        let most = MOST_TESTS.saturating_add(self.slots.len().saturating_mul(TESTS_EACH));
+        let most =
+            MAX_SELECTOR_TESTS.saturating_add(self.slots.len().saturating_mul(SELECTOR_TESTS_PER_OBJECT));
         let asked = self.selections.matching.len().saturating_mul(self.population.len());
         let mut sizes: Vec<(usize, u32)> = Vec::with_capacity(self.selections.groups.len());
         for number in (0..self.selections.groups.len()).filter_map(|at| u32::try_from(at).ok()) {
@@ -354,7 +360,7 @@ impl Graph {
             else {
                 continue;
             };
-            let is_matching = matches!(selection.scope, Scope::Matching(_));
+            let is_matching = matches!(selection.scope, SelectionScope::Matching(_));
             let anchors = self.anchors(&selection);
             let size = match self.selections.group(number) {
                 Some(group) if !is_matching || asked <= most => self.tests(group, &anchors),
@@ -378,10 +384,10 @@ impl Graph {
     }
 
     /// Returns how much is compared to find the members of a group.
-    fn tests(&self, group: &Group, anchors: &[Place]) -> usize {
+    fn tests(&self, group: &SelectionGroup, anchors: &[LabelIndex]) -> usize {
         let listed: usize = anchors.iter().map(|place| self.selections.count_at(place)).sum();
         let candidates = match &group.selection.scope {
-            Scope::Matching(_) => {
+            SelectionScope::Matching(_) => {
                 let all = self.population.keys();
                 let selected = all.filter(|one| self.is_namespace_selected(&group.scope, **one));
                 let place = |one: &Symbol| (group.selection.class, *one, Symbol::EMPTY, Symbol::EMPTY);
@@ -389,14 +395,14 @@ impl Graph {
             }
             _ => listed,
         };
-        candidates.saturating_mul(group.rules.len().div_ceil(RULES_AT_ONCE).max(1))
+        candidates.saturating_mul(group.rules.len().div_ceil(REQUIREMENTS_PER_TEST).max(1))
     }
 
-    /// Notes that somebody selects by the labels of `selection`. Returns the keys that are new.
-    fn note_keys(&mut self, selection: &Selection) -> Vec<Key> {
+    /// Records the label keys of `selection`. Returns the new ones.
+    fn note_keys(&mut self, selection: &Selection) -> Vec<LabelKeyIndex> {
         let (class, namespace) = (selection.class, selection.scope.namespace());
         let labels = selection.required().map(|requirement| &requirement.key);
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<LabelKeyIndex> = Vec::new();
         for label in labels.take(MAX_ANCHORS) {
             keys.push((class, namespace, self.names.intern_text(label)));
         }
@@ -407,8 +413,8 @@ impl Graph {
         keys
     }
 
-    /// Lists the objects that have a label by which nobody has selected yet.
-    fn show_by(&mut self, (class, namespace, key): Key) {
+    /// Indexes the objects that have a label whose key is new.
+    fn show_by(&mut self, (class, namespace, key): LabelKeyIndex) {
         let namespaces = match namespace {
             Symbol::ANY => self.population.keys().copied().chain([Symbol::EMPTY]).collect(),
             one => vec![one],
@@ -418,21 +424,24 @@ impl Graph {
             for id in under(&self.selections.labelled, &place).to_vec() {
                 let value = match key {
                     Symbol::EMPTY => Some(Symbol::EMPTY),
-                    _ => self.slots.get(id.index()).and_then(|slot| label(slot.labels.of_class(class), key)),
+                    _ => self
+                        .slots
+                        .get(id.index())
+                        .and_then(|slot| interned_label_value(slot.labels.of_class(class), key)),
                 };
                 if let Some(value) = value {
-                    insert(&mut self.selections.labelled, (class, namespace, key, value), id);
+                    insert_id(&mut self.selections.labelled, (class, namespace, key, value), id);
                 }
             }
         }
     }
 
     /// Returns whom a new selection selects, in canonical order.
-    fn members(&self, group: &Group, anchors: &[Place]) -> Vec<Id> {
+    fn members(&self, group: &SelectionGroup, anchors: &[LabelIndex]) -> Vec<Id> {
         let selection = &group.selection;
-        let listed = |place: Place| under(&self.selections.labelled, &place).iter().copied();
+        let listed = |place: LabelIndex| under(&self.selections.labelled, &place).iter().copied();
         let candidates: Vec<Id> = match &selection.scope {
-            Scope::Matching(_) => {
+            SelectionScope::Matching(_) => {
                 // Either all that have the label, or all in the namespaces: what is less.
                 let all = self.population.keys().copied();
                 let namespaces: Vec<Symbol> =
@@ -456,14 +465,14 @@ impl Graph {
     }
 
     /// Returns the labels of which a selected object has one: those that the fewest objects have.
-    fn anchors(&mut self, selection: &Selection) -> Vec<Place> {
+    fn anchors(&mut self, selection: &Selection) -> Vec<LabelIndex> {
         let namespace = selection.scope.namespace();
         let everything = vec![(selection.class, namespace, Symbol::EMPTY, Symbol::EMPTY)];
-        let mut best: Option<(usize, Vec<Place>)> = None;
+        let mut best: Option<(usize, Vec<LabelIndex>)> = None;
         for requirement in selection.required().take(MAX_ANCHORS) {
             let key = self.names.intern_text(&requirement.key);
             let values = requirement.values.iter();
-            let places: Vec<Place> = values
+            let places: Vec<LabelIndex> = values
                 .map(|value| (selection.class, namespace, key, self.names.intern_text(value)))
                 .collect();
             let count = places.iter().map(|place| self.selections.count_at(place)).sum();
@@ -474,16 +483,16 @@ impl Graph {
         best.map_or(everything, |(_, places)| places)
     }
 
-    fn is_selected(&self, group: &Group, id: Id) -> bool {
+    fn is_selected(&self, group: &SelectionGroup, id: Id) -> bool {
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
             return false;
         };
         let namespace = slot.identity.namespace;
         let selection = &group.selection;
         let is_in_scope = match &selection.scope {
-            Scope::Namespace(only) => namespace == *only,
-            Scope::Everywhere => true,
-            Scope::Matching(_) => self.is_namespace_selected(&group.scope, namespace),
+            SelectionScope::Namespace(only) => namespace == *only,
+            SelectionScope::Everywhere => true,
+            SelectionScope::Matching(_) => self.is_namespace_selected(&group.scope, namespace),
         };
         let is_pod = slot.shape == Some(PodTemplatePath::Pod);
         let is_meant = match selection.only {
@@ -493,24 +502,26 @@ impl Graph {
             Only::OwnerlessPods => is_pod && !slot.is_owned,
         };
         let labels = slot.labels.of_class(selection.class);
-        let fits = || group.rules.match_labels(&self.names, slot.identity.name, |key| label(labels, key));
+        let fits = || {
+            group.rules.match_labels(&self.names, slot.identity.name, |key| interned_label_value(labels, key))
+        };
         is_in_scope && is_meant && fits()
     }
 
-    fn is_namespace_selected(&self, rules: &Rules, namespace: Symbol) -> bool {
+    fn is_namespace_selected(&self, rules: &InternedSelector, namespace: Symbol) -> bool {
         let id = self.find("", "Namespace", "", self.names.text(namespace));
         let slot = id.and_then(|id| self.slots.get(id.index()));
         let labels = slot.map_or(&[][..], |slot| &slot.labels.own);
-        let named = self.names.find(NAMESPACE_NAME);
+        let named = self.names.find(NAMESPACE_NAME_LABEL);
         namespace != Symbol::EMPTY
             && rules.match_labels(&self.names, namespace, |key| match Some(key) == named {
                 true => Some(namespace),
-                false => label(labels, key),
+                false => interned_label_value(labels, key),
             })
     }
 
     /// Returns everything under which the object of `id` is listed.
-    fn places(&self, id: Id) -> Vec<Place> {
+    fn places(&self, id: Id) -> Vec<LabelIndex> {
         let mut places = Vec::new();
         let Some(slot) = self.slots.get(id.index()).filter(|slot| slot.node.sort == Sort::Object) else {
             return places;
@@ -534,16 +545,16 @@ impl Graph {
         places
     }
 
-    fn add_source(&mut self, id: Id, link: &Link) {
-        let source = Source { id, via: link.via, kind: link.kind, strength: link.strength };
+    fn add_source(&mut self, id: Id, link: &SelectionLink) {
+        let source = SelectionSource { id, via: link.via, kind: link.kind, strength: link.strength };
         let place = self.place_of_source(&source, link.group);
         if let Some(group) = self.selections.group_mut(link.group) {
             group.sources.insert(place.min(group.sources.len()), source);
         }
     }
 
-    fn remove_source(&mut self, id: Id, link: &Link) {
-        let source = Source { id, via: link.via, kind: link.kind, strength: link.strength };
+    fn remove_source(&mut self, id: Id, link: &SelectionLink) {
+        let source = SelectionSource { id, via: link.via, kind: link.kind, strength: link.strength };
         let start = self.place_of_source(&source, link.group);
         let Some(group) = self.selections.group_mut(link.group) else { return };
         if let Some(found) = group.sources.iter().skip(start).position(|other| *other == source) {
@@ -554,7 +565,7 @@ impl Graph {
         }
     }
 
-    fn place_of_source(&self, source: &Source, group: u32) -> usize {
+    fn place_of_source(&self, source: &SelectionSource, group: u32) -> usize {
         let Some(group) = self.selections.group(group) else { return 0 };
         let rank = self.rank(source.id);
         group.sources.partition_point(|other| {

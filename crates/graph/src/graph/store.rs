@@ -1,28 +1,28 @@
 //! Nodes and stored edges.
 //!
 //! Ranks grow in canonical order with gaps between them, so that a node can be put between two others without a change
-//! to the rest. Lists that people see ascend in rank, so they need not be sorted when they are read.
+//! to the rest. Public lists ascend in rank, so they need not be sorted on read.
 
 use std::cmp::Ordering;
 
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::Value;
 
-use super::index::{Header, KindNumber, Labels};
-use super::selections::Link;
+use super::index::{KindNumber, Labels, ObjectHeader};
+use super::selections::SelectionLink;
 use super::taints::Taints;
-use super::{Graph, Question};
-use crate::derive::{Derived, Wanted};
-use crate::ids::{insert, withdraw};
+use super::{EdgeDependency, Graph};
+use crate::derive::{Derived, WantedSelection};
+use crate::ids::{insert_id, withdraw};
 use crate::names::{Symbol, SymbolMap};
-use crate::node::Identity;
-use crate::{EdgeType, Id, Node, Sort, Strength};
+use crate::node::ObjectIdentity;
+use crate::{EdgeType, GraphNode, Id, Sort, Strength};
 
 /// One node and what is stored with it.
 #[derive(Debug, Clone)]
-pub(super) struct Slot {
-    pub(super) node: Node,
-    pub(super) identity: Identity,
+pub(super) struct NodeSlot {
+    pub(super) node: GraphNode,
+    pub(super) identity: ObjectIdentity,
     pub(super) kind: KindNumber,
     /// Where its object says what Pods are like.
     pub(super) shape: Option<PodTemplatePath>,
@@ -34,14 +34,14 @@ pub(super) struct Slot {
     // INVARIANT: once settled, sorted by type, rank of the other end, field.
     pub(super) out: Vec<Half>,
     pub(super) incoming: Vec<Half>,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<SelectionLink>,
     // The selections that select it, ascending.
     pub(super) selected_by: Vec<u32>,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<EdgeDependency>,
 }
 
-impl Slot {
-    fn of(node: Node, identity: Identity, kind: KindNumber) -> Self {
+impl NodeSlot {
+    fn of(node: GraphNode, identity: ObjectIdentity, kind: KindNumber) -> Self {
         Self {
             node,
             identity,
@@ -60,11 +60,11 @@ impl Slot {
     }
 }
 
-/// What all objects of a graph that is built at once contribute.
+/// The contributions of all objects of a graph that is built at once.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct EdgeBatch {
     wires: Vec<Wire>,
-    links: Vec<(Id, Wanted)>,
+    links: Vec<(Id, WantedSelection)>,
 }
 
 /// A stored edge, seen from one of its ends.
@@ -127,33 +127,36 @@ impl Wire {
     }
 }
 
-/// From how many changes on lists are gone through instead of edited.
-const MUCH: usize = 256;
+/// Up to this many changes, lists are edited in place; above, they are rebuilt.
+const MAX_INSERTED_ONE_BY_ONE: usize = 256;
 
 /// The gap between two ranks.
-const GAP: u64 = 1 << 32;
+const RANK_GAP: u64 = 1 << 32;
 
 impl Graph {
     /// Returns the node with that identity, a new one without an object if there is none.
-    pub(crate) fn node_of(&mut self, identity: Identity) -> Id {
+    pub(crate) fn node_of(&mut self, identity: ObjectIdentity) -> Id {
         if let Some(known) = self.identities.get(&identity) {
             return *known;
         }
         let kind = self.kind_number(identity.group, identity.kind);
         let node = self.bare_node(&identity, kind);
-        self.add_node(Slot::of(node, identity, kind))
+        self.add_node(NodeSlot::of(node, identity, kind))
     }
 
     /// Returns what is needed to derive from the object of `id`.
-    pub(crate) fn deriving(&self, id: Id) -> Option<(&Value, Option<PodTemplatePath>, Identity, KindNumber)> {
+    pub(crate) fn deriving(
+        &self,
+        id: Id,
+    ) -> Option<(&Value, Option<PodTemplatePath>, ObjectIdentity, KindNumber)> {
         let slot = self.slots.get(id.index())?;
         Some((slot.node.object.as_ref()?, slot.shape, slot.identity, slot.kind))
     }
 
     /// Returns a new node for `object`, of whose identity there is none.
-    pub(super) fn node_with_object(&mut self, header: Header, object: Value) -> Id {
-        let Header { identity, kind, api_version, uid, shape, labels, is_owned, taints } = header;
-        let node = Node {
+    pub(super) fn node_with_object(&mut self, header: ObjectHeader, object: Value) -> Id {
+        let ObjectHeader { identity, kind, api_version, uid, shape, labels, is_owned, taints } = header;
+        let node = GraphNode {
             api_version,
             kind: self.names.shared(identity.kind),
             namespace: self.names.shared(identity.namespace),
@@ -162,10 +165,10 @@ impl Graph {
             object: Some(object),
             sort: Sort::Object,
         };
-        self.add_node(Slot { shape, labels, is_owned, taints, ..Slot::of(node, identity, kind) })
+        self.add_node(NodeSlot { shape, labels, is_owned, taints, ..NodeSlot::of(node, identity, kind) })
     }
 
-    fn add_node(&mut self, slot: Slot) -> Id {
+    fn add_node(&mut self, slot: NodeSlot) -> Id {
         let identity = slot.identity;
         let id = match self.free.pop() {
             Some(id) => {
@@ -191,7 +194,7 @@ impl Graph {
     }
 
     /// Makes `id` the node of `object`.
-    pub(super) fn fill(&mut self, id: Id, header: Header, object: Value) {
+    pub(super) fn fill(&mut self, id: Id, header: ObjectHeader, object: Value) {
         if let Some(slot) = self.slots.get_mut(id.index()) {
             slot.node.api_version = header.api_version;
             slot.node.uid = header.uid;
@@ -219,7 +222,7 @@ impl Graph {
         }
     }
 
-    /// Drops the node if it has no object and nobody names it.
+    /// Drops the node if it has no object and no edges.
     pub(super) fn collect(&mut self, id: Id) {
         if !self.is_dispensable(id) {
             return;
@@ -232,7 +235,7 @@ impl Graph {
         self.drop_node(id);
     }
 
-    /// Drops the ends of `gone` that nobody names any more.
+    /// Drops the ends of `gone` that have neither an object nor edges.
     fn collect_all(&mut self, gone: &[Wire]) {
         for id in gone.iter().flat_map(|wire| [wire.from, wire.to]) {
             if self.is_dispensable(id) {
@@ -266,8 +269,8 @@ impl Graph {
         wires.sort_unstable();
         let mut before = self.contributed(id);
         before.sort_unstable();
-        let (gone, new) = difference(&before, &wires);
-        let is_much = gone.len() + new.len() > MUCH;
+        let (gone, new) = wire_difference(&before, &wires);
+        let is_much = gone.len() + new.len() > MAX_INSERTED_ONE_BY_ONE;
         match is_much {
             true => self.rewire(&gone, &new),
             false => new.iter().for_each(|wire| self.connect(wire)),
@@ -286,11 +289,11 @@ impl Graph {
                 self.collect(wire.to);
             }),
         }
-        self.ask(id, sorted(questions));
+        self.ask(id, sorted_dependencies(questions));
     }
 
     /// Notes what objects contribute, for [`Graph::settle`]: each of `ends` is an object and where its part of each list ends.
-    pub(super) fn defer(&mut self, derived: Derived, ends: &[(Id, [usize; 3])], batch: &mut Batch) {
+    pub(super) fn defer(&mut self, derived: Derived, ends: &[(Id, [usize; 3])], batch: &mut EdgeBatch) {
         let Derived { wires, links, questions } = derived;
         let mut links = links.into_iter();
         let mut start = [0; 3];
@@ -304,7 +307,7 @@ impl Graph {
             batch.links.extend(links.by_ref().take(links_end - of_links).map(|link| (*id, link)));
             let own = questions.get(of_questions..questions_end).unwrap_or_default();
             if !own.is_empty() {
-                self.ask(*id, sorted(own.to_vec()));
+                self.ask(*id, sorted_dependencies(own.to_vec()));
             }
             start = *end;
         }
@@ -315,7 +318,7 @@ impl Graph {
     }
 
     /// Brings everything into order that was put in without.
-    pub(super) fn settle(&mut self, batch: Batch) {
+    pub(super) fn settle(&mut self, batch: EdgeBatch) {
         self.put_all_in_order();
         self.connect_all(&batch.wires);
         drop(batch.wires);
@@ -343,7 +346,7 @@ impl Graph {
             let list = if is_out { &mut slot.out } else { &mut slot.incoming };
             let mut taken = vec![false; halves.len()];
             list.retain(|half| {
-                // Of several that are the same, as many leave as are said to.
+                // Equal entries are removed as often as they occur in the list of removals.
                 let start = halves.partition_point(|other| other.key() < half.key());
                 let same = halves.iter().zip(&mut taken).skip(start).take_while(|(other, _)| *other == half);
                 let free = same.map(|(_, taken)| taken).find(|taken| !**taken);
@@ -381,8 +384,8 @@ impl Graph {
     }
 
     /// Makes nodes for many identities, and brings all into order once.
-    pub(crate) fn nodes_of(&mut self, identities: impl ExactSizeIterator<Item = Identity>) -> Vec<Id> {
-        let is_much = self.is_settled && identities.len() > MUCH;
+    pub(crate) fn nodes_of(&mut self, identities: impl ExactSizeIterator<Item = ObjectIdentity>) -> Vec<Id> {
+        let is_much = self.is_settled && identities.len() > MAX_INSERTED_ONE_BY_ONE;
         if is_much {
             self.is_settled = false;
         }
@@ -426,9 +429,9 @@ impl Graph {
         self.sort_lists((0..all).map(Id));
     }
 
-    fn bare_node(&self, identity: &Identity, kind: KindNumber) -> Node {
+    fn bare_node(&self, identity: &ObjectIdentity, kind: KindNumber) -> GraphNode {
         let facts = self.kind_facts(kind);
-        Node {
+        GraphNode {
             api_version: facts.map(|facts| facts.usual_version.clone()).unwrap_or_default(),
             kind: self.names.shared(identity.kind),
             namespace: self.names.shared(identity.namespace),
@@ -440,14 +443,14 @@ impl Graph {
     }
 
     /// Gives the new node `id` its place and rank.
-    fn put_in_order(&mut self, id: Id, identity: &Identity) {
+    fn put_in_order(&mut self, id: Id, identity: &ObjectIdentity) {
         let place = self.order.partition_point(|other| {
             let other = self.slots.get(other.index()).map(|slot| slot.identity);
             other.is_some_and(|other| self.canonical(&other, identity).is_lt())
         });
         let rank_at = |place: usize| self.order.get(place).map(|id| self.rank(*id));
         let below = place.checked_sub(1).and_then(rank_at).unwrap_or(0);
-        let above = rank_at(place).unwrap_or_else(|| below.saturating_add(2 * GAP));
+        let above = rank_at(place).unwrap_or_else(|| below.saturating_add(2 * RANK_GAP));
         let rank = below + (above - below) / 2;
         self.order.insert(place, id);
         if rank > below {
@@ -461,7 +464,7 @@ impl Graph {
     fn number(&mut self) {
         let mut rank = 0_u64;
         for id in &self.order {
-            rank = rank.saturating_add(GAP);
+            rank = rank.saturating_add(RANK_GAP);
             self.ranks.get_mut(id.index()).into_iter().for_each(|own| *own = rank);
         }
     }
@@ -504,7 +507,7 @@ impl Graph {
         }
     }
 
-    /// Returns where `half` stands, or would, in a list of `id`.
+    /// Returns the position of `half` in a list of `id`, or where to insert it.
     fn place_of(&self, id: Id, half: &Half, is_out: bool) -> usize {
         let Some(slot) = self.slots.get(id.index()) else { return 0 };
         let list = if is_out { &slot.out } else { &slot.incoming };
@@ -516,7 +519,7 @@ impl Graph {
     }
 
     /// Notes what the object of `id` asks, in place of what it asked before.
-    fn ask(&mut self, id: Id, questions: Vec<Question>) {
+    fn ask(&mut self, id: Id, questions: Vec<EdgeDependency>) {
         let Some(slot) = self.slots.get_mut(id.index()) else { return };
         if slot.questions == questions {
             return;
@@ -526,32 +529,32 @@ impl Graph {
             withdraw(&mut self.watchers, &question, id);
         }
         for question in questions {
-            insert(&mut self.watchers, question, id);
+            insert_id(&mut self.watchers, question, id);
         }
     }
 }
 
-fn sorted(mut questions: Vec<Question>) -> Vec<Question> {
+fn sorted_dependencies(mut questions: Vec<EdgeDependency>) -> Vec<EdgeDependency> {
     questions.sort_unstable_by_key(question_order);
     questions.dedup();
     questions
 }
 
 /// Any order will do, if it is always the same within one graph.
-fn question_order(question: &Question) -> (u8, [Symbol; 5]) {
+fn question_order(question: &EdgeDependency) -> (u8, [Symbol; 5]) {
     let none = [Symbol::EMPTY; 5];
     let with = |symbol: Symbol| [symbol, Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY];
     match question {
-        Question::Name(name) => (0, [name.group, name.kind, name.namespace, name.name, name.uid]),
-        Question::Uid(uid) => (1, with(*uid)),
-        Question::AnyUid => (2, none),
-        Question::Widget(name) => (3, with(*name)),
-        Question::Definitions => (4, none),
+        EdgeDependency::Name(name) => (0, [name.group, name.kind, name.namespace, name.name, name.uid]),
+        EdgeDependency::Uid(uid) => (1, with(*uid)),
+        EdgeDependency::AnyUid => (2, none),
+        EdgeDependency::Widget(name) => (3, with(*name)),
+        EdgeDependency::Definitions => (4, none),
     }
 }
 
 /// Returns what is only in `before` and what is only in `after`; both are sorted, and may hold the same thing twice.
-fn difference(before: &[Wire], after: &[Wire]) -> (Vec<Wire>, Vec<Wire>) {
+fn wire_difference(before: &[Wire], after: &[Wire]) -> (Vec<Wire>, Vec<Wire>) {
     let (mut gone, mut new) = (Vec::new(), Vec::new());
     let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
     loop {

@@ -1,13 +1,13 @@
 //! TOLERATES: on which tainted Nodes a Pod may run.
 //!
 //! Nothing is stored between them. Many Nodes have the same taints and many Pods the same tolerations; these are
-//! written as texts, and compared when somebody asks.
+//! stored as text, and compared on each read.
 
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::Value;
 
 use super::Graph;
-use crate::names::{Names, Symbol};
+use crate::names::{NameTable, Symbol};
 use crate::{Edge, EdgeType, Id, Strength};
 
 /// How many taints of a Node count; one with more has no edges.
@@ -15,11 +15,11 @@ const MAX_TAINTS: usize = 64;
 /// How many tolerations of a Pod count.
 const MAX_TOLERATIONS: usize = 256;
 /// Between the parts of one taint or toleration; no name has it.
-const PART: char = '\u{1f}';
+const FIELD_SEPARATOR: char = '\u{1f}';
 /// Between taints and between tolerations.
-const END: char = '\u{1e}';
+const TAINT_TERMINATOR: char = '\u{1e}';
 
-/// What an object has to do with taints.
+/// The taints of a Node, or the tolerations of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Taints {
     /// Nothing.
@@ -32,9 +32,9 @@ pub(super) enum Taints {
 
 impl Taints {
     /// Reads the taints that keep Pods off a Node.
-    pub(super) fn of_node(node: &Value, names: &mut Names) -> Self {
+    pub(super) fn of_node(node: &Value, names: &mut NameTable) -> Self {
         let taints = node.at(&["spec", "taints"]).and_then(Value::as_array).unwrap_or_default();
-        let text = written(taints, &["key", "value", "effect"], |taint| {
+        let text = join_taint_fields(taints, &["key", "value", "effect"], |taint| {
             matches!(taint.get("effect").and_then(Value::as_str), Some("NoSchedule" | "NoExecute"))
         });
         let is_usable = !text.is_empty() && taints.len() <= MAX_TAINTS;
@@ -42,10 +42,10 @@ impl Taints {
     }
 
     /// Reads the tolerations of a Pod.
-    pub(super) fn tolerated(spec: &Value, names: &mut Names) -> Self {
+    pub(super) fn tolerated(spec: &Value, names: &mut NameTable) -> Self {
         let Some(tolerations) = spec.get("tolerations").and_then(Value::as_array) else { return Self::None };
         let counted = tolerations.get(..MAX_TOLERATIONS).unwrap_or(tolerations);
-        let text = written(counted, &["key", "operator", "value", "effect"], |_| true);
+        let text = join_taint_fields(counted, &["key", "operator", "value", "effect"], |_| true);
         if text.is_empty() { Self::None } else { Self::Tolerated(names.intern(&text)) }
     }
 }
@@ -90,10 +90,9 @@ impl Graph {
 
     fn tolerates(&self, tolerations: Symbol, taints: Symbol) -> bool {
         let tolerations = self.names.text(tolerations);
-        self.names
-            .text(taints)
-            .split_terminator(END)
-            .all(|taint| tolerations.split_terminator(END).any(|toleration| is_tolerated(taint, toleration)))
+        self.names.text(taints).split_terminator(TAINT_TERMINATOR).all(|taint| {
+            tolerations.split_terminator(TAINT_TERMINATOR).any(|toleration| is_tolerated(taint, toleration))
+        })
     }
 
     fn tolerations_of(&self, id: Id) -> &'static str {
@@ -104,9 +103,9 @@ impl Graph {
 
 /// An empty key tolerates every taint, an empty effect every effect; without an operator the values are compared.
 fn is_tolerated(taint: &str, toleration: &str) -> bool {
-    let mut taint = taint.split(PART);
+    let mut taint = taint.split(FIELD_SEPARATOR);
     let [key, value, effect] = [(); 3].map(|()| taint.next().unwrap_or_default());
-    let mut toleration = toleration.split(PART);
+    let mut toleration = toleration.split(FIELD_SEPARATOR);
     let [wanted_key, operator, wanted_value, wanted_effect] =
         [(); 4].map(|()| toleration.next().unwrap_or_default());
     let fits_key = wanted_key == key || (wanted_key.is_empty() && operator == "Exists");
@@ -119,17 +118,17 @@ fn tolerates<'g>(from: Id, to: Id, via: &'g str) -> Edge<'g> {
 }
 
 /// Writes the fields `keys` of those that count, sorted.
-fn written(list: &[Value], keys: &[&str], counts: impl Fn(&Value) -> bool) -> String {
+fn join_taint_fields(list: &[Value], keys: &[&str], counts: impl Fn(&Value) -> bool) -> String {
     let part = |one: &Value, key: &str| {
         let text = one.get(key).and_then(Value::as_str).unwrap_or_default();
-        text.replace([PART, END], "")
+        text.replace([FIELD_SEPARATOR, TAINT_TERMINATOR], "")
     };
     let mut all: Vec<String> = list
         .iter()
         .filter(|one| counts(one))
         .map(|one| {
             let parts: Vec<String> = keys.iter().map(|key| part(one, key)).collect();
-            parts.join(&PART.to_string()) + &END.to_string()
+            parts.join(&FIELD_SEPARATOR.to_string()) + &TAINT_TERMINATOR.to_string()
         })
         .collect();
     all.sort_unstable();

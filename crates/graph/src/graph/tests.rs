@@ -45,7 +45,7 @@ pub(super) fn written(graph: &Graph, edge: &Edge<'_>) -> String {
     )
 }
 
-/// Everything about a graph that anybody can see.
+/// Everything that the public API shows of a graph.
 pub(super) fn all(graph: &Graph) -> Vec<String> {
     let mut lines: Vec<String> = graph
         .ids()

@@ -1,6 +1,6 @@
 //! Reading the graph: from an object along its edges.
 //!
-//! IS_NAMESPACE_OF, DEFINES_KIND, MANAGES, SAME_NETWORK and TOLERATES are not stored. The objects of a namespace stand together in
+//! Types with `is_stored: false` in the table of edge types are derived here. The objects of a namespace are adjacent in
 //! canonical order, those of a kind in their list; a controller's Pods are found through what it owns, and two Pods
 //! on one network through the policies that select them. Of MOUNTS those to a PersistentVolume are found through the claim
 //! that is bound to it.
@@ -13,16 +13,16 @@ use std::collections::HashSet;
 use std::slice;
 
 use super::Graph;
-use super::selections::{Link, Source};
+use super::selections::{SelectionLink, SelectionSource};
 use super::store::{CONTROLS, Half};
-use crate::{Edge, EdgeType, Id, Node, Sort, Strength};
+use crate::{Edge, EdgeType, GraphNode, Id, Sort, Strength};
 use merged::Merged;
 
 /// How many owners above each other are followed from a Pod.
-const MAX_OWNERS: usize = 32;
+const MAX_OWNER_DEPTH: usize = 32;
 /// How many owners are followed from one object in all, to what they own and to who owns them.
-const MAX_BELOW: usize = 16_384;
-const MAX_ABOVE: usize = 1_024;
+const MAX_OWNED_VISITS: usize = 16_384;
+const MAX_OWNER_VISITS: usize = 1_024;
 
 impl Graph {
     /// Returns the edges of type `kind` that start at `id`, by their ends in canonical order.
@@ -34,7 +34,7 @@ impl Graph {
             EdgeType::MANAGES => self.managed(id),
             EdgeType::SAME_NETWORK => self.network_out(id),
             EdgeType::MOUNTS => self.mounted(id),
-            EdgeType::TOLERATES => Inner::Listed(self.tolerated(id).into_iter()),
+            EdgeType::TOLERATES => EdgeCursor::Listed(self.tolerated(id).into_iter()),
             _ => self.stored_out(id, kind),
         })
     }
@@ -44,13 +44,13 @@ impl Graph {
     pub fn incoming(&self, id: Id, kind: EdgeType) -> Edges<'_> {
         Edges(match kind {
             EdgeType::IS_NAMESPACE_OF => {
-                Inner::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter())
+                EdgeCursor::Listed(self.namespace_of(id).into_iter().collect::<Vec<_>>().into_iter())
             }
-            EdgeType::DEFINES_KIND => Inner::Listed(self.defined_by(id).into_iter()),
-            EdgeType::MANAGES => Inner::Listed(self.managers(id).into_iter()),
+            EdgeType::DEFINES_KIND => EdgeCursor::Listed(self.defined_by(id).into_iter()),
+            EdgeType::MANAGES => EdgeCursor::Listed(self.managers(id).into_iter()),
             EdgeType::SAME_NETWORK => self.network_into(id),
             EdgeType::MOUNTS => self.mounting(id),
-            EdgeType::TOLERATES => Inner::Listed(self.tolerating(id).into_iter()),
+            EdgeType::TOLERATES => EdgeCursor::Listed(self.tolerating(id).into_iter()),
             _ => self.stored_into(id, kind),
         })
     }
@@ -166,43 +166,43 @@ impl Graph {
         found.map(|link| self.edge_of_link(from, to, link))
     }
 
-    fn stored_out(&self, id: Id, kind: EdgeType) -> Inner<'_> {
+    fn stored_out(&self, id: Id, kind: EdgeType) -> EdgeCursor<'_> {
         let halves = self.halves(id, kind, true);
         let mut links = self.links(id, kind);
         let (first, second) = (links.next(), links.next());
         match first {
-            None => Inner::Out(self, id, halves.iter()),
+            None => EdgeCursor::Out(self, id, halves.iter()),
             Some(link) if second.is_none() && halves.is_empty() => {
                 let members = self.selections.group(link.group).map_or(&[][..], |group| &group.members);
-                Inner::Members(self, id, link, members.iter())
+                EdgeCursor::Members(self, id, link, members.iter())
             }
             Some(_) => {
-                let stored = Edges(Inner::Out(self, id, halves.iter()));
+                let stored = Edges(EdgeCursor::Out(self, id, halves.iter()));
                 let selected = self.links(id, kind).map(|link| {
                     let members = self.selections.group(link.group).map_or(&[][..], |group| &group.members);
-                    Edges(Inner::Members(self, id, link, members.iter()))
+                    Edges(EdgeCursor::Members(self, id, link, members.iter()))
                 });
                 let lists = std::iter::once(stored).chain(selected);
-                Inner::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.to))))
+                EdgeCursor::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.to))))
             }
         }
     }
 
-    fn stored_into(&self, id: Id, kind: EdgeType) -> Inner<'_> {
+    fn stored_into(&self, id: Id, kind: EdgeType) -> EdgeCursor<'_> {
         let halves = self.halves(id, kind, false);
         let mut groups = self.sources(id, kind);
         let (first, second) = (groups.next(), groups.next());
         match first {
-            None => Inner::Into(self, id, halves.iter()),
+            None => EdgeCursor::Into(self, id, halves.iter()),
             Some(sources) if second.is_none() && halves.is_empty() => {
-                Inner::Sources(self, id, sources.iter())
+                EdgeCursor::Sources(self, id, sources.iter())
             }
             Some(_) => {
-                let stored = Edges(Inner::Into(self, id, halves.iter()));
+                let stored = Edges(EdgeCursor::Into(self, id, halves.iter()));
                 let selecting = self.sources(id, kind);
-                let selecting = selecting.map(|sources| Edges(Inner::Sources(self, id, sources.iter())));
+                let selecting = selecting.map(|sources| Edges(EdgeCursor::Sources(self, id, sources.iter())));
                 let lists = std::iter::once(stored).chain(selecting);
-                Inner::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.from))))
+                EdgeCursor::Found(Box::new(Merged::new(lists, |edge| self.rank(edge.from))))
             }
         }
     }
@@ -215,13 +215,13 @@ impl Graph {
         list.get(start..end).unwrap_or_default()
     }
 
-    fn links(&self, id: Id, kind: EdgeType) -> impl Iterator<Item = &Link> {
+    fn links(&self, id: Id, kind: EdgeType) -> impl Iterator<Item = &SelectionLink> {
         let links = self.slots.get(id.index()).map_or(&[][..], |slot| &slot.links);
         links.iter().filter(move |link| link.kind == kind)
     }
 
     /// Returns who selects `id` with edges of type `kind`, one list for each group that has any.
-    fn sources(&self, id: Id, kind: EdgeType) -> impl Iterator<Item = &[Source]> {
+    fn sources(&self, id: Id, kind: EdgeType) -> impl Iterator<Item = &[SelectionSource]> {
         let numbers = self.slots.get(id.index()).map_or(&[][..], |slot| &slot.selected_by);
         let groups = numbers.iter().filter_map(|number| self.selections.group(*number));
         let lists = groups.map(move |group| {
@@ -232,17 +232,17 @@ impl Graph {
         lists.filter(|list| !list.is_empty())
     }
 
-    fn inhabitants(&self, id: Id) -> Inner<'_> {
+    fn inhabitants(&self, id: Id) -> EdgeCursor<'_> {
         let Some(node) = self.node(id).filter(|node| node.kind == "Namespace" && node.group().is_empty())
         else {
-            return Inner::Listed(Vec::new().into_iter());
+            return EdgeCursor::Listed(Vec::new().into_iter());
         };
-        // Cluster-scoped objects stand first, under the empty name, and belong to no namespace.
+        // Cluster-scoped objects come first, under the empty name, and belong to no namespace.
         let name = node.name.as_str();
         let namespace_at = |id: &Id| self.node(*id).map_or("", |node| node.namespace.as_str());
         let start = self.order.partition_point(|id| namespace_at(id) < name);
         let end = self.order.partition_point(|id| namespace_at(id) <= name);
-        Inner::Inhabitants(self, id, self.order.get(start..end).unwrap_or_default().iter())
+        EdgeCursor::Inhabitants(self, id, self.order.get(start..end).unwrap_or_default().iter())
     }
 
     fn namespace_of(&self, id: Id) -> Option<Edge<'_>> {
@@ -251,7 +251,7 @@ impl Graph {
         Some(inhabits(namespace, id))
     }
 
-    fn instances(&self, id: Id) -> Inner<'_> {
+    fn instances(&self, id: Id) -> EdgeCursor<'_> {
         let defined = self.node(id).and_then(defined_kind);
         let instances = defined.map(|(group, kind)| {
             let all = self.of_kind(kind).iter();
@@ -259,7 +259,7 @@ impl Graph {
                 .map(|to| defines(id, *to))
                 .collect::<Vec<_>>()
         });
-        Inner::Listed(instances.unwrap_or_default().into_iter())
+        EdgeCursor::Listed(instances.unwrap_or_default().into_iter())
     }
 
     fn defined_by(&self, id: Id) -> Vec<Edge<'_>> {
@@ -276,16 +276,16 @@ impl Graph {
     }
 
     /// Returns the Pods below `id`.
-    fn managed(&self, id: Id) -> Inner<'_> {
+    fn managed(&self, id: Id) -> EdgeCursor<'_> {
         let mut edges: Vec<Edge<'_>> = Vec::new();
         let mut visited = HashSet::from([id]);
         let mut open = vec![id];
-        // The nearest first, so that an edge tells the shortest way.
+        // The nearest first, so that an edge shows the shortest way.
         let mut reached = HashSet::new();
         // Owners that select alike select the same.
         let mut groups = HashSet::new();
-        for _ in 0..MAX_OWNERS {
-            if open.is_empty() || visited.len() > MAX_BELOW {
+        for _ in 0..MAX_OWNER_DEPTH {
+            if open.is_empty() || visited.len() > MAX_OWNED_VISITS {
                 break;
             }
             let mut next = Vec::new();
@@ -320,7 +320,7 @@ impl Graph {
             open = next;
         }
         edges.sort_by_key(|edge| self.rank(edge.to));
-        Inner::Walked(edges.into_iter(), visited.len())
+        EdgeCursor::Walked(edges.into_iter(), visited.len())
     }
 
     /// Returns what is above the Pod `id`.
@@ -333,12 +333,12 @@ impl Graph {
         edges.retain(|edge| visited.insert(edge.from));
         let mut start = 0;
         let mut looked_at = 0;
-        for _ in 1..MAX_OWNERS {
+        for _ in 1..MAX_OWNER_DEPTH {
             // What is above those that were found last.
             let last: Vec<Edge<'_>> = edges.get(start..).unwrap_or_default().to_vec();
             start = edges.len();
             for below in last {
-                let left = MAX_ABOVE.saturating_sub(looked_at);
+                let left = MAX_OWNER_VISITS.saturating_sub(looked_at);
                 if left == 0 {
                     break;
                 }
@@ -364,12 +364,12 @@ impl Graph {
         Edge { from: half.other, to, ..self.edge_out(to, half) }
     }
 
-    fn edge_of_link(&self, from: Id, to: Id, link: &Link) -> Edge<'_> {
+    fn edge_of_link(&self, from: Id, to: Id, link: &SelectionLink) -> Edge<'_> {
         let via = self.names.text(link.via);
         Edge { from, to, kind: link.kind, via, strength: link.strength, through: None }
     }
 
-    fn edge_of_source(&self, to: Id, source: &Source) -> Edge<'_> {
+    fn edge_of_source(&self, to: Id, source: &SelectionSource) -> Edge<'_> {
         let via = self.names.text(source.via);
         Edge { from: source.id, to, kind: source.kind, via, strength: source.strength, through: None }
     }
@@ -383,13 +383,13 @@ pub struct SelectionKey {
 }
 
 /// The edges of one node and type.
-pub struct Edges<'g>(Inner<'g>);
+pub struct Edges<'g>(EdgeCursor<'g>);
 
-enum Inner<'g> {
+enum EdgeCursor<'g> {
     Out(&'g Graph, Id, slice::Iter<'g, Half>),
     Into(&'g Graph, Id, slice::Iter<'g, Half>),
-    Members(&'g Graph, Id, &'g Link, slice::Iter<'g, Id>),
-    Sources(&'g Graph, Id, slice::Iter<'g, Source>),
+    Members(&'g Graph, Id, &'g SelectionLink, slice::Iter<'g, Id>),
+    Sources(&'g Graph, Id, slice::Iter<'g, SelectionSource>),
     Inhabitants(&'g Graph, Id, slice::Iter<'g, Id>),
     Listed(std::vec::IntoIter<Edge<'g>>),
     /// With the number of nodes that were looked at to find them.
@@ -398,13 +398,13 @@ enum Inner<'g> {
 }
 
 impl Edges<'_> {
-    /// Returns how much was looked at already, though nobody has asked for an edge: for those who count their work.
+    /// Returns the work that was done before the first edge is read, for callers with a budget.
     #[must_use]
     pub fn work(&self) -> usize {
         match &self.0 {
-            Inner::Listed(edges) => edges.len(),
+            EdgeCursor::Listed(edges) => edges.len(),
             // Each was looked up before it was listed.
-            Inner::Walked(edges, visited) => (edges.len() + visited).saturating_mul(4),
+            EdgeCursor::Walked(edges, visited) => (edges.len() + visited).saturating_mul(4),
             _ => 0,
         }
     }
@@ -415,21 +415,21 @@ impl<'g> Iterator for Edges<'g> {
 
     fn next(&mut self) -> Option<Edge<'g>> {
         match &mut self.0 {
-            Inner::Out(graph, id, halves) => halves.next().map(|half| graph.edge_out(*id, half)),
-            Inner::Into(graph, id, halves) => halves.next().map(|half| graph.edge_into(*id, half)),
-            Inner::Members(graph, id, link, members) => {
+            EdgeCursor::Out(graph, id, halves) => halves.next().map(|half| graph.edge_out(*id, half)),
+            EdgeCursor::Into(graph, id, halves) => halves.next().map(|half| graph.edge_into(*id, half)),
+            EdgeCursor::Members(graph, id, link, members) => {
                 let to = members.find(|to| admits(link.kind, *id, **to))?;
                 Some(graph.edge_of_link(*id, *to, link))
             }
-            Inner::Sources(graph, id, sources) => {
+            EdgeCursor::Sources(graph, id, sources) => {
                 let source = sources.find(|source| admits(source.kind, source.id, *id))?;
                 Some(graph.edge_of_source(*id, source))
             }
-            Inner::Inhabitants(graph, id, all) => {
+            EdgeCursor::Inhabitants(graph, id, all) => {
                 all.find(|to| graph.is_object(**to)).map(|to| inhabits(*id, *to))
             }
-            Inner::Listed(edges) | Inner::Walked(edges, _) => edges.next(),
-            Inner::Found(edges) => edges.next(),
+            EdgeCursor::Listed(edges) | EdgeCursor::Walked(edges, _) => edges.next(),
+            EdgeCursor::Found(edges) => edges.next(),
         }
     }
 }
@@ -450,7 +450,7 @@ fn defines<'g>(definition: Id, id: Id) -> Edge<'g> {
 }
 
 /// Returns the group and kind that a CustomResourceDefinition defines.
-fn defined_kind(node: &Node) -> Option<(&str, &str)> {
+fn defined_kind(node: &GraphNode) -> Option<(&str, &str)> {
     let spec = node.object.as_ref().filter(|_| node.kind == "CustomResourceDefinition")?.get("spec")?;
     Some((spec.get("group")?.as_str()?, spec.at(&["names", "kind"])?.as_str()?))
 }

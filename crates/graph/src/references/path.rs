@@ -9,16 +9,16 @@ const MAX_STEPS: usize = 32;
 
 /// The steps of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Path(Vec<PathStep>);
+pub(crate) struct ReferencePath(Vec<ReferencePathStep>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum PathStep {
+enum ReferencePathStep {
     Key(Text),
     Index(usize),
     All,
 }
 
-impl Path {
+impl ReferencePath {
     /// Reads a path.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Path {
                     if key.is_empty() {
                         return Err(("expected a key".to_owned(), at));
                     }
-                    (PathStep::Key(key.into()), after)
+                    (ReferencePathStep::Key(key.into()), after)
                 }
             };
             steps.push(step);
@@ -56,72 +56,77 @@ impl Path {
         }
     }
 
-    /// Calls `found` with every value at the end of the path, and where it stands.
+    /// Calls `found` with every value at the end of the path, and the path of that value.
     pub(crate) fn visit<'v>(&self, value: &'v Value, found: &mut impl FnMut(&'v Value, &str)) {
-        walk(&self.0, value, &mut String::new(), found);
+        walk_reference_path(&self.0, value, &mut String::new(), found);
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for ReferencePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        self.0.iter().for_each(|step| push(&mut text, step));
+        self.0.iter().for_each(|step| push_path_step(&mut text, step));
         f.write_str(&text)
     }
 }
 
 /// No deeper than a path has steps.
-fn walk<'v>(
-    steps: &[PathStep],
+fn walk_reference_path<'v>(
+    steps: &[ReferencePathStep],
     value: &'v Value,
     place: &mut String,
     found: &mut impl FnMut(&'v Value, &str),
 ) {
     let Some((step, rest)) = steps.split_first() else { return found(value, place) };
     let length = place.len();
-    let mut go = |step: &PathStep, child: Option<&'v Value>, place: &mut String| {
+    let mut go = |step: &ReferencePathStep, child: Option<&'v Value>, place: &mut String| {
         if let Some(child) = child.filter(|child| !child.is_null()) {
-            push(place, step);
-            walk(rest, child, place, found);
+            push_path_step(place, step);
+            walk_reference_path(rest, child, place, found);
             place.truncate(length);
         }
     };
     match (step, value) {
-        (PathStep::Key(key), _) => go(step, value.get(key), place),
-        (PathStep::Index(index), _) => go(step, value.item(*index), place),
-        (PathStep::All, Value::Array(items)) => {
-            items.iter().enumerate().for_each(|(at, item)| go(&PathStep::Index(at), Some(item), place));
+        (ReferencePathStep::Key(key), _) => go(step, value.get(key), place),
+        (ReferencePathStep::Index(index), _) => go(step, value.item(*index), place),
+        (ReferencePathStep::All, Value::Array(items)) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(at, item)| go(&ReferencePathStep::Index(at), Some(item), place));
         }
-        (PathStep::All, Value::Object(map)) => {
-            map.iter().for_each(|(key, item)| go(&PathStep::Key(key.clone()), Some(item), place));
+        (ReferencePathStep::All, Value::Object(map)) => {
+            map.iter().for_each(|(key, item)| go(&ReferencePathStep::Key(key.clone()), Some(item), place));
         }
-        (PathStep::All, _) => {}
+        (ReferencePathStep::All, _) => {}
     }
 }
 
-fn push(text: &mut String, step: &PathStep) {
+fn push_path_step(text: &mut String, step: &ReferencePathStep) {
     match step {
-        PathStep::Key(key) if key.contains(['.', '[', '/', '\'']) => text.push_str(&format!("['{key}']")),
-        PathStep::Key(key) => {
+        ReferencePathStep::Key(key) if key.contains(['.', '[', '/', '\'']) => {
+            text.push_str(&format!("['{key}']"));
+        }
+        ReferencePathStep::Key(key) => {
             if !text.is_empty() {
                 text.push('.');
             }
             text.push_str(key);
         }
-        PathStep::Index(index) => text.push_str(&format!("[{index}]")),
-        PathStep::All => text.push_str("[*]"),
+        ReferencePathStep::Index(index) => text.push_str(&format!("[{index}]")),
+        ReferencePathStep::All => text.push_str("[*]"),
     }
 }
 
-/// Reads what stands behind an opening bracket, and returns what follows the closing one.
-fn bracket(inside: &str) -> Option<(PathStep, &str)> {
+/// Reads the content of a bracket, and returns the text after the closing one.
+fn bracket(inside: &str) -> Option<(ReferencePathStep, &str)> {
     if let Some(quote) = inside.chars().next().filter(|first| matches!(first, '\'' | '"')) {
         let (key, after) = inside.get(1..)?.split_once(quote)?;
-        return Some((PathStep::Key(key.into()), after.strip_prefix(']')?));
+        return Some((ReferencePathStep::Key(key.into()), after.strip_prefix(']')?));
     }
     let (text, after) = inside.split_once(']')?;
     match text {
-        "*" => Some((PathStep::All, after)),
-        digits => digits.parse().ok().map(|index| (PathStep::Index(index), after)),
+        "*" => Some((ReferencePathStep::All, after)),
+        digits => digits.parse().ok().map(|index| (ReferencePathStep::Index(index), after)),
     }
 }

@@ -3,23 +3,24 @@
 use kubewright_engine::{Code, Diagnostic, nearest};
 use kubewright_value::{Document, Map, Step, Text, Value};
 
-use super::{KindName, Path, Reference, References, Whereabouts};
+use super::{DeclaredReference, KindName, ReferencePath, References, Whereabouts};
 use crate::Strength;
-use crate::edge::BUILT_IN;
+use crate::edge::EDGE_TYPES;
 
-const API_VERSION: &str = "kubewright.dev/v1";
-const KIND: &str = "References";
-const TOP: [&str; 5] = ["apiVersion", "kind", "metadata", "references", "volumesMatchByName"];
-const FIELDS: [&str; 7] = ["fromKind", "path", "toKind", "namespace", "type", "strength", "selector"];
+const REFERENCES_API_VERSION: &str = "kubewright.dev/v1";
+const REFERENCES_KIND: &str = "References";
+const DOCUMENT_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "references", "volumesMatchByName"];
+const REFERENCE_FIELDS: [&str; 7] =
+    ["fromKind", "path", "toKind", "namespace", "type", "strength", "selector"];
 
 kubewright_engine::codes! {
     /// The codes of everything that can be wrong with a file of references.
     static REFERENCE_CODES;
 
-    UNKNOWN_FIELD "KW-G001" Error "unknown field in a file of references";
-    MISSING_FIELD "KW-G002" Error "a reference lacks a field";
-    WRONG_VALUE "KW-G003" Error "a reference has a value that it cannot have";
-    WRONG_PATH "KW-G004" Error "the path of a reference cannot be read";
+    UNKNOWN_FIELD "KW-G001" Error "unknown field in a References file";
+    MISSING_FIELD "KW-G002" Error "a reference lacks a required field";
+    WRONG_VALUE "KW-G003" Error "a field of a reference has an invalid value";
+    WRONG_PATH "KW-G004" Error "the path of a reference cannot be parsed";
     TWICE "KW-G005" Warning "a reference is declared twice";
 }
 
@@ -34,15 +35,15 @@ impl References {
     #[must_use]
     pub fn is_one(document: &Document) -> bool {
         let text = |key: &str| document.value.get(key).and_then(Value::as_str);
-        text("apiVersion") == Some(API_VERSION) && text("kind") == Some(KIND)
+        text("apiVersion") == Some(REFERENCES_API_VERSION) && text("kind") == Some(REFERENCES_KIND)
     }
 
     /// Returns these references and those in `document`, and what is wrong with it. A reference with a mistake is left out.
     #[must_use]
     pub fn with(&self, document: &Document) -> (Self, Vec<Diagnostic>) {
-        let mut reader = Reader { document, diagnostics: Vec::new() };
+        let mut reader = ReferencesReader { document, diagnostics: Vec::new() };
         let mut references = self.0.references.clone();
-        reader.unknown_fields(document.value.as_object(), &TOP, &[]);
+        reader.unknown_fields(document.value.as_object(), &DOCUMENT_FIELDS, &[]);
         let by_name = reader.flag(&document.value, "volumesMatchByName", &[]);
         for found in reader.references() {
             let (at, reference) = found;
@@ -62,13 +63,13 @@ impl References {
     }
 }
 
-struct Reader<'d> {
+struct ReferencesReader<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
-    fn references(&mut self) -> Vec<(usize, Reference)> {
+impl ReferencesReader<'_> {
+    fn references(&mut self) -> Vec<(usize, DeclaredReference)> {
         let document = self.document;
         let path = [Step::from("references")];
         match document.value.get("references") {
@@ -88,7 +89,7 @@ impl Reader<'_> {
         }
     }
 
-    fn reference(&mut self, item: &Value, at: usize) -> Option<Reference> {
+    fn reference(&mut self, item: &Value, at: usize) -> Option<DeclaredReference> {
         let place = vec![Step::from("references"), Step::from(at)];
         let Some(map) = item.as_object() else {
             self.wrong(
@@ -99,12 +100,12 @@ impl Reader<'_> {
             return None;
         };
         let before = self.diagnostics.iter().filter(|one| one.is_error()).count();
-        self.unknown_fields(Some(map), &FIELDS, &place);
+        self.unknown_fields(Some(map), &REFERENCE_FIELDS, &place);
         let from = self
             .required(map, "fromKind", &place)
-            .and_then(|text| self.kind_name(text, &field(&place, "fromKind"), true));
+            .and_then(|text| self.kind_name(text, &field_steps(&place, "fromKind"), true));
         let path =
-            self.required(map, "path", &place).and_then(|text| self.path(text, &field(&place, "path")));
+            self.required(map, "path", &place).and_then(|text| self.path(text, &field_steps(&place, "path")));
         let to = self.targets(map, &place);
         let edge_type = self.edge_type(map, &place);
         let is_selector = self.flag(item, "selector", &place).unwrap_or(false);
@@ -117,7 +118,11 @@ impl Reader<'_> {
         if namespace == Some(Whereabouts::Any) && !is_selector {
             let message =
                 "`namespace: any` is for selectors: a name is looked for in one namespace".to_owned();
-            self.wrong(&field(&place, "namespace"), message, "use `own` or `none`, or set `selector: true`");
+            self.wrong(
+                &field_steps(&place, "namespace"),
+                message,
+                "use `own` or `none`, or set `selector: true`",
+            );
         }
         let strength = self.word(
             map,
@@ -131,7 +136,7 @@ impl Reader<'_> {
         );
         let is_broken = self.diagnostics.iter().filter(|one| one.is_error()).count() > before;
         let (from, path, to, edge_type) = (from?, path?, to?, edge_type?);
-        (!is_broken).then(|| Reference {
+        (!is_broken).then(|| DeclaredReference {
             from,
             path,
             to,
@@ -143,7 +148,7 @@ impl Reader<'_> {
     }
 
     fn targets(&mut self, map: &Map, place: &[Step]) -> Option<Vec<KindName>> {
-        let place = field(place, "toKind");
+        let place = field_steps(place, "toKind");
         match map.get("toKind") {
             Some(Value::String(text)) => self.kind_name(text, &place, false).map(|name| vec![name]),
             Some(Value::Array(items)) if !items.is_empty() => {
@@ -156,7 +161,7 @@ impl Reader<'_> {
             Some(_) => {
                 self.wrong(
                     &place,
-                    "`toKind` is no kind".to_owned(),
+                    "`toKind` is not a kind".to_owned(),
                     "write `Kind`, `Kind.group` or a list of them",
                 );
                 None
@@ -176,13 +181,13 @@ impl Reader<'_> {
         if (is_word(kind) || (may_be_any && kind == "*")) && group.is_none_or(is_group) {
             return Some(KindName { kind: kind.into(), group: group.map(Text::new) });
         }
-        let message = format!("`{text}` is no kind");
+        let message = format!("`{text}` is not a kind");
         self.wrong(place, message, "write `Kind`, or `Kind.group` such as `Certificate.cert-manager.io`; `Service.` is the Service of the core group");
         None
     }
 
-    fn path(&mut self, text: &str, place: &[Step]) -> Option<Path> {
-        match Path::parse(text) {
+    fn path(&mut self, text: &str, place: &[Step]) -> Option<ReferencePath> {
+        match ReferencePath::parse(text) {
             Ok(path) => Some(path),
             Err((message, at)) => {
                 let mut location = self.document.locate(place);
@@ -203,19 +208,19 @@ impl Reader<'_> {
     }
 
     fn edge_type(&mut self, map: &Map, place: &[Step]) -> Option<Text> {
-        let place = field(place, "type");
+        let place = field_steps(place, "type");
         let Some(value) = map.get("type") else { return Some("REFERS_TO".into()) };
         let text = value.as_str().unwrap_or_default();
         let fits = |one: char| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_';
         if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) {
             return Some(text.into());
         }
-        let known = nearest(text, BUILT_IN.iter().copied());
+        let known = nearest(text, EDGE_TYPES.iter().map(|spec| spec.name));
         let help = known
             .map_or_else(|| "such as `BACKS_UP_TO`".to_owned(), |known| format!("did you mean `{known}`?"));
         self.wrong(
             &place,
-            format!("`{value}` is no type: types are written in capitals, digits and `_`"),
+            format!("`{value}` is not a type: types are written in capitals, digits and `_`"),
             &help,
         );
         None
@@ -224,13 +229,13 @@ impl Reader<'_> {
     fn required<'v>(&mut self, map: &'v Map, key: &str, place: &[Step]) -> Option<&'v str> {
         match map.get(key) {
             None => {
-                self.missing(key, &field(place, key));
+                self.missing(key, &field_steps(place, key));
                 None
             }
             Some(Value::String(text)) => Some(text),
             Some(other) => {
                 self.wrong(
-                    &field(place, key),
+                    &field_steps(place, key),
                     format!("`{key}` is of type {}", other.kind()),
                     "write a text",
                 );
@@ -246,7 +251,7 @@ impl Reader<'_> {
         if found.is_none() {
             let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
             self.wrong(
-                &field(place, key),
+                &field_steps(place, key),
                 format!("`{key}` cannot be {value}"),
                 &format!("use one of {}", known.join(", ")),
             );
@@ -258,7 +263,7 @@ impl Reader<'_> {
         let value = holder.get(key)?;
         if value.as_bool().is_none() {
             self.wrong(
-                &field(place, key),
+                &field_steps(place, key),
                 format!("`{key}` is of type {}", value.kind()),
                 "write `true` or `false`",
             );
@@ -268,7 +273,7 @@ impl Reader<'_> {
 
     fn unknown_fields(&mut self, map: Option<&Map>, known: &[&str], place: &[Step]) {
         for key in map.into_iter().flat_map(Map::keys).filter(|key| !known.contains(&key.as_str())) {
-            let location = self.document.locate_key(&field(place, key));
+            let location = self.document.locate_key(&field_steps(place, key));
             let nearest = nearest(key, known.iter().copied());
             let help = match nearest {
                 Some(nearest) => format!("did you mean `{nearest}`?"),
@@ -290,6 +295,6 @@ impl Reader<'_> {
     }
 }
 
-fn field(place: &[Step], key: &str) -> Vec<Step> {
+fn field_steps(place: &[Step], key: &str) -> Vec<Step> {
     place.iter().cloned().chain([Step::from(key)]).collect()
 }

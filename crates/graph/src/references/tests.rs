@@ -1,4 +1,4 @@
-//! What users may write, and what they are told when they mistype it.
+//! Reading of References files and the diagnostics of mistakes in them.
 
 use kubewright_value::{Document, Source, yaml};
 
@@ -97,10 +97,10 @@ fn every_mistake_has_its_place() {
         "- {fromKind: A, path: 'x..y', toKind: B}",
         &["KW-G004 4:25 the path `x..y` cannot be read: expected a key"],
     );
-    check_problems("- {fromKind: 'A B', path: x, toKind: B}", &["KW-G003 4:14 `A B` is no kind"]);
+    check_problems("- {fromKind: 'A B', path: x, toKind: B}", &["KW-G003 4:14 `A B` is not a kind"]);
     check_problems(
         "- {fromKind: A, path: x, toKind: B, type: uses_sa}",
-        &["KW-G003 4:43 `\"uses_sa\"` is no type: types are written in capitals, digits and `_`"],
+        &["KW-G003 4:43 `\"uses_sa\"` is not a type: types are written in capitals, digits and `_`"],
     );
     check_problems(
         "- {fromKind: A, path: x, toKind: B, namespace: any}",

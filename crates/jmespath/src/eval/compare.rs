@@ -1,13 +1,17 @@
-//! Walks over whole values, each node charged.
+//! Operations on whole values, charged for each node.
 
 use kubewright_value::{Budget, Exhausted, Value, bounded};
 
 /// Returns whether both are equal; the order of keys does not matter.
-pub(in super::super) fn equal(budget: &mut Budget, left: &Value, right: &Value) -> Result<bool, Exhausted> {
+pub(in super::super) fn equal_within_budget(
+    budget: &mut Budget,
+    left: &Value,
+    right: &Value,
+) -> Result<bool, Exhausted> {
     bounded::equal(left, right, budget)
 }
 
-/// Charges what it would cost to write `value` out: a step for each node, and its text.
-pub(in super::super) fn weigh(budget: &mut Budget, value: &Value) -> Result<(), Exhausted> {
+/// Charges the cost of writing `value` out: a step for each node, and its text.
+pub(in super::super) fn charge_written_value(budget: &mut Budget, value: &Value) -> Result<(), Exhausted> {
     bounded::charge_text(value, budget)
 }

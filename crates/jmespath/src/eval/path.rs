@@ -1,164 +1,164 @@
-//! Paths, and where they end because a key is missing.
+//! Paths, and the keys that are missing in them.
 //!
-//! What is missing is told only where a path at the end of an expression runs into it. An `||`, a pipe,
-//! a comparison, a projection, a function and a `[…]` or `{…}` make null of it.
+//! A missing key is reported only by a path at the end of an expression. An `||`, a pipe,
+//! a comparison, a projection, a function and a `[…]` or `{…}` turn it into null.
 
 use std::borrow::Cow;
 
 use kubewright_value::{Budget, Text, Value};
 
-use super::super::Found;
-use super::super::ast::{Expr, Node, Step};
-use super::super::function::Failure;
-use super::{Evaluated, NULL, eval, is_true};
+use super::super::JmesPathLookup;
+use super::super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep};
+use super::super::function::JmesPathFailure;
+use super::{JmesPathResult, NULL, evaluate_expr, is_truthy_value};
 
-/// What a path leads to, or the key that an object does not have.
-enum Reached<'e, 'v> {
+/// The value at the end of a path, or the key that is missing.
+enum PathResult<'e, 'v> {
     Value(Cow<'v, Value>),
     Missing(&'e Text),
 }
 
-/// Which keys must be there.
+/// The keys whose absence ends a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needed {
+enum RequiredKeys {
     All,
-    /// Those of [`Step::NeededKey`].
+    /// Those of [`JmesPathStep::RequiredKey`].
     Marked,
 }
 
 /// Evaluates `expr` on `current`, or returns the key that is missing.
-pub(in super::super) fn find<'a>(
+pub(in super::super) fn lookup_expr<'a>(
     budget: &mut Budget,
-    expr: &'a Expr,
+    expr: &'a JmesPathExpr,
     current: &'a Value,
-) -> Result<Found<'a>, Failure> {
-    Ok(match reach(budget, expr, current, Needed::All)? {
-        Reached::Value(value) => Found::Value(value),
-        Reached::Missing(key) => Found::Missing(key.clone()),
+) -> Result<JmesPathLookup<'a>, JmesPathFailure> {
+    Ok(match resolve_expr(budget, expr, current, RequiredKeys::All)? {
+        PathResult::Value(value) => JmesPathLookup::Value(value),
+        PathResult::Missing(key) => JmesPathLookup::Missing(key.clone()),
     })
 }
 
-/// Follows `steps` from what `first` finds; null where the path ends early.
-pub(super) fn value<'a>(
+/// Follows `steps` from the result of `first`; null where a key is missing.
+pub(super) fn follow_path<'a>(
     budget: &mut Budget,
-    first: &'a Expr,
-    steps: &'a [Step],
+    first: &'a JmesPathExpr,
+    steps: &'a [JmesPathStep],
     current: &'a Value,
-) -> Evaluated<'a> {
-    Ok(match path(budget, first, steps, current, Needed::Marked)? {
-        Reached::Value(value) => value,
-        Reached::Missing(_) => Cow::Borrowed(&NULL),
+) -> JmesPathResult<'a> {
+    Ok(match resolve_path(budget, first, steps, current, RequiredKeys::Marked)? {
+        PathResult::Value(value) => value,
+        PathResult::Missing(_) => Cow::Borrowed(&NULL),
     })
 }
 
-fn reach<'e: 'v, 'v>(
+fn resolve_expr<'e: 'v, 'v>(
     budget: &mut Budget,
-    expr: &'e Expr,
+    expr: &'e JmesPathExpr,
     current: &'v Value,
-    needed: Needed,
-) -> Result<Reached<'e, 'v>, Failure> {
-    if !matches!(expr.node, Node::Path(..) | Node::And(_)) {
-        return eval(budget, expr, current).map(Reached::Value);
+    needed: RequiredKeys,
+) -> Result<PathResult<'e, 'v>, JmesPathFailure> {
+    if !matches!(expr.node, JmesPathNode::Path(..) | JmesPathNode::And(_)) {
+        return evaluate_expr(budget, expr, current).map(PathResult::Value);
     }
-    let at = |exhausted| Failure::from(exhausted).at(expr.at);
+    let at = |exhausted| JmesPathFailure::from(exhausted).at(expr.at);
     budget.step(1).map_err(at)?;
     budget.enter().map_err(at)?;
     let reached = match &expr.node {
-        Node::Path(first, steps) => path(budget, first, steps, current, needed),
-        Node::And(parts) => all(budget, parts, current, needed),
-        _ => Ok(Reached::Value(Cow::Borrowed(&NULL))),
+        JmesPathNode::Path(first, steps) => resolve_path(budget, first, steps, current, needed),
+        JmesPathNode::And(parts) => resolve_and(budget, parts, current, needed),
+        _ => Ok(PathResult::Value(Cow::Borrowed(&NULL))),
     };
     budget.leave();
     reached.map_err(|failure| failure.at(expr.at))
 }
 
-fn path<'e: 'v, 'v>(
+fn resolve_path<'e: 'v, 'v>(
     budget: &mut Budget,
-    first: &'e Expr,
-    steps: &'e [Step],
+    first: &'e JmesPathExpr,
+    steps: &'e [JmesPathStep],
     current: &'v Value,
-    needed: Needed,
-) -> Result<Reached<'e, 'v>, Failure> {
+    needed: RequiredKeys,
+) -> Result<PathResult<'e, 'v>, JmesPathFailure> {
     budget.step(steps.len() as u64)?;
     match &first.node {
-        Node::Current => follow(budget, steps, current, needed),
-        _ => match reach(budget, first, current, needed)? {
-            Reached::Value(value) => follow_from(budget, steps, value, needed),
-            missing @ Reached::Missing(_) => Ok(missing),
+        JmesPathNode::Current => follow_steps(budget, steps, current, needed),
+        _ => match resolve_expr(budget, first, current, needed)? {
+            PathResult::Value(value) => follow_steps_from(budget, steps, value, needed),
+            missing @ PathResult::Missing(_) => Ok(missing),
         },
     }
 }
 
-/// Takes `steps` from a value that may not live as long as the object.
-fn follow_from<'e: 'v, 'v>(
+/// Follows `steps` from a value that may be temporary.
+fn follow_steps_from<'e: 'v, 'v>(
     budget: &mut Budget,
-    steps: &'e [Step],
+    steps: &'e [JmesPathStep],
     value: Cow<'v, Value>,
-    needed: Needed,
-) -> Result<Reached<'e, 'v>, Failure> {
+    needed: RequiredKeys,
+) -> Result<PathResult<'e, 'v>, JmesPathFailure> {
     match value {
-        Cow::Borrowed(value) => follow(budget, steps, value, needed),
-        Cow::Owned(value) if steps.is_empty() => Ok(Reached::Value(Cow::Owned(value))),
-        Cow::Owned(value) => Ok(match follow(budget, steps, &value, needed)? {
-            Reached::Value(value) => Reached::Value(Cow::Owned(value.into_owned())),
-            Reached::Missing(key) => Reached::Missing(key),
+        Cow::Borrowed(value) => follow_steps(budget, steps, value, needed),
+        Cow::Owned(value) if steps.is_empty() => Ok(PathResult::Value(Cow::Owned(value))),
+        Cow::Owned(value) => Ok(match follow_steps(budget, steps, &value, needed)? {
+            PathResult::Value(value) => PathResult::Value(Cow::Owned(value.into_owned())),
+            PathResult::Missing(key) => PathResult::Missing(key),
         }),
     }
 }
 
-fn follow<'e: 'v, 'v>(
+fn follow_steps<'e: 'v, 'v>(
     budget: &mut Budget,
-    steps: &'e [Step],
+    steps: &'e [JmesPathStep],
     mut value: &'v Value,
-    needed: Needed,
-) -> Result<Reached<'e, 'v>, Failure> {
+    needed: RequiredKeys,
+) -> Result<PathResult<'e, 'v>, JmesPathFailure> {
     let mut steps = steps.iter();
     while let Some(step) = steps.next() {
         let part = match step {
-            Step::Key(key) | Step::NeededKey(key) => match value {
+            JmesPathStep::Key(key) | JmesPathStep::RequiredKey(key) => match value {
                 Value::Object(map) => match map.get(key) {
-                    None if needed == Needed::All || matches!(step, Step::NeededKey(_)) => {
-                        return Ok(Reached::Missing(key));
+                    None if needed == RequiredKeys::All || matches!(step, JmesPathStep::RequiredKey(_)) => {
+                        return Ok(PathResult::Missing(key));
                     }
                     found => found,
                 },
                 _ => None,
             },
-            Step::Index(index) => item(value, *index),
-            // What it makes is gone through by the steps that are left. Each adds levels to the value,
-            // of which an expression cannot have many, so this does not go deep.
-            Step::Expr(expr) => {
-                return match reach(budget, expr, value, needed)? {
-                    Reached::Value(value) => follow_from(budget, steps.as_slice(), value, needed),
-                    missing @ Reached::Missing(_) => Ok(missing),
+            JmesPathStep::Index(index) => array_item(value, *index),
+            // The remaining steps recurse on the result. Each such step adds levels to the value,
+            // whose number is limited, so the recursion is not deep.
+            JmesPathStep::Expr(expr) => {
+                return match resolve_expr(budget, expr, value, needed)? {
+                    PathResult::Value(value) => follow_steps_from(budget, steps.as_slice(), value, needed),
+                    missing @ PathResult::Missing(_) => Ok(missing),
                 };
             }
         };
         value = part.unwrap_or(&NULL);
     }
-    Ok(Reached::Value(Cow::Borrowed(value)))
+    Ok(PathResult::Value(Cow::Borrowed(value)))
 }
 
-fn item(value: &Value, index: i64) -> Option<&Value> {
+fn array_item(value: &Value, index: i64) -> Option<&Value> {
     let items = value.as_array()?;
     let back = || items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?);
     let index = if index < 0 { back()? } else { usize::try_from(index).ok()? };
     items.get(index)
 }
 
-/// Only what is missing on the very right is told.
-fn all<'e: 'v, 'v>(
+/// Resolves `a && b`. Only a key that is missing in the last part is reported.
+fn resolve_and<'e: 'v, 'v>(
     budget: &mut Budget,
-    parts: &'e [Expr],
+    parts: &'e [JmesPathExpr],
     current: &'v Value,
-    needed: Needed,
-) -> Result<Reached<'e, 'v>, Failure> {
-    let Some((last, before)) = parts.split_last() else { return Ok(Reached::Value(Cow::Borrowed(&NULL))) };
+    needed: RequiredKeys,
+) -> Result<PathResult<'e, 'v>, JmesPathFailure> {
+    let Some((last, before)) = parts.split_last() else { return Ok(PathResult::Value(Cow::Borrowed(&NULL))) };
     for part in before {
-        let value = eval(budget, part, current)?;
-        if !is_true(&value) {
-            return Ok(Reached::Value(value));
+        let value = evaluate_expr(budget, part, current)?;
+        if !is_truthy_value(&value) {
+            return Ok(PathResult::Value(value));
         }
     }
-    reach(budget, last, current, needed)
+    resolve_expr(budget, last, current, needed)
 }

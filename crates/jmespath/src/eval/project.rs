@@ -1,90 +1,93 @@
-//! Projections: the elements they go over, and what is made of each.
+//! Projections.
 //!
-//! A projection of a projection, or of `[a, b]`, goes over the elements as they are found: no list is
-//! made of them in between.
+//! A projection of a projection, or of `[a, b]`, iterates over the elements directly: no intermediate
+//! list is made.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_value::{Budget, Value};
 
-use super::super::ast::{Expr, Node, Over, Projection, Slice, Step};
-use super::super::function::Failure;
-use super::{Evaluated, NULL, eval, is_true, list_members, path};
+use super::super::ast::{JmesPathExpr, JmesPathNode, JmesPathStep, Projection, ProjectionKind, SliceBounds};
+use super::super::function::JmesPathFailure;
+use super::{JmesPathResult, NULL, evaluate_expr, evaluate_members, is_truthy_value, path};
 
-type Elements<'a> = Vec<Cow<'a, Value>>;
+type ProjectedElements<'a> = Vec<Cow<'a, Value>>;
 
-/// Evaluates `projection`; null when its source is not of the type it goes over.
-pub(super) fn project<'a>(
+/// Evaluates `projection`; null when its source does not have the right type.
+pub(super) fn evaluate_projection<'a>(
     budget: &mut Budget,
     projection: &'a Projection,
     current: &'a Value,
-) -> Evaluated<'a> {
-    Ok(match collect(budget, projection, current)? {
+) -> JmesPathResult<'a> {
+    Ok(match collect_elements(budget, projection, current)? {
         Some(found) => Cow::Owned(Value::array(found.into_iter().map(Cow::into_owned).collect())),
         None => Cow::Borrowed(&NULL),
     })
 }
 
-/// What a projection goes over.
-enum Source<'a> {
+/// The elements that a projection iterates over.
+enum ProjectionSource<'a> {
     Found(&'a [Value]),
     Made(Arc<Vec<Value>>),
-    Listed(Elements<'a>),
+    Listed(ProjectedElements<'a>),
 }
 
-fn collect<'a>(
+fn collect_elements<'a>(
     budget: &mut Budget,
     projection: &'a Projection,
     current: &'a Value,
-) -> Result<Option<Elements<'a>>, Failure> {
-    let source = match source(budget, projection, current) {
+) -> Result<Option<ProjectedElements<'a>>, JmesPathFailure> {
+    let source = match find_projection_source(budget, projection, current) {
         Err(failure) if projection.is_forgiving && !failure.is_limit() => None,
         source => source?,
     };
-    let mut collector = Collector { budget, projection, found: Vec::new() };
+    let mut collector = ProjectionCollector { budget, projection, found: Vec::new() };
     match source {
         None => return Ok(None),
-        Some(Source::Found(items)) => {
+        Some(ProjectionSource::Found(items)) => {
             collector.go_over(items.len(), |at| items.get(at).map(Cow::Borrowed))?;
         }
-        Some(Source::Made(items)) => {
+        Some(ProjectionSource::Made(items)) => {
             collector.go_over(items.len(), |at| items.get(at).cloned().map(Cow::Owned))?;
         }
-        Some(Source::Listed(mut items)) => collector.go_over(items.len(), |at| {
+        Some(ProjectionSource::Listed(mut items)) => collector.go_over(items.len(), |at| {
             items.get_mut(at).map(|item| std::mem::replace(item, Cow::Borrowed(&NULL)))
         })?,
     }
     Ok(Some(collector.found))
 }
 
-/// Returns what `projection` goes over; nothing when it is not of the right type.
-fn source<'a>(
+/// Returns the elements that `projection` iterates over; nothing when its source does not have the right type.
+fn find_projection_source<'a>(
     budget: &mut Budget,
     projection: &'a Projection,
     current: &'a Value,
-) -> Result<Option<Source<'a>>, Failure> {
+) -> Result<Option<ProjectionSource<'a>>, JmesPathFailure> {
     let expr = &projection.source;
-    if !matches!(projection.over, Over::Values) {
+    if !matches!(projection.over, ProjectionKind::Values) {
         match &expr.node {
-            Node::Projection(inner) => {
-                return nested(budget, expr, |budget| {
-                    Ok(collect(budget, inner, current)?.map(Source::Listed))
+            JmesPathNode::Projection(inner) => {
+                return charge_level(budget, expr, |budget| {
+                    Ok(collect_elements(budget, inner, current)?.map(ProjectionSource::Listed))
                 });
             }
-            Node::Path(first, steps) => {
-                if let Some((Step::Expr(Expr { node: Node::List(members), .. }), before)) = steps.split_last()
+            JmesPathNode::Path(first, steps) => {
+                if let Some((
+                    JmesPathStep::Expr(JmesPathExpr { node: JmesPathNode::List(members), .. }),
+                    before,
+                )) = steps.split_last()
                 {
-                    return nested(budget, expr, |budget| {
-                        match path::value(budget, first, before, current)? {
+                    return charge_level(budget, expr, |budget| {
+                        match path::follow_path(budget, first, before, current)? {
                             Cow::Borrowed(Value::Null) | Cow::Owned(Value::Null) => Ok(None),
                             Cow::Borrowed(value) => {
-                                Ok(Some(Source::Listed(list_members(budget, members, value)?)))
+                                Ok(Some(ProjectionSource::Listed(evaluate_members(budget, members, value)?)))
                             }
                             Cow::Owned(value) => {
-                                let items = list_members(budget, members, &value)?;
+                                let items = evaluate_members(budget, members, &value)?;
                                 let items = items.into_iter().map(|item| Cow::Owned(item.into_owned()));
-                                Ok(Some(Source::Listed(items.collect())))
+                                Ok(Some(ProjectionSource::Listed(items.collect())))
                             }
                         }
                     });
@@ -93,25 +96,27 @@ fn source<'a>(
             _ => {}
         }
     }
-    let value = eval(budget, expr, current)?;
+    let value = evaluate_expr(budget, expr, current)?;
     Ok(match (&projection.over, value) {
-        (Over::Values, value) => value.as_object().map(|map| match &value {
-            Cow::Borrowed(Value::Object(map)) => Source::Listed(map.values().map(Cow::Borrowed).collect()),
-            _ => Source::Listed(map.values().cloned().map(Cow::Owned).collect()),
+        (ProjectionKind::Values, value) => value.as_object().map(|map| match &value {
+            Cow::Borrowed(Value::Object(map)) => {
+                ProjectionSource::Listed(map.values().map(Cow::Borrowed).collect())
+            }
+            _ => ProjectionSource::Listed(map.values().cloned().map(Cow::Owned).collect()),
         }),
-        (_, Cow::Borrowed(Value::Array(items))) => Some(Source::Found(items)),
-        (_, Cow::Owned(Value::Array(items))) => Some(Source::Made(items)),
+        (_, Cow::Borrowed(Value::Array(items))) => Some(ProjectionSource::Found(items)),
+        (_, Cow::Owned(Value::Array(items))) => Some(ProjectionSource::Made(items)),
         _ => None,
     })
 }
 
-/// Charges for evaluating `expr` in another way than by [`eval`].
-fn nested<T>(
+/// Charges for evaluating `expr` without [`evaluate_expr`].
+fn charge_level<T>(
     budget: &mut Budget,
-    expr: &Expr,
-    evaluate: impl FnOnce(&mut Budget) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let at = |exhausted| Failure::from(exhausted).at(expr.at);
+    expr: &JmesPathExpr,
+    evaluate: impl FnOnce(&mut Budget) -> Result<T, JmesPathFailure>,
+) -> Result<T, JmesPathFailure> {
+    let at = |exhausted| JmesPathFailure::from(exhausted).at(expr.at);
     budget.step(1).map_err(at)?;
     budget.enter().map_err(at)?;
     let evaluated = evaluate(budget);
@@ -119,39 +124,41 @@ fn nested<T>(
     evaluated.map_err(|failure| failure.at(expr.at))
 }
 
-struct Collector<'b, 'a> {
+struct ProjectionCollector<'b, 'a> {
     budget: &'b mut Budget,
     projection: &'a Projection,
-    found: Elements<'a>,
+    found: ProjectedElements<'a>,
 }
 
-impl<'a> Collector<'_, 'a> {
-    /// Goes over `count` items, each of which `take` hands out once.
+impl<'a> ProjectionCollector<'_, 'a> {
+    /// Adds `count` items, each of which `take` returns once.
     fn go_over(
         &mut self,
         count: usize,
         mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JmesPathFailure> {
         self.found.reserve(count.min(16));
-        if let Over::Slice(slice) = self.projection.over {
+        if let ProjectionKind::Slice(slice) = self.projection.over {
             return self.slice(slice, count, take);
         }
         for item in (0..count).filter_map(&mut take) {
             match &self.projection.over {
-                Over::Flattened => self.flatten(item)?,
-                Over::Filtered(condition) => {
+                ProjectionKind::Flattened => self.flatten(item)?,
+                ProjectionKind::Filtered(condition) => {
                     self.budget.step(1)?;
-                    if is_true(&*eval(self.budget, condition, &item)?) {
+                    if is_truthy_value(&*evaluate_expr(self.budget, condition, &item)?) {
                         self.add(item)?;
                     }
                 }
-                Over::Items | Over::Values | Over::Slice(_) => self.add(item)?,
+                ProjectionKind::Items | ProjectionKind::Values | ProjectionKind::Slice(_) => {
+                    self.add(item)?
+                }
             }
         }
         Ok(())
     }
 
-    fn flatten(&mut self, item: Cow<'a, Value>) -> Result<(), Failure> {
+    fn flatten(&mut self, item: Cow<'a, Value>) -> Result<(), JmesPathFailure> {
         match item {
             Cow::Borrowed(Value::Array(inner)) => {
                 self.budget.step(1)?;
@@ -165,11 +172,11 @@ impl<'a> Collector<'_, 'a> {
         }
     }
 
-    /// Adds what is made of `value`, unless that is null.
-    fn add(&mut self, value: Cow<'a, Value>) -> Result<(), Failure> {
+    /// Adds the projected `value`, unless it is null.
+    fn add(&mut self, value: Cow<'a, Value>) -> Result<(), JmesPathFailure> {
         self.budget.step(1)?;
         let made = match &self.projection.each {
-            Some(each) => super::on(self.budget, each, value)?,
+            Some(each) => super::evaluate_on(self.budget, each, value)?,
             None => value,
         };
         if !made.is_null() {
@@ -181,16 +188,16 @@ impl<'a> Collector<'_, 'a> {
 
     fn slice(
         &mut self,
-        slice: Slice,
+        slice: SliceBounds,
         count: usize,
         mut take: impl FnMut(usize) -> Option<Cow<'a, Value>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JmesPathFailure> {
         let step = slice.step.unwrap_or(1);
         if step == 0 {
-            return Err(Failure::wrong_value("the step of a slice must not be 0"));
+            return Err(JmesPathFailure::wrong_value("the step of a slice must not be 0"));
         }
         let length = i64::try_from(count).unwrap_or(i64::MAX);
-        // Going back, the place before the first item is an end as well.
+        // With a negative step, the position before the first item is a valid end.
         let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
         let place = |given: Option<i64>, default: i64| match given {
             None => default,

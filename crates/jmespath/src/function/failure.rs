@@ -1,61 +1,61 @@
-//! Why a function, and with it the expression, has no result.
+//! Errors of functions.
 
 use kubewright_value::Exhausted;
 
-use super::super::EvalErrorKind;
+use super::super::JmesPathErrorKind;
 
-/// Why a call has no result.
+/// An error of a function, before its position in the expression is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    kind: EvalErrorKind,
+pub struct JmesPathFailure {
+    kind: JmesPathErrorKind,
     message: String,
-    /// Which argument it is about.
+    /// The argument that caused it.
     argument: Option<usize>,
-    /// Where in the expression, once that is known.
+    /// The byte offset in the expression, once it is known.
     at: Option<u32>,
 }
 
-impl Failure {
-    /// Returns a failure because of a value of the wrong type.
+impl JmesPathFailure {
+    /// Returns an error about a value of the wrong type.
     #[must_use]
     pub fn wrong_type(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Type, message: message.into(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Type, message: message.into(), argument: None, at: None }
     }
 
-    /// Returns a failure because of a value that has the right type and cannot be used.
+    /// Returns an error about a value of the right type that cannot be used.
     #[must_use]
     pub fn wrong_value(message: impl Into<String>) -> Self {
-        Self { kind: EvalErrorKind::Value, message: message.into(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Value, message: message.into(), argument: None, at: None }
     }
 
-    /// Says that it is about the argument at `index`, counted from 0.
+    /// Sets the argument that caused it, counted from 0.
     #[must_use]
     pub fn about(self, index: usize) -> Self {
         Self { argument: Some(index), ..self }
     }
 
-    /// Returns which argument it is about.
+    /// Returns the argument that caused it.
     pub(in super::super) fn argument(&self) -> Option<usize> {
         self.argument
     }
 
-    /// Returns whether the budget is used up, which nothing forgives.
+    /// Returns whether the budget is used up, which is an error in every mode.
     pub(crate) fn is_limit(&self) -> bool {
-        self.kind == EvalErrorKind::Limit
+        self.kind == JmesPathErrorKind::Limit
     }
 
-    /// Says where it was, unless that is known already.
+    /// Sets the position, unless it is known already.
     pub(in super::super) fn at(self, at: u32) -> Self {
         Self { at: self.at.or(Some(at)), ..self }
     }
 
-    pub(in super::super) fn into_parts(self) -> (EvalErrorKind, String, u32) {
+    pub(in super::super) fn into_parts(self) -> (JmesPathErrorKind, String, u32) {
         (self.kind, self.message, self.at.unwrap_or(0))
     }
 }
 
-impl From<Exhausted> for Failure {
+impl From<Exhausted> for JmesPathFailure {
     fn from(exhausted: Exhausted) -> Self {
-        Self { kind: EvalErrorKind::Limit, message: exhausted.to_string(), argument: None, at: None }
+        Self { kind: JmesPathErrorKind::Limit, message: exhausted.to_string(), argument: None, at: None }
     }
 }

@@ -1,4 +1,4 @@
-//! Which arguments a function takes.
+//! Signatures of functions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::ops::BitOr;
 
 use kubewright_value::{Budget, Exhausted, Kind, Value};
 
-use super::Argument;
+use super::JmesPathArgument;
 
-/// The types that one argument may have.
+/// The set of types that an argument may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepts(u16);
+pub struct ArgumentTypes(u16);
 
-/// How many arguments a function takes, and of which types; and what it is good for.
+/// A function's parameters, result type and one-line description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature {
-    parameters: Cow<'static, [Accepts]>,
-    /// How many must be there.
+pub struct JmesPathSignature {
+    parameters: Cow<'static, [ArgumentTypes]>,
+    /// The number of required arguments.
     required: usize,
-    /// Whether the last one may be given again and again.
+    /// Whether the last parameter may be repeated.
     is_variadic: bool,
     returns: &'static str,
     help: &'static str,
 }
 
-impl Accepts {
+impl ArgumentTypes {
     /// `null`
     pub const NULL: Self = Self(1);
     /// `true` or `false`
@@ -33,20 +33,20 @@ impl Accepts {
     pub const NUMBER: Self = Self(4);
     /// A string.
     pub const STRING: Self = Self(8);
-    /// An array of anything.
+    /// An array.
     pub const ARRAY: Self = Self(16);
     /// An object.
     pub const OBJECT: Self = Self(32);
-    /// An array of nothing but numbers.
+    /// An array of numbers.
     pub const NUMBERS: Self = Self(64);
-    /// An array of nothing but strings.
+    /// An array of strings.
     pub const STRINGS: Self = Self(128);
     /// An expression, as in `&name`.
     pub const REFERENCE: Self = Self(256);
     /// Any value.
     pub const ANY: Self = Self(1 | 2 | 4 | 8 | 16 | 32);
 
-    /// Each type as an error names it, and as a signature does.
+    /// Each type with its name in errors and its name in signatures.
     const NAMES: [(Self, &'static str, &'static str); 9] = [
         (Self::NULL, "null", "null"),
         (Self::BOOLEAN, "a boolean", "boolean"),
@@ -59,15 +59,19 @@ impl Accepts {
         (Self::REFERENCE, "an expression such as `&name`", "&expression"),
     ];
 
-    /// Returns what has a type of either.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns whether `argument` has one of the types.
-    pub(super) fn admits(self, argument: &Argument<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let Argument::Value(value) = argument else { return Ok(self.has(Self::REFERENCE)) };
+    pub(super) fn admits(
+        self,
+        argument: &JmesPathArgument<'_>,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let JmesPathArgument::Value(value) = argument else { return Ok(self.has(Self::REFERENCE)) };
         let plain = match value.kind() {
             Kind::Null => Self::NULL,
             Kind::Bool => Self::BOOLEAN,
@@ -93,7 +97,7 @@ impl Accepts {
     }
 }
 
-impl BitOr for Accepts {
+impl BitOr for ArgumentTypes {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -102,7 +106,7 @@ impl BitOr for Accepts {
 }
 
 /// The types with their articles, as in `a number or a string`.
-impl fmt::Display for Accepts {
+impl fmt::Display for ArgumentTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 & Self::ANY.0 == Self::ANY.0 {
             return f.write_str("a value");
@@ -115,16 +119,16 @@ impl fmt::Display for Accepts {
     }
 }
 
-impl Signature {
+impl JmesPathSignature {
     /// Returns the signature of a function that takes exactly `parameters`.
     #[must_use]
-    pub fn of(parameters: impl Into<Vec<Accepts>>) -> Self {
-        let parameters: Cow<'static, [Accepts]> = Cow::Owned(parameters.into());
+    pub fn of(parameters: impl Into<Vec<ArgumentTypes>>) -> Self {
+        let parameters: Cow<'static, [ArgumentTypes]> = Cow::Owned(parameters.into());
         Self { required: parameters.len(), parameters, is_variadic: false, returns: "any", help: "" }
     }
 
     pub(super) const fn fixed(
-        parameters: &'static [Accepts],
+        parameters: &'static [ArgumentTypes],
         returns: &'static str,
         help: &'static str,
     ) -> Self {
@@ -132,25 +136,25 @@ impl Signature {
         Self { required, parameters: Cow::Borrowed(parameters), is_variadic: false, returns, help }
     }
 
-    /// Says the type of what is returned, and in one line what the function does.
+    /// Sets the result type and the one-line description.
     #[must_use]
     pub fn described(self, returns: &'static str, help: &'static str) -> Self {
         Self { returns, help, ..self }
     }
 
-    /// Returns what the function does, in one line; empty if nobody said it.
+    /// Returns the one-line description; empty if there is none.
     #[must_use]
     pub fn help(&self) -> &'static str {
         self.help
     }
 
-    /// Lets the last `count` parameters be left out.
+    /// Makes the last `count` parameters optional.
     #[must_use]
     pub fn optional(self, count: usize) -> Self {
         Self { required: self.parameters.len().saturating_sub(count), ..self }
     }
 
-    /// Lets the last parameter be given again and again.
+    /// Allows the last parameter any number of times.
     #[must_use]
     pub fn variadic(self) -> Self {
         Self { is_variadic: true, ..self }
@@ -160,12 +164,12 @@ impl Signature {
         self.is_variadic = true;
     }
 
-    /// Returns what the argument at `index` may be.
-    pub(super) fn accepts(&self, index: usize) -> Accepts {
-        self.parameters.get(index).or(self.parameters.last()).copied().unwrap_or(Accepts::ANY)
+    /// Returns the types that the argument at `index` may have.
+    pub(super) fn accepts(&self, index: usize) -> ArgumentTypes {
+        self.parameters.get(index).or(self.parameters.last()).copied().unwrap_or(ArgumentTypes::ANY)
     }
 
-    /// Returns why `name` cannot be called with `count` arguments.
+    /// Returns the error of calling `name` with `count` arguments, if it is one.
     pub(in super::super) fn refuses(&self, name: &str, count: usize) -> Option<String> {
         let (least, most) = (self.required, self.parameters.len());
         if count >= least && (self.is_variadic || count <= most) {
@@ -182,15 +186,15 @@ impl Signature {
 }
 
 /// As in `(array[string], number...) -> string`.
-impl fmt::Display for Signature {
+impl fmt::Display for JmesPathSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         for (i, accepts) in self.parameters.iter().enumerate() {
             f.write_str(if i == 0 { "" } else { ", " })?;
-            if accepts.0 & Accepts::ANY.0 == Accepts::ANY.0 {
+            if accepts.0 & ArgumentTypes::ANY.0 == ArgumentTypes::ANY.0 {
                 f.write_str("any")?;
             } else {
-                let names = Accepts::NAMES.iter().filter(|(known, ..)| accepts.has(*known));
+                let names = ArgumentTypes::NAMES.iter().filter(|(known, ..)| accepts.has(*known));
                 f.write_str(&names.map(|(_, _, name)| *name).collect::<Vec<_>>().join("|"))?;
             }
             f.write_str(if i >= self.required { "?" } else { "" })?;
@@ -199,7 +203,7 @@ impl fmt::Display for Signature {
     }
 }
 
-pub(super) fn with_article(kind: Kind) -> &'static str {
+pub(super) fn kind_with_article(kind: Kind) -> &'static str {
     match kind {
         Kind::Null => "null",
         Kind::Bool => "a boolean",

@@ -4,219 +4,245 @@ use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Number, Value};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
-use super::integer;
-use super::operand::Operand;
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
+use super::integer_argument;
+use super::operand::ArithmeticOperand;
 
-const TWO: &[Accepts] = &[Accepts::ANY, Accepts::ANY];
+const TWO_OPERANDS: &[ArgumentTypes] = &[ArgumentTypes::ANY, ArgumentTypes::ANY];
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin(
         "add",
-        TWO,
+        TWO_OPERANDS,
         "number|string",
         "the sum of two numbers, quantities or durations",
-        |arguments, budget| operate(arguments, budget, add),
+        |arguments, budget| call_arithmetic(arguments, budget, add_operands),
     ),
-    builtin(
+    define_builtin(
         "subtract",
-        TWO,
+        TWO_OPERANDS,
         "number|string",
         "the difference of two numbers, quantities or durations",
-        |arguments, budget| operate(arguments, budget, subtract),
+        |arguments, budget| call_arithmetic(arguments, budget, subtract_operands),
     ),
-    builtin(
+    define_builtin(
         "multiply",
-        TWO,
+        TWO_OPERANDS,
         "number|string",
         "the product of two numbers, or of a number and a quantity or duration",
-        |arguments, budget| operate(arguments, budget, multiply),
+        |arguments, budget| call_arithmetic(arguments, budget, multiply_operands),
     ),
-    builtin(
+    define_builtin(
         "divide",
-        TWO,
+        TWO_OPERANDS,
         "number|string",
-        "the quotient of two of a kind, or of a quantity or duration and a number",
-        |arguments, budget| operate(arguments, budget, divide),
+        "the quotient of two values of one type, or of a quantity or duration and a number",
+        |arguments, budget| call_arithmetic(arguments, budget, divide_operands),
     ),
-    builtin(
+    define_builtin(
         "modulo",
-        TWO,
+        TWO_OPERANDS,
         "number|string",
-        "the rest of dividing two integers, whole quantities or durations",
-        |arguments, budget| operate(arguments, budget, modulo),
+        "the remainder of two integers, whole quantities or durations",
+        |arguments, budget| call_arithmetic(arguments, budget, modulo_operands),
     ),
-    builtin(
+    define_builtin(
         "sum",
-        &[Accepts::ARRAY],
+        &[ArgumentTypes::ARRAY],
         "number|string",
-        "the sum of numbers, quantities or durations; one at least",
-        sum,
+        "the sum of at least one number, quantity or duration",
+        call_sum,
     ),
-    builtin(
+    define_builtin(
         "round",
-        &[Accepts::NUMBER, Accepts::NUMBER],
+        &[ArgumentTypes::NUMBER, ArgumentTypes::NUMBER],
         "number",
-        "the number rounded to so many decimal places",
-        round,
+        "the number rounded to a number of decimal places",
+        call_round,
     ),
 ];
 
-fn operate(
-    arguments: &[Argument<'_>],
+fn call_arithmetic(
+    arguments: &[JmesPathArgument<'_>],
     budget: &mut Budget,
-    operation: fn(Operand, Operand) -> Result<Value, Failure>,
-) -> Result<Value, Failure> {
+    operation: fn(ArithmeticOperand, ArithmeticOperand) -> Result<Value, JmesPathFailure>,
+) -> Result<Value, JmesPathFailure> {
     budget.step(10)?;
-    let (left, right) = Operand::two(arguments)?;
+    let (left, right) = ArithmeticOperand::two(arguments)?;
     operation(left, right)
 }
 
-fn sum(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let mut items = arguments.first().map(Argument::items).unwrap_or_default().iter();
+fn call_sum(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+    let mut items = arguments.first().map(JmesPathArgument::items).unwrap_or_default().iter();
     let Some(first) = items.next() else {
-        return Err(Failure::wrong_value("an empty array has no sum").about(0));
+        return Err(JmesPathFailure::wrong_value("an empty array has no sum").about(0));
     };
     items.try_fold(first.clone(), |sum, item| {
         budget.step(10)?;
-        add(Operand::read(&sum, 0)?, Operand::read(item, 0)?)
+        add_operands(ArithmeticOperand::read(&sum, 0)?, ArithmeticOperand::read(item, 0)?)
     })
 }
 
-fn add(left: Operand, right: Operand) -> Result<Value, Failure> {
+fn add_operands(left: ArithmeticOperand, right: ArithmeticOperand) -> Result<Value, JmesPathFailure> {
     match (left, right) {
-        (Operand::Number(a), Operand::Number(b)) => exact(a, b, i64::checked_add, |a, b| a + b),
-        (Operand::Quantity(a), Operand::Quantity(b)) => quantity(a.quantity.add(&b.quantity)),
-        (Operand::Duration(a), Operand::Duration(b)) => duration(a.checked_add(b)),
-        (left, right) => Err(mismatch("add", &left, &right)),
+        (ArithmeticOperand::Number(a), ArithmeticOperand::Number(b)) => {
+            combine_decimals(a, b, i64::checked_add, |a, b| a + b)
+        }
+        (ArithmeticOperand::Quantity(a), ArithmeticOperand::Quantity(b)) => {
+            quantity_result(a.quantity.add(&b.quantity))
+        }
+        (ArithmeticOperand::Duration(a), ArithmeticOperand::Duration(b)) => duration_result(a.checked_add(b)),
+        (left, right) => Err(operand_mismatch("add", &left, &right)),
     }
 }
 
-fn subtract(left: Operand, right: Operand) -> Result<Value, Failure> {
+fn subtract_operands(left: ArithmeticOperand, right: ArithmeticOperand) -> Result<Value, JmesPathFailure> {
     match (left, right) {
-        (Operand::Number(a), Operand::Number(b)) => exact(a, b, i64::checked_sub, |a, b| a - b),
-        (Operand::Quantity(a), Operand::Quantity(b)) => quantity(a.quantity.sub(&b.quantity)),
-        (Operand::Duration(a), Operand::Duration(b)) => duration(a.checked_sub(b)),
-        (left, right) => Err(mismatch("subtract", &left, &right)),
+        (ArithmeticOperand::Number(a), ArithmeticOperand::Number(b)) => {
+            combine_decimals(a, b, i64::checked_sub, |a, b| a - b)
+        }
+        (ArithmeticOperand::Quantity(a), ArithmeticOperand::Quantity(b)) => {
+            quantity_result(a.quantity.sub(&b.quantity))
+        }
+        (ArithmeticOperand::Duration(a), ArithmeticOperand::Duration(b)) => duration_result(a.checked_sub(b)),
+        (left, right) => Err(operand_mismatch("subtract", &left, &right)),
     }
 }
 
-fn multiply(left: Operand, right: Operand) -> Result<Value, Failure> {
+fn multiply_operands(left: ArithmeticOperand, right: ArithmeticOperand) -> Result<Value, JmesPathFailure> {
     match (left, right) {
-        (Operand::Number(a), Operand::Number(b)) => exact(a, b, i64::checked_mul, |a, b| a * b),
-        (Operand::Quantity(amount), Operand::Number(factor))
-        | (Operand::Number(factor), Operand::Quantity(amount)) => quantity(amount.times(factor)),
-        (Operand::Duration(length), Operand::Number(factor))
-        | (Operand::Number(factor), Operand::Duration(length)) => {
-            duration(from_seconds(seconds(length) * factor.as_f64()))
+        (ArithmeticOperand::Number(a), ArithmeticOperand::Number(b)) => {
+            combine_decimals(a, b, i64::checked_mul, |a, b| a * b)
         }
-        (left, right) => Err(mismatch("multiply", &left, &right)),
+        (ArithmeticOperand::Quantity(amount), ArithmeticOperand::Number(factor))
+        | (ArithmeticOperand::Number(factor), ArithmeticOperand::Quantity(amount)) => {
+            quantity_result(amount.times(factor))
+        }
+        (ArithmeticOperand::Duration(length), ArithmeticOperand::Number(factor))
+        | (ArithmeticOperand::Number(factor), ArithmeticOperand::Duration(length)) => {
+            duration_result(duration_from_seconds(duration_to_seconds(length) * factor.as_f64()))
+        }
+        (left, right) => Err(operand_mismatch("multiply", &left, &right)),
     }
 }
 
-fn divide(left: Operand, right: Operand) -> Result<Value, Failure> {
+fn divide_operands(left: ArithmeticOperand, right: ArithmeticOperand) -> Result<Value, JmesPathFailure> {
     match (left, right) {
-        (Operand::Number(a), Operand::Number(b)) => ratio(a.as_f64(), b.as_f64()),
-        (Operand::Quantity(a), Operand::Quantity(b)) => ratio(a.as_f64(), b.as_f64()),
-        (Operand::Duration(a), Operand::Duration(b)) => ratio(seconds(a), seconds(b)),
-        (Operand::Quantity(_) | Operand::Duration(_), Operand::Number(b)) if b.as_f64() == 0.0 => {
-            Err(by_zero())
+        (ArithmeticOperand::Number(a), ArithmeticOperand::Number(b)) => {
+            divide_doubles(a.as_f64(), b.as_f64())
         }
-        (Operand::Quantity(a), Operand::Number(b)) => quantity(a.divided_by(b)),
-        (Operand::Duration(a), Operand::Number(b)) => duration(from_seconds(seconds(a) / b.as_f64())),
-        (left, right) => Err(mismatch("divide", &left, &right)),
+        (ArithmeticOperand::Quantity(a), ArithmeticOperand::Quantity(b)) => {
+            divide_doubles(a.as_f64(), b.as_f64())
+        }
+        (ArithmeticOperand::Duration(a), ArithmeticOperand::Duration(b)) => {
+            divide_doubles(duration_to_seconds(a), duration_to_seconds(b))
+        }
+        (ArithmeticOperand::Quantity(_) | ArithmeticOperand::Duration(_), ArithmeticOperand::Number(b))
+            if b.as_f64() == 0.0 =>
+        {
+            Err(zero_divisor_failure())
+        }
+        (ArithmeticOperand::Quantity(a), ArithmeticOperand::Number(b)) => quantity_result(a.divided_by(b)),
+        (ArithmeticOperand::Duration(a), ArithmeticOperand::Number(b)) => {
+            duration_result(duration_from_seconds(duration_to_seconds(a) / b.as_f64()))
+        }
+        (left, right) => Err(operand_mismatch("divide", &left, &right)),
     }
 }
 
-fn modulo(left: Operand, right: Operand) -> Result<Value, Failure> {
+fn modulo_operands(left: ArithmeticOperand, right: ArithmeticOperand) -> Result<Value, JmesPathFailure> {
     match (left, right) {
-        (Operand::Number(a), Operand::Number(b)) => rest(a.as_i64(), b.as_i64()).map(Value::from),
-        (Operand::Quantity(a), Operand::Quantity(b)) => {
-            quantity(a.whole_alike(rest(a.quantity.as_i64(), b.quantity.as_i64())?))
+        (ArithmeticOperand::Number(a), ArithmeticOperand::Number(b)) => {
+            integer_remainder(a.as_i64(), b.as_i64()).map(Value::from)
         }
-        (Operand::Duration(a), Operand::Duration(b)) => {
-            let rest = rest(Some(a.nanoseconds()), Some(b.nanoseconds()))?;
-            duration(Some(Duration::from_nanoseconds(rest)))
+        (ArithmeticOperand::Quantity(a), ArithmeticOperand::Quantity(b)) => {
+            quantity_result(a.whole_alike(integer_remainder(a.quantity.as_i64(), b.quantity.as_i64())?))
         }
-        (left, right) => Err(mismatch("take the modulo of", &left, &right)),
+        (ArithmeticOperand::Duration(a), ArithmeticOperand::Duration(b)) => {
+            let rest = integer_remainder(Some(a.nanoseconds()), Some(b.nanoseconds()))?;
+            duration_result(Some(Duration::from_nanoseconds(rest)))
+        }
+        (left, right) => Err(operand_mismatch("take the modulo of", &left, &right)),
     }
 }
 
 /// Rounds half away from zero.
-fn round(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
-    let places = integer(arguments, 1, "the number of places")?;
+fn call_round(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result<Value, JmesPathFailure> {
+    let places = integer_argument(arguments, 1, "the number of places")?;
     if places < 0 {
-        return Err(Failure::wrong_value("the number of places must not be negative").about(1));
+        return Err(JmesPathFailure::wrong_value("the number of places must not be negative").about(1));
     }
-    let number = arguments.first().map_or(Number::Int(0), Argument::number);
+    let number = arguments.first().map_or(Number::Int(0), JmesPathArgument::number);
     if number.is_integer() {
         return Ok(Value::from(number));
     }
     let shift = 10_f64.powi(i32::try_from(places).unwrap_or(i32::MAX));
-    finite((number.as_f64() * shift).round() / shift)
+    finite_result((number.as_f64() * shift).round() / shift)
 }
 
-fn exact(
+fn combine_decimals(
     a: Number,
     b: Number,
     of_integers: fn(i64, i64) -> Option<i64>,
     of_doubles: fn(f64, f64) -> f64,
-) -> Result<Value, Failure> {
+) -> Result<Value, JmesPathFailure> {
     let integers = if let (Number::Int(a), Number::Int(b)) = (a, b) { of_integers(a, b) } else { None };
     match integers {
         Some(result) => Ok(Value::from(result)),
-        None => finite(of_doubles(a.as_f64(), b.as_f64())),
+        None => finite_result(of_doubles(a.as_f64(), b.as_f64())),
     }
 }
 
-fn ratio(a: f64, b: f64) -> Result<Value, Failure> {
-    if b == 0.0 { Err(by_zero()) } else { finite(a / b) }
+fn divide_doubles(a: f64, b: f64) -> Result<Value, JmesPathFailure> {
+    if b == 0.0 { Err(zero_divisor_failure()) } else { finite_result(a / b) }
 }
 
-fn rest(a: Option<i64>, b: Option<i64>) -> Result<i64, Failure> {
+fn integer_remainder(a: Option<i64>, b: Option<i64>) -> Result<i64, JmesPathFailure> {
     let (Some(a), Some(b)) = (a, b) else {
-        return Err(Failure::wrong_value("a modulo takes integers only"));
+        return Err(JmesPathFailure::wrong_value("a modulo takes integers only"));
     };
-    if b == 0 { Err(by_zero()) } else { Ok(a.wrapping_rem(b)) }
+    if b == 0 { Err(zero_divisor_failure()) } else { Ok(a.wrapping_rem(b)) }
 }
 
-fn finite(result: f64) -> Result<Value, Failure> {
+fn finite_result(result: f64) -> Result<Value, JmesPathFailure> {
     if !result.is_finite() {
-        return Err(too_large());
+        return Err(too_large_failure());
     }
     Ok(Value::from(Number::Float(result).normalized()))
 }
 
-fn quantity(result: Option<Quantity>) -> Result<Value, Failure> {
-    result.map(|quantity| Value::from(quantity.to_string())).ok_or_else(too_large)
+fn quantity_result(result: Option<Quantity>) -> Result<Value, JmesPathFailure> {
+    result.map(|quantity| Value::from(quantity.to_string())).ok_or_else(too_large_failure)
 }
 
-fn duration(result: Option<Duration>) -> Result<Value, Failure> {
-    result.map(|duration| Value::from(duration.to_string())).ok_or_else(too_large)
+fn duration_result(result: Option<Duration>) -> Result<Value, JmesPathFailure> {
+    result.map(|duration| Value::from(duration.to_string())).ok_or_else(too_large_failure)
 }
 
-/// Whole seconds and the rest apart, so that the rest does not lose digits.
-#[expect(clippy::cast_precision_loss, reason = "a double is what is asked for")]
-fn seconds(duration: Duration) -> f64 {
+/// Returns a duration in seconds. Whole seconds and the fraction are converted separately to keep precision.
+#[expect(clippy::cast_precision_loss, reason = "a double is wanted")]
+fn duration_to_seconds(duration: Duration) -> f64 {
     const SECOND: i64 = 1_000_000_000;
     let nanoseconds = duration.nanoseconds();
     (nanoseconds / SECOND) as f64 + (nanoseconds % SECOND) as f64 / 1e9
 }
 
-fn from_seconds(seconds: f64) -> Option<Duration> {
+fn duration_from_seconds(seconds: f64) -> Option<Duration> {
     let nanoseconds = seconds * 1e9;
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
     (nanoseconds.abs() < 9.2e18).then_some(Duration::from_nanoseconds(nanoseconds as i64))
 }
 
-fn mismatch(what: &str, left: &Operand, right: &Operand) -> Failure {
-    Failure::wrong_type(format!("cannot {what} {} and {}", left.name(), right.name()))
+fn operand_mismatch(what: &str, left: &ArithmeticOperand, right: &ArithmeticOperand) -> JmesPathFailure {
+    JmesPathFailure::wrong_type(format!("cannot {what} {} and {}", left.name(), right.name()))
 }
 
-fn by_zero() -> Failure {
-    Failure::wrong_value("division by zero").about(1)
+fn zero_divisor_failure() -> JmesPathFailure {
+    JmesPathFailure::wrong_value("division by zero").about(1)
 }
 
-fn too_large() -> Failure {
-    Failure::wrong_value("the result is too large")
+fn too_large_failure() -> JmesPathFailure {
+    JmesPathFailure::wrong_value("the result is too large")
 }

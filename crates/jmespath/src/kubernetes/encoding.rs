@@ -1,4 +1,4 @@
-//! Texts that stand for other texts or values.
+//! Encodings and checksums: base64, SHA, MD5, JSON and YAML.
 
 use base64::Engine as _;
 use kubewright_golib::base64::BASE64;
@@ -8,54 +8,71 @@ use kubewright_value::{Budget, Value, bounded};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
 
-const TEXT: &[Accepts] = &[Accepts::STRING];
+const TEXT: &[ArgumentTypes] = &[ArgumentTypes::STRING];
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin("base64_encode", TEXT, "string", "the string in base64", |arguments, budget| {
-        Ok(Value::from(BASE64.encode(charged(arguments, budget, 2)?)))
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin("base64_encode", TEXT, "string", "the string in base64", |arguments, budget| {
+        Ok(Value::from(BASE64.encode(charge_text_argument(arguments, budget, 2)?)))
     }),
-    builtin("base64_decode", TEXT, "string", "what the base64 says", base64_decode),
-    builtin("sha256", TEXT, "string", "the SHA-256 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&Sha256::digest(charged(arguments, budget, 1)?))))
+    define_builtin("base64_decode", TEXT, "string", "the text that is encoded in base64", call_base64_decode),
+    define_builtin(
+        "sha256",
+        TEXT,
+        "string",
+        "the SHA-256 of the string, in hexadecimal",
+        |arguments, budget| {
+            Ok(Value::from(hex(&Sha256::digest(charge_text_argument(arguments, budget, 1)?))))
+        },
+    ),
+    define_builtin("sha1", TEXT, "string", "the SHA-1 of the string, in hexadecimal", |arguments, budget| {
+        Ok(Value::from(hex(&Sha1::digest(charge_text_argument(arguments, budget, 1)?))))
     }),
-    builtin("sha1", TEXT, "string", "the SHA-1 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&Sha1::digest(charged(arguments, budget, 1)?))))
+    define_builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
+        Ok(Value::from(hex(&md5(charge_text_argument(arguments, budget, 1)?.as_bytes()))))
     }),
-    builtin("md5", TEXT, "string", "the MD5 of the string, in hexadecimal", |arguments, budget| {
-        Ok(Value::from(hex(&md5(charged(arguments, budget, 1)?.as_bytes()))))
-    }),
-    builtin("parse_json", TEXT, "any", "the value that the JSON text says", parse_json),
-    builtin("parse_yaml", TEXT, "any", "the value that the YAML text says", parse_yaml),
+    define_builtin("parse_json", TEXT, "any", "the value of the JSON text", call_parse_json),
+    define_builtin("parse_yaml", TEXT, "any", "the value of the YAML text", call_parse_yaml),
 ];
 
-/// Line breaks are skipped; what is not UTF-8 is replaced.
-fn base64_decode(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let text = charged(arguments, budget, 2)?.replace(['\n', '\r'], "");
+/// Decodes base64. Line breaks are skipped, and invalid UTF-8 is replaced.
+fn call_base64_decode(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    let text = charge_text_argument(arguments, budget, 2)?.replace(['\n', '\r'], "");
     let bytes = BASE64
         .decode(text)
-        .map_err(|error| Failure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
+        .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not base64: {error}")).about(0))?;
     Ok(Value::from(lossy(&bytes)))
 }
 
-fn parse_json(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    bounded::parse_json(charged(arguments, budget, 0)?, budget)?
-        .map_err(|error| Failure::wrong_value(format!("the text is not JSON: {error}")).about(0))
+fn call_parse_json(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    bounded::parse_json(charge_text_argument(arguments, budget, 0)?, budget)?
+        .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not JSON: {error}")).about(0))
 }
 
-fn parse_yaml(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    bounded::parse_yaml(charged(arguments, budget, 0)?, budget)?
-        .map_err(|error| Failure::wrong_value(format!("the text is not YAML: {error}")).about(0))
+fn call_parse_yaml(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    bounded::parse_yaml(charge_text_argument(arguments, budget, 0)?, budget)?
+        .map_err(|error| JmesPathFailure::wrong_value(format!("the text is not YAML: {error}")).about(0))
 }
 
 /// Returns the first argument after charging for `factor` times its length.
-fn charged<'a>(
-    arguments: &'a [Argument<'_>],
+fn charge_text_argument<'a>(
+    arguments: &'a [JmesPathArgument<'_>],
     budget: &mut Budget,
     factor: usize,
-) -> Result<&'a str, Failure> {
-    let text = arguments.first().map_or("", Argument::text);
+) -> Result<&'a str, JmesPathFailure> {
+    let text = arguments.first().map_or("", JmesPathArgument::text);
     budget.step(text.len() as u64)?;
     budget.produce(text.len().saturating_mul(factor).saturating_add(64))?;
     Ok(text)

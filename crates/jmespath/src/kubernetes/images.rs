@@ -3,21 +3,26 @@
 use kubewright_golib::image::Reference;
 use kubewright_value::{Budget, Value};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
 
-pub(super) const TABLE: &[Builtin] = &[builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "image_normalize",
-    &[Accepts::STRING],
+    &[ArgumentTypes::STRING],
     "string",
     "the image with its registry, and with its tag or digest",
-    image_normalize,
+    call_image_normalize,
 )];
 
 /// Returns the reference with a registry, and with a tag unless it has a digest.
-fn image_normalize(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let image = arguments.first().map_or("", Argument::text);
+fn call_image_normalize(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    let image = arguments.first().map_or("", JmesPathArgument::text);
     budget.step(image.len() as u64 / 8)?;
     budget.produce(image.len().saturating_mul(4))?;
-    let bad = |_| Failure::wrong_value(format!("`{image}` is no reference to an image")).about(0);
+    let bad = |_| JmesPathFailure::wrong_value(format!("`{image}` is not an image reference")).about(0);
     Reference::parse(image).map(|reference| Value::from(reference.to_string())).map_err(bad)
 }

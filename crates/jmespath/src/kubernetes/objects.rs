@@ -1,62 +1,66 @@
-//! Objects and arrays by computed keys.
+//! Lookup by computed keys, and conversion between objects and arrays.
 
 use kubewright_value::{Budget, Map, Text, Value};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
-use super::{integer, plain_text};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
+use super::{integer_argument, scalar_to_text};
 
-const CONTAINER: Accepts = Accepts::OBJECT.or(Accepts::ARRAY);
+const CONTAINER: ArgumentTypes = ArgumentTypes::OBJECT.or(ArgumentTypes::ARRAY);
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin(
         "lookup",
-        &[CONTAINER, Accepts::STRING.or(Accepts::NUMBER)],
+        &[CONTAINER, ArgumentTypes::STRING.or(ArgumentTypes::NUMBER)],
         "any",
-        "what stands under the key or at the index; null if nothing does",
-        lookup,
+        "the value of the key or index; null if there is none",
+        call_lookup,
     ),
-    builtin(
+    define_builtin(
         "items",
-        &[CONTAINER, Accepts::STRING, Accepts::STRING],
+        &[CONTAINER, ArgumentTypes::STRING, ArgumentTypes::STRING],
         "array[object]",
         "each entry as an object, its key and value under the two names; keys are sorted",
-        items,
+        call_items,
     ),
-    builtin(
+    define_builtin(
         "object_from_lists",
-        &[Accepts::ARRAY, Accepts::ARRAY],
+        &[ArgumentTypes::ARRAY, ArgumentTypes::ARRAY],
         "object",
         "an object of the keys and the values; null for a key without a value",
-        object_from_lists,
+        call_object_from_lists,
     ),
 ];
 
-/// What an object with two entries takes in a list.
+/// The bytes of an object with two entries in a list.
 const ITEM_BYTES: usize = size_of::<Value>() + size_of::<Map>() + 2 * size_of::<(Text, Value)>() + 32;
 
-/// What an entry of an object takes, which has room for twice as many and perhaps an index.
+/// The bytes of an entry of an object, which may reserve twice its size and an index.
 const ENTRY_BYTES: usize = 2 * size_of::<(Text, Value)>() + 64;
 
-/// Returns what stands under a key or index, or null.
-fn lookup(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
+/// Returns the value of a key or index, or null.
+fn call_lookup(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [container, key] = arguments else { return Ok(Value::Null) };
     let found = match (container.value(), key.value()) {
         (Value::Object(map), Value::String(key)) => map.get(key),
         (Value::Array(items), Value::Number(_)) => {
-            usize::try_from(integer(arguments, 1, "an index")?).ok().and_then(|index| items.get(index))
+            usize::try_from(integer_argument(arguments, 1, "an index")?)
+                .ok()
+                .and_then(|index| items.get(index))
         }
-        (Value::Object(_), _) => return Err(wrong_key("an object", "a string")),
-        _ => return Err(wrong_key("an array", "a number")),
+        (Value::Object(_), _) => return Err(lookup_key_failure("an object", "a string")),
+        _ => return Err(lookup_key_failure("an array", "a number")),
     };
     Ok(found.cloned().unwrap_or_default())
 }
 
-fn wrong_key(container: &str, key: &str) -> Failure {
-    Failure::wrong_type(format!("argument 2 of `lookup` in {container} must be {key}")).about(1)
+fn lookup_key_failure(container: &str, key: &str) -> JmesPathFailure {
+    JmesPathFailure::wrong_type(format!("argument 2 of `lookup` in {container} must be {key}")).about(1)
 }
 
 /// Returns an object with key and value for each entry; those of an object sorted by key.
-fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_items(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [container, key_name, value_name] = arguments else { return Ok(Value::Null) };
     let (key_name, value_name) = (Text::new(key_name.text()), Text::new(value_name.text()));
     let entries: Vec<(Value, &Value)> = match container.value() {
@@ -72,7 +76,7 @@ fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
             items.iter().enumerate().map(|(i, value)| (Value::from(i), value)).collect()
         }
     };
-    // All entries share the two names; whoever writes the result does not.
+    // The entries share the two key names, but writing the result out repeats them.
     let each = ITEM_BYTES + key_name.len() + value_name.len();
     budget.produce(entries.len().saturating_mul(each))?;
     let object = |(key, value): (Value, &Value)| {
@@ -84,15 +88,18 @@ fn items(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
     Ok(Value::array(entries.into_iter().map(object).collect()))
 }
 
-/// A key without a value gets null; a value without a key is left out.
-fn object_from_lists(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+/// Builds an object from keys and values. A missing value is null; extra values are ignored.
+fn call_object_from_lists(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
     let [keys, values] = arguments else { return Ok(Value::Null) };
     budget.produce(keys.items().len().saturating_mul(ENTRY_BYTES))?;
     let mut map = Map::with_capacity(keys.items().len());
     for (i, key) in keys.items().iter().enumerate() {
         budget.step(1)?;
-        let key = plain_text(key).ok_or_else(|| {
-            Failure::wrong_type(format!("a key must be a string, not {}", key.kind())).about(0)
+        let key = scalar_to_text(key).ok_or_else(|| {
+            JmesPathFailure::wrong_type(format!("a key must be a string, not {}", key.kind())).about(0)
         })?;
         budget.produce(key.len())?;
         map.insert(Text::new(&key), values.items().get(i).cloned().unwrap_or_default());

@@ -1,59 +1,59 @@
-//! What can be calculated with: numbers, quantities such as `1Gi`, durations such as `1h`.
+//! Operands of arithmetic: numbers, quantities such as `1Gi`, durations such as `1h`.
 
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Number, Value};
 
-use super::super::function::{Argument, Failure};
+use super::super::function::{JmesPathArgument, JmesPathFailure};
 
 /// An operand of the arithmetic functions.
-pub(super) enum Operand {
+pub(super) enum ArithmeticOperand {
     Number(Number),
-    Quantity(Amount),
+    Quantity(ScaledQuantity),
     Duration(Duration),
 }
 
-/// A quantity, and how many decimal places it is held with; fewer than none for `1k`.
-pub(super) struct Amount {
+/// A quantity and the decimal places of its representation; negative for `1k`.
+pub(super) struct ScaledQuantity {
     pub(super) quantity: Quantity,
     places: i64,
 }
 
 /// An exact number: `digits / 10^places`.
 #[derive(Debug, Clone, Copy)]
-struct Decimal {
+struct ExactDecimal {
     digits: i128,
     places: i64,
 }
 
-impl Operand {
+impl ArithmeticOperand {
     /// Reads a number or text; a text that could be both, such as `1m`, is a quantity.
-    pub(super) fn read(value: &Value, index: usize) -> Result<Self, Failure> {
+    pub(super) fn read(value: &Value, index: usize) -> Result<Self, JmesPathFailure> {
         match value {
             Value::Number(number) => Ok(Self::Number(*number)),
-            Value::String(text) => Amount::read(text)
+            Value::String(text) => ScaledQuantity::read(text)
                 .map(Self::Quantity)
                 .or_else(|| Duration::parse(text).ok().map(Self::Duration))
                 .ok_or_else(|| {
                     let message = format!("`{text}` is neither a quantity nor a duration");
-                    Failure::wrong_value(message).about(index)
+                    JmesPathFailure::wrong_value(message).about(index)
                 }),
             other => {
                 let message = format!("expected a number, a quantity or a duration, found {}", other.kind());
-                Err(Failure::wrong_type(message).about(index))
+                Err(JmesPathFailure::wrong_type(message).about(index))
             }
         }
     }
 
-    pub(super) fn two(arguments: &[Argument<'_>]) -> Result<(Self, Self), Failure> {
+    pub(super) fn two(arguments: &[JmesPathArgument<'_>]) -> Result<(Self, Self), JmesPathFailure> {
         let read = |index: usize| {
-            let value = arguments.get(index).map(Argument::value);
+            let value = arguments.get(index).map(JmesPathArgument::value);
             Self::read(value.unwrap_or(&Value::Null), index)
         };
         Ok((read(0)?, read(1)?))
     }
 
-    /// Returns the word a user knows it by.
+    /// Returns the name of its type for messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
@@ -63,13 +63,13 @@ impl Operand {
     }
 }
 
-impl Amount {
+impl ScaledQuantity {
     fn read(text: &str) -> Option<Self> {
         let quantity = Quantity::parse(text).ok()?;
-        // More than fits is held as the most that does, which is an integer.
+        // A value that does not fit is stored as the largest one, which is an integer.
         let is_capped =
             text.ends_with("Ei") && quantity.as_i64().is_some_and(|int| int.saturating_abs() == i64::MAX);
-        Some(Self { quantity, places: if is_capped { 0 } else { places(text) } })
+        Some(Self { quantity, places: if is_capped { 0 } else { quantity_decimal_places(text) } })
     }
 
     /// Returns the nearest double.
@@ -77,16 +77,16 @@ impl Amount {
         self.quantity.to_decimal().parse().unwrap_or(f64::NAN)
     }
 
-    /// Returns the product, written as this quantity.
+    /// Returns the product, formatted like this quantity.
     pub(super) fn times(&self, factor: Number) -> Option<Quantity> {
         let (a, b) = (self.decimal()?, Self::read(&factor.to_string())?.decimal()?);
-        let product = Decimal { digits: a.digits.checked_mul(b.digits)?, places: a.places + b.places };
+        let product = ExactDecimal { digits: a.digits.checked_mul(b.digits)?, places: a.places + b.places };
         self.written_alike(product)
     }
 
-    /// Returns the quotient, written as this quantity, with no more places than both numbers had.
+    /// Returns the quotient, formatted like this quantity, with no more decimal places than its operands.
     pub(super) fn divided_by(&self, divisor: Number) -> Option<Quantity> {
-        let places = self.places.max(places_of(divisor));
+        let places = self.places.max(number_decimal_places(divisor));
         let (a, b) = (self.decimal()?, Self::read(&divisor.to_string())?.decimal()?);
         let shift = places.checked_add(b.places)?.checked_sub(a.places)?;
         let power = 10_i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?)?;
@@ -95,49 +95,49 @@ impl Amount {
         } else {
             a.digits.checked_div(b.digits.checked_mul(power)?)?
         };
-        self.written_alike(Decimal { digits, places })
+        self.written_alike(ExactDecimal { digits, places })
     }
 
-    /// Returns `number`, written as this quantity.
+    /// Returns `number`, formatted like this quantity.
     pub(super) fn whole_alike(&self, number: i64) -> Option<Quantity> {
-        self.written_alike(Decimal { digits: i128::from(number), places: 0 })
+        self.written_alike(ExactDecimal { digits: i128::from(number), places: 0 })
     }
 
-    fn written_alike(&self, number: Decimal) -> Option<Quantity> {
+    fn written_alike(&self, number: ExactDecimal) -> Option<Quantity> {
         let plain = Quantity::parse(&format!("{}e{}", number.digits, -number.places)).ok()?;
-        // A sum is written as its first part.
+        // A sum has the format of its first operand.
         self.quantity.add(&plain.sub(&self.quantity)?)
     }
 
-    fn decimal(&self) -> Option<Decimal> {
+    fn decimal(&self) -> Option<ExactDecimal> {
         let text = self.quantity.to_decimal();
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
         let digits = format!("{whole}{fraction}").parse().ok()?;
-        Some(Decimal { digits, places: i64::try_from(fraction.len()).ok()? })
+        Some(ExactDecimal { digits, places: i64::try_from(fraction.len()).ok()? })
     }
 }
 
-/// Returns how many decimal places a number has as Go prints it: from a million on, `1e+06`.
-fn places_of(number: Number) -> i64 {
+/// Returns the decimal places of a number as Go prints it: numbers from a million on are printed as `1e+06`.
+fn number_decimal_places(number: Number) -> i64 {
     let text = number.to_string();
     match number.as_i64().filter(|int| int.unsigned_abs() >= 1_000_000) {
         Some(_) => -i64::try_from(text.len() - text.trim_end_matches('0').len()).unwrap_or(0),
-        None => places(&text),
+        None => quantity_decimal_places(&text),
     }
 }
 
-/// Returns how many decimal places Kubernetes holds the quantity `text` with.
+/// Returns the decimal places of Kubernetes' representation of the quantity `text`.
 ///
-/// These are the places that are written, the suffix counted in. A quantity that is not held as a
-/// small integer has nine, however it is written.
-fn places(text: &str) -> i64 {
+/// These are the written places, adjusted by the suffix. A quantity that does not fit a
+/// 64-bit integer has nine.
+fn quantity_decimal_places(text: &str) -> i64 {
     const MOST: i64 = 9;
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, suffix) = text.split_at_checked(end).unwrap_or((text, ""));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole = whole.trim_start_matches(['+', '-', '0']).len();
     if let Some(power) = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix) {
-        // Each power of 1024 takes three of the digits that are left.
+        // Each power of 1024 uses three of the available digits.
         let is_small = fraction.is_empty() && whole + 3 * (power + 1) <= 14;
         return if is_small { 0 } else { MOST };
     }

@@ -1,28 +1,30 @@
-//! Texts made up by chance, such that a regular expression matches them.
+//! Random texts that match a regular expression.
 
 use kubewright_golib::random::{RandomTextError, matching_text};
 use kubewright_value::Value;
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, Functions, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, JmesPathFunctions, define_builtin,
+};
 
-pub(super) const TABLE: &[Builtin] = &[builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[define_builtin(
     "random",
-    &[Accepts::STRING],
+    &[ArgumentTypes::STRING],
     "string",
-    "a text made up by chance that the regular expression matches",
-    |_, _| Err(Failure::wrong_value("`random` is not known here: the caller has to give a seed")),
+    "a random text that matches the regular expression",
+    |_, _| Err(JmesPathFailure::wrong_value("`random` needs a seed, which is not set")),
 )
 .volatile()];
 
-/// What compiling a pattern costs, besides 64 steps for each of its bytes.
-const COMPILE_STEPS: u64 = 2_000;
+/// The steps of compiling a pattern, besides 64 for each of its bytes.
+const GENERATOR_COMPILE_STEPS: u64 = 2_000;
 
-/// Returns `functions` where `random` draws from `seed`.
-pub(super) fn with_seed(functions: Functions, seed: u64) -> Functions {
-    functions.instead("random", move |arguments, budget| {
-        let pattern = arguments.first().map_or("", Argument::text);
-        budget.step(COMPILE_STEPS.saturating_add(pattern.len() as u64 * 64))?;
-        let bad = |message: String| Failure::wrong_value(message).about(0);
+/// Returns `functions` with the seed of `random`.
+pub(super) fn add_seed(functions: JmesPathFunctions, seed: u64) -> JmesPathFunctions {
+    functions.replace_body("random", move |arguments, budget| {
+        let pattern = arguments.first().map_or("", JmesPathArgument::text);
+        budget.step(GENERATOR_COMPILE_STEPS.saturating_add(pattern.len() as u64 * 64))?;
+        let bad = |message: String| JmesPathFailure::wrong_value(message).about(0);
         if pattern.is_empty() {
             return Err(bad("no pattern provided".to_owned()));
         }

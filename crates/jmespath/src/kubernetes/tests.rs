@@ -3,12 +3,12 @@
 use kubewright_golib::regex;
 use kubewright_value::{Budget, Map, Value, json};
 
-use super::super::{Expression, Functions, Inputs};
+use super::super::{Inputs, JmesPathExpression, JmesPathFunctions};
 
 /// Evaluates `text` and compares the JSON, or the error, with `want`.
 #[track_caller]
 fn check(text: &str, want: &str) {
-    let found = Expression::parse(text, &Functions::kubernetes())
+    let found = JmesPathExpression::parse(text, &JmesPathFunctions::kubernetes())
         .map_err(|error| error.message)
         .and_then(|expression| {
             expression
@@ -72,7 +72,7 @@ fn regular_expressions_are_those_of_go_and_unanchored() {
 }
 
 #[test]
-fn wildcards_stand_for_whole_texts() {
+fn pattern_match_matches_the_whole_text() {
     check("pattern_match('nginx:*', 'nginx:1')", "true");
     check("pattern_match('?', '')", "false");
     check("pattern_match('*', '')", "true");
@@ -85,7 +85,7 @@ fn wildcards_stand_for_whole_texts() {
 }
 
 #[test]
-fn labels_match_when_all_wanted_ones_are_there() {
+fn label_match_needs_all_wanted_labels() {
     check("label_match(`{\"a\":\"1\"}`, `{\"b\":\"2\",\"a\":\"1\"}`)", "true");
     check("label_match(`{\"a\":\"1\"}`, `{\"a\":\"2\"}`)", "false");
     check("label_match(`{}`, `{\"a\":\"2\"}`)", "true");
@@ -100,7 +100,7 @@ fn a_bad_version_counts_as_zero_and_a_bad_range_fails() {
 }
 
 #[test]
-fn encodings_go_both_ways() {
+fn base64_json_and_yaml_are_decoded_and_encoded() {
     check("base64_decode(base64_encode('aé'))", "\"aé\"");
     check("base64_decode('YR==')", "\"a\"");
     check("base64_decode('YQ')", "the text is not base64: Invalid padding");
@@ -115,7 +115,7 @@ fn encodings_go_both_ways() {
 }
 
 #[test]
-fn keys_can_be_computed() {
+fn lookup_and_items_take_computed_keys() {
     check("lookup(`{\"a\":1}`, 'a')", "1");
     check("lookup(`{\"a\":1}`, 'b')", "null");
     check("lookup(`[1]`, `0`)", "1");
@@ -161,7 +161,7 @@ fn durations_and_numbers_are_calculated_with_too() {
 }
 
 #[test]
-fn what_cannot_be_calculated_is_said() {
+fn arithmetic_errors_name_the_operands() {
     check("add('1Gi', '1h')", "cannot add a quantity and a duration");
     check("divide(`1`, `0`)", "division by zero");
     check("divide('1h', `0`)", "division by zero");
@@ -175,7 +175,7 @@ fn what_cannot_be_calculated_is_said() {
 }
 
 #[test]
-fn times_are_moved_and_compared_as_moments() {
+fn time_functions_compare_points_in_time() {
     check("time_add('2024-02-28T23:30:00Z', '1h')", "\"2024-02-29T00:30:00Z\"");
     check("time_add('2024-01-01T00:00:00+02:00', '-1s')", "\"2023-12-31T23:59:59+02:00\"");
     check("time_utc('2024-01-01T00:00:00+02:00')", "\"2023-12-31T22:00:00Z\"");
@@ -189,7 +189,7 @@ fn times_are_moved_and_compared_as_moments() {
 }
 
 #[test]
-fn neither_end_is_between() {
+fn time_between_excludes_both_ends() {
     let between =
         |time: &str| format!("time_between('{time}', '2024-01-01T00:00:00Z', '2024-01-03T00:00:00Z')");
     check(&between("2024-01-02T00:00:00Z"), "true");
@@ -201,20 +201,17 @@ fn neither_end_is_between() {
 fn times_are_read_by_a_layout() {
     check("time_parse('02-01-2006', '05-12-2023')", "\"2023-12-05T00:00:00Z\"");
     check("time_parse('1', '86400')", "\"1970-01-02T00:00:00Z\"");
-    check("time_parse('1', 'x')", "`x` is no number of seconds");
+    check("time_parse('1', 'x')", "`x` is not a number of seconds");
     check("time_since('', '2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "\"1m0s\"");
     check("time_since('2006', '2023', '2024')", "\"8760h0m0s\"");
-    check(
-        "time_since('2006', '2023', '')",
-        "`time_since` is not known here: the caller has to give the present moment",
-    );
+    check("time_since('2006', '2023', '')", "`time_since` needs the current time, which is not set");
     check(
         "time_utc('soon')",
         "parsing time \"soon\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"soon\" as \"2006\"",
     );
     check(
         "time_add('2024-01-01T00:00:00Z', '1d')",
-        "`1d` is no duration: unknown unit in a duration, expected `ns`, `us`, `ms`, `s`, `m` or `h`",
+        "`1d` is not a duration: unknown unit in a duration, expected `ns`, `us`, `ms`, `s`, `m` or `h`",
     );
 }
 
@@ -227,33 +224,36 @@ fn images_get_a_registry_and_a_tag() {
     check("image_normalize('localhost/a')", "\"localhost/a:latest\"");
     check("image_normalize('host:5000/a:v1')", "\"host:5000/a:v1\"");
     check(&format!("image_normalize('a:1@sha256:{digest}')"), &format!("\"docker.io/a@sha256:{digest}\""));
-    check("image_normalize('a@sha256:aa')", "`a@sha256:aa` is no reference to an image");
-    check("image_normalize('a:')", "`a:` is no reference to an image");
-    check("image_normalize('')", "`` is no reference to an image");
-    check("image_normalize('docker.io/A')", "`docker.io/A` is no reference to an image");
+    check("image_normalize('a@sha256:aa')", "`a@sha256:aa` is not an image reference");
+    check("image_normalize('a:')", "`a:` is not an image reference");
+    check("image_normalize('')", "`` is not an image reference");
+    check("image_normalize('docker.io/A')", "`docker.io/A` is not an image reference");
 }
 
-/// Evaluates `text` where the present moment and a seed are given.
+/// Evaluates `text` with the current time and a seed set.
 fn with_inputs(text: &str, random_seed: u64) -> String {
     let now = Some(1_714_557_600_000_000_000);
-    let functions =
-        Functions::kubernetes().with_inputs(Inputs { now, random_seed: Some(random_seed), keys: None });
-    let expression = Expression::parse(text, &functions).expect(text);
+    let functions = JmesPathFunctions::kubernetes().with_inputs(Inputs {
+        now,
+        random_seed: Some(random_seed),
+        keys: None,
+    });
+    let expression = JmesPathExpression::parse(text, &functions).expect(text);
     let found = expression.evaluate(&Value::object(Map::new()), &mut Budget::default());
     found.map_or_else(|error| error.message, |value| json::to_string(&value))
 }
 
 #[test]
-fn the_present_moment_is_what_the_caller_says() {
+fn time_now_is_the_callers_time() {
     assert_eq!(with_inputs("time_now()", 0), "\"2024-05-01T10:00:00Z\"");
     assert_eq!(with_inputs("time_now_utc()", 0), "\"2024-05-01T10:00:00Z\"");
     assert_eq!(with_inputs("time_since('', '2024-05-01T09:59:00Z', '')", 0), "\"1m0s\"");
-    check("time_now()", "`time_now` is not known here: the caller has to give the present moment");
-    check("random('a')", "`random` is not known here: the caller has to give a seed");
+    check("time_now()", "`time_now` needs the current time, which is not set");
+    check("random('a')", "`random` needs a seed, which is not set");
 }
 
 #[test]
-fn texts_made_up_by_chance_match_their_expression() {
+fn random_text_matches_its_pattern() {
     let patterns = [
         "[a-z0-9]{6}",
         "^(foo|bar)-\\d{2,4}$",
@@ -280,7 +280,7 @@ fn texts_made_up_by_chance_match_their_expression() {
 }
 
 #[test]
-fn chance_is_the_same_again_with_the_same_seed_and_another_in_each_call() {
+fn random_repeats_with_the_same_seed_and_differs_between_calls() {
     let text = "[random('[a-z]{20}'), random('[a-z]{20}')]";
     let made = with_inputs(text, 1);
     assert_eq!(made, with_inputs(text, 1));
@@ -290,7 +290,7 @@ fn chance_is_the_same_again_with_the_same_seed_and_another_in_each_call() {
 }
 
 #[test]
-fn a_url_is_external_unless_its_text_says_otherwise() {
+fn is_external_url_decides_by_the_text() {
     check("is_external_url('https://8.8.8.8/x')", "true");
     check("is_external_url('http://10.0.0.1:8080')", "false");
     check("is_external_url('http://[::1]/')", "false");
@@ -302,7 +302,7 @@ fn a_url_is_external_unless_its_text_says_otherwise() {
     check("is_external_url('8.8.8.8')", "`8.8.8.8` names no host");
     check(
         "is_external_url('https://example.com')",
-        "where `example.com` leads is not known here: names are not looked up, only addresses",
+        "cannot decide for `example.com`: host names are not resolved, only addresses are checked",
     );
 }
 
@@ -321,7 +321,7 @@ fn json_is_written_as_go_writes_it() {
 }
 
 #[test]
-fn one_item_needs_no_key_to_be_ordered_by() {
+fn sort_by_of_one_item_ignores_its_key() {
     check("sort_by(`[{}]`, &a)", "[{}]");
     check("max_by(`[{}]`, &a)", "{}");
     check("min_by(`[]`, &a)", "null");
@@ -329,7 +329,7 @@ fn one_item_needs_no_key_to_be_ordered_by() {
 }
 
 #[test]
-fn a_literal_pattern_does_what_a_computed_one_does() {
+fn literal_and_computed_patterns_give_the_same_result() {
     for (call, pattern) in [
         ("regex_match(P, 'abc')", "b+"),
         ("regex_match(P, 'abc')", "["),
@@ -340,7 +340,8 @@ fn a_literal_pattern_does_what_a_computed_one_does() {
         ("semver_compare('1.2.3', P)", "x"),
     ] {
         let evaluate = |pattern: &str| {
-            let expression = Expression::parse(&call.replace('P', pattern), &Functions::kubernetes());
+            let expression =
+                JmesPathExpression::parse(&call.replace('P', pattern), &JmesPathFunctions::kubernetes());
             let found = expression.expect(call).evaluate(&Value::object(Map::new()), &mut Budget::default());
             found.map_err(|error| error.message)
         };
@@ -353,8 +354,8 @@ fn a_literal_pattern_does_what_a_computed_one_does() {
 }
 
 #[test]
-fn every_function_says_what_it_does() {
-    let functions = Functions::kubernetes();
+fn every_function_has_a_description() {
+    let functions = JmesPathFunctions::kubernetes();
     assert_eq!(functions.names().count(), 76);
     for name in functions.names() {
         let help = functions.signature(name).map(|signature| signature.help()).unwrap_or_default();

@@ -1,101 +1,132 @@
-//! Texts cut, replaced and compared.
+//! String functions.
 
 use std::cmp::Ordering;
 
 use kubewright_value::{Budget, Value};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
 
-const ONE: &[Accepts] = &[Accepts::STRING];
-const TWO: &[Accepts] = &[Accepts::STRING, Accepts::STRING];
-const THREE: &[Accepts] = &[Accepts::STRING, Accepts::STRING, Accepts::STRING];
+const ONE_STRING: &[ArgumentTypes] = &[ArgumentTypes::STRING];
+const TWO_STRINGS: &[ArgumentTypes] = &[ArgumentTypes::STRING, ArgumentTypes::STRING];
+const THREE_STRINGS: &[ArgumentTypes] =
+    &[ArgumentTypes::STRING, ArgumentTypes::STRING, ArgumentTypes::STRING];
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin(
         "compare",
-        TWO,
+        TWO_STRINGS,
         "number",
         "-1, 0 or 1: the first string is less, the same or greater",
-        |arguments, _| two(arguments, |a, b| ordering(a.cmp(b))),
+        |arguments, _| apply_to_two_texts(arguments, |a, b| ordering_to_number(a.cmp(b))),
     ),
-    builtin("equal_fold", TWO, "boolean", "whether the strings are the same but for case", equal_fold),
-    builtin(
+    define_builtin(
+        "equal_fold",
+        TWO_STRINGS,
+        "boolean",
+        "whether the strings are the same but for case",
+        call_equal_fold,
+    ),
+    define_builtin(
         "replace",
-        &[Accepts::STRING, Accepts::STRING, Accepts::STRING, Accepts::NUMBER],
+        &[ArgumentTypes::STRING, ArgumentTypes::STRING, ArgumentTypes::STRING, ArgumentTypes::NUMBER],
         "string",
-        "the first string with so many of the second replaced by the third; all if negative",
-        replace,
+        "the first string with the second replaced by the third so many times; everywhere if negative",
+        call_replace,
     ),
-    builtin(
+    define_builtin(
         "replace_all",
-        THREE,
+        THREE_STRINGS,
         "string",
-        "the first string with every second one replaced by the third",
-        |arguments, budget| replaced(arguments, usize::MAX, budget),
+        "the first string with every occurrence of the second replaced by the third",
+        |arguments, budget| replace_occurrences(arguments, usize::MAX, budget),
     ),
-    builtin("to_upper", ONE, "string", "the string in upper case", |arguments, budget| {
-        mapped(arguments, budget, upper)
+    define_builtin("to_upper", ONE_STRING, "string", "the string in upper case", |arguments, budget| {
+        map_characters(arguments, budget, upper_case_character)
     }),
-    builtin("to_lower", ONE, "string", "the string in lower case", |arguments, budget| {
-        mapped(arguments, budget, lower)
+    define_builtin("to_lower", ONE_STRING, "string", "the string in lower case", |arguments, budget| {
+        map_characters(arguments, budget, lower_case_character)
     }),
-    builtin(
+    define_builtin(
         "trim",
-        TWO,
+        TWO_STRINGS,
         "string",
         "the first string without characters of the second at its ends",
-        |arguments, _| two(arguments, |text, cut| text.trim_matches(|c| cut.contains(c)).into()),
+        |arguments, _| {
+            apply_to_two_texts(arguments, |text, cut| text.trim_matches(|c| cut.contains(c)).into())
+        },
     ),
-    builtin(
+    define_builtin(
         "trim_prefix",
-        TWO,
+        TWO_STRINGS,
         "string",
         "the first string without the second at its start",
-        |arguments, _| two(arguments, |text, prefix| text.strip_prefix(prefix).unwrap_or(text).into()),
+        |arguments, _| {
+            apply_to_two_texts(arguments, |text, prefix| text.strip_prefix(prefix).unwrap_or(text).into())
+        },
     ),
-    builtin("split", TWO, "array[string]", "the parts of the first string between the second ones", split),
-    builtin(
+    define_builtin(
+        "split",
+        TWO_STRINGS,
+        "array[string]",
+        "the parts of the first string between occurrences of the second",
+        call_split,
+    ),
+    define_builtin(
         "truncate",
-        &[Accepts::STRING, Accepts::NUMBER],
+        &[ArgumentTypes::STRING, ArgumentTypes::NUMBER],
         "string",
         "the string cut after so many characters",
-        truncate,
+        call_truncate,
     ),
-    builtin("to_boolean", ONE, "boolean", "what `true` or `false` in any case says", to_boolean),
-    builtin(
+    define_builtin(
+        "to_boolean",
+        ONE_STRING,
+        "boolean",
+        "the boolean of `true` or `false`, in any case",
+        call_to_boolean,
+    ),
+    define_builtin(
         "path_canonicalize",
-        ONE,
+        ONE_STRING,
         "string",
         "the path without `.`, `..` and double slashes",
-        path_canonicalize,
+        call_path_canonicalize,
     ),
 ];
 
-fn two(arguments: &[Argument<'_>], of: impl Fn(&str, &str) -> Value) -> Result<Value, Failure> {
+fn apply_to_two_texts(
+    arguments: &[JmesPathArgument<'_>],
+    of: impl Fn(&str, &str) -> Value,
+) -> Result<Value, JmesPathFailure> {
     let [first, second] = arguments else { return Ok(Value::Null) };
     Ok(of(first.text(), second.text()))
 }
 
-fn one<'a>(arguments: &'a [Argument<'_>]) -> &'a str {
-    arguments.first().map_or("", Argument::text)
+fn first_text<'a>(arguments: &'a [JmesPathArgument<'_>]) -> &'a str {
+    arguments.first().map_or("", JmesPathArgument::text)
 }
 
-fn ordering(ordering: Ordering) -> Value {
+fn ordering_to_number(ordering: Ordering) -> Value {
     Value::from(ordering as i64)
 }
 
-fn equal_fold(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_equal_fold(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
     let [first, second] = arguments else { return Ok(Value::Null) };
     budget.step(first.text().len().min(second.text().len()) as u64 / 8)?;
-    Ok(Value::Bool(first.text().chars().map(folded).eq(second.text().chars().map(folded))))
+    Ok(Value::Bool(first.text().chars().map(fold_case).eq(second.text().chars().map(fold_case))))
 }
 
-/// The Turkish ones are the same as no other.
-fn folded(c: char) -> char {
-    if matches!(c, 'İ' | 'ı') { c } else { lower(upper(c)) }
+/// Folds the case of a character. The Turkish dotted and dotless i fold to themselves, as in Go.
+fn fold_case(c: char) -> char {
+    if matches!(c, 'İ' | 'ı') { c } else { lower_case_character(upper_case_character(c)) }
 }
 
-fn replace(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_replace(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let count = arguments.get(3).map_or(0.0, |count| count.number().as_f64());
     #[expect(
         clippy::cast_possible_truncation,
@@ -103,10 +134,14 @@ fn replace(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Fai
         reason = "it is not negative, and saturates"
     )]
     let count = if count <= -1.0 { usize::MAX } else { count as usize };
-    replaced(arguments, count, budget)
+    replace_occurrences(arguments, count, budget)
 }
 
-fn replaced(arguments: &[Argument<'_>], count: usize, budget: &mut Budget) -> Result<Value, Failure> {
+fn replace_occurrences(
+    arguments: &[JmesPathArgument<'_>],
+    count: usize,
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
     let [text, old, new, ..] = arguments else { return Ok(Value::Null) };
     let (text, old, new) = (text.text(), old.text(), new.text());
     budget.step(text.len() as u64 / 8)?;
@@ -115,15 +150,19 @@ fn replaced(arguments: &[Argument<'_>], count: usize, budget: &mut Budget) -> Re
     Ok(Value::from(text.replacen(old, new, count)))
 }
 
-fn mapped(arguments: &[Argument<'_>], budget: &mut Budget, map: fn(char) -> char) -> Result<Value, Failure> {
-    let text = one(arguments);
+fn map_characters(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+    map: fn(char) -> char,
+) -> Result<Value, JmesPathFailure> {
+    let text = first_text(arguments);
     budget.step(text.len() as u64 / 8)?;
     budget.produce(text.len())?;
     Ok(Value::from(text.chars().map(map).collect::<String>()))
 }
 
-/// A character whose upper case is more than one keeps its own.
-fn upper(c: char) -> char {
+/// Returns the upper case of a character; a character whose upper case is several characters is unchanged.
+fn upper_case_character(c: char) -> char {
     let mut upper = c.to_uppercase();
     match (upper.next(), upper.next()) {
         (Some(upper), None) => upper,
@@ -131,12 +170,12 @@ fn upper(c: char) -> char {
     }
 }
 
-fn lower(c: char) -> char {
+fn lower_case_character(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// An empty separator parts all characters.
-fn split(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+/// Splits a string. An empty separator splits between all characters.
+fn call_split(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [text, separator] = arguments else { return Ok(Value::Null) };
     let (text, separator) = (text.text(), separator.text());
     let count = if separator.is_empty() { text.len() } else { text.matches(separator).count() + 1 };
@@ -150,31 +189,32 @@ fn split(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
     Ok(Value::array(parts))
 }
 
-fn truncate(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_truncate(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [text, length] = arguments else { return Ok(Value::Null) };
     budget.step(text.text().len() as u64 / 8)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, which is what is wanted"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as intended")]
     let length = length.number().as_f64() as usize;
     let end = text.text().char_indices().nth(length).map_or(text.text().len(), |(end, _)| end);
     Ok(Value::from(text.text().get(..end).unwrap_or_default()))
 }
 
-fn to_boolean(arguments: &[Argument<'_>], _: &mut Budget) -> Result<Value, Failure> {
-    let text = one(arguments);
+fn call_to_boolean(arguments: &[JmesPathArgument<'_>], _: &mut Budget) -> Result<Value, JmesPathFailure> {
+    let text = first_text(arguments);
     match text {
         _ if text.eq_ignore_ascii_case("true") => Ok(Value::Bool(true)),
         _ if text.eq_ignore_ascii_case("false") => Ok(Value::Bool(false)),
-        _ => Err(Failure::wrong_value(format!("expected `true` or `false`, found `{text}`")).about(0)),
+        _ => {
+            Err(JmesPathFailure::wrong_value(format!("expected `true` or `false`, found `{text}`")).about(0))
+        }
     }
 }
 
-/// Returns the shortest path that means the same; an empty one stays empty.
-fn path_canonicalize(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let path = one(arguments);
+/// Returns the shortest equivalent path; an empty one stays empty.
+fn call_path_canonicalize(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    let path = first_text(arguments);
     budget.step(path.len() as u64 / 8)?;
     let is_rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

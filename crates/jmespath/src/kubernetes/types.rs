@@ -1,31 +1,39 @@
-//! Numbers and texts of each other as Go reads and writes them, where the specification has it otherwise.
+//! `to_number` and `to_string` as Go converts, which differs from the specification.
 
 use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Number, Value};
 
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
 
-const ANY: &[Accepts] = &[Accepts::ANY];
+const ANY: &[ArgumentTypes] = &[ArgumentTypes::ANY];
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin("to_number", ANY, "number", "the number a string says; null if it is none", |arguments, _| {
-        Ok(arguments.first().map(|argument| to_number(argument.value())).unwrap_or_default())
-    }),
-    builtin("to_string", ANY, "string", "the string itself, or the value as JSON", to_string),
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin(
+        "to_number",
+        ANY,
+        "number",
+        "the number in a string; null if it is not a number",
+        |arguments, _| {
+            Ok(arguments.first().map(|argument| convert_go_number(argument.value())).unwrap_or_default())
+        },
+    ),
+    define_builtin("to_string", ANY, "string", "the string itself, or the value as JSON", call_go_to_string),
 ];
 
-fn to_number(value: &Value) -> Value {
+fn convert_go_number(value: &Value) -> Value {
     match value {
         Value::Number(_) => value.clone(),
-        Value::String(text) => number(text).map(Value::from).unwrap_or_default(),
+        Value::String(text) => parse_go_number(text).map(Value::from).unwrap_or_default(),
         _ => Value::Null,
     }
 }
 
-/// More forms than JSON has are numbers: `+5`, `.5`, `5.`, `007` and `1_000`.
-fn number(text: &str) -> Option<Number> {
-    // What is left are `inf` and `nan`, which no JSON can hold.
+/// Parses a number as Go does, which accepts more than JSON: `+5`, `.5`, `5.`, `007` and `1_000`.
+fn parse_go_number(text: &str) -> Option<Number> {
+    // The rest are `inf` and `nan`, which JSON does not have.
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
         return None;
@@ -47,8 +55,11 @@ fn number(text: &str) -> Option<Number> {
         .or_else(|| double().map(|double| Number::Float(double).normalized()))
 }
 
-fn to_string(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let Some(value) = arguments.first().map(Argument::value) else { return Ok(Value::Null) };
+fn call_go_to_string(
+    arguments: &[JmesPathArgument<'_>],
+    budget: &mut Budget,
+) -> Result<Value, JmesPathFailure> {
+    let Some(value) = arguments.first().map(JmesPathArgument::value) else { return Ok(Value::Null) };
     if value.as_str().is_some() {
         return Ok(value.clone());
     }

@@ -1,56 +1,62 @@
-//! What stands in brackets and has members: `[a, b]`, `{a: b}` and `f(a, &b)`.
+//! Multi-selects and calls: `[a, b]`, `{a: b}` and `f(a, &b)`.
 
 use std::sync::Arc;
 
-use super::super::ParseErrorKind;
-use super::super::ast::{Expr, Node};
-use super::super::function::Call;
-use super::super::lex::{Bad, Word};
-use super::Parser;
+use super::super::JmesPathParseErrorKind;
+use super::super::ast::{JmesPathExpr, JmesPathNode};
+use super::super::function::JmesPathCall;
+use super::super::lex::{JmesPathSyntaxError, JmesPathTokenKind};
+use super::JmesPathParser;
 
-impl Parser<'_> {
-    pub(super) fn multi_list(&mut self) -> Result<Expr, Bad> {
+impl JmesPathParser<'_> {
+    pub(super) fn multi_list(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let at = self.at();
         self.next += 1;
         let mut members = Vec::new();
         loop {
             members.push(self.expr(0)?);
-            if *self.peek() == Word::Sign("]") {
+            if *self.peek() == JmesPathTokenKind::Sign("]") {
                 self.next += 1;
-                return Ok(Expr::new(Node::List(members), at));
+                return Ok(JmesPathExpr::new(JmesPathNode::List(members), at));
             }
             self.take(",")?;
         }
     }
 
-    pub(super) fn multi_object(&mut self) -> Result<Expr, Bad> {
+    pub(super) fn multi_object(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let at = self.at();
         self.next += 1;
         let mut members = Vec::new();
         loop {
-            let (Word::Identifier(key) | Word::Quoted(key)) = self.peek().clone() else {
+            let (JmesPathTokenKind::Identifier(key) | JmesPathTokenKind::Quoted(key)) = self.peek().clone()
+            else {
                 return Err(self.unexpected("a key"));
             };
             self.next += 1;
             self.take(":")?;
             members.push((key, self.expr(0)?));
-            if *self.peek() == Word::Sign("}") {
+            if *self.peek() == JmesPathTokenKind::Sign("}") {
                 self.next += 1;
-                return Ok(Expr::new(Node::Object(members), at));
+                return Ok(JmesPathExpr::new(JmesPathNode::Object(members), at));
             }
             self.take(",")?;
         }
     }
 
-    pub(super) fn call(&mut self) -> Result<Expr, Bad> {
+    pub(super) fn call(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
         let at = self.at();
-        let Word::Identifier(name) = self.peek().clone() else { return Err(self.unexpected("a function")) };
+        let JmesPathTokenKind::Identifier(name) = self.peek().clone() else {
+            return Err(self.unexpected("a function"));
+        };
         let Some(function) = self.functions.get(&name) else {
             let message = match self.functions.nearest(&name) {
                 Some(known) => format!("unknown function `{name}`, is `{known}` meant?"),
                 None => format!("unknown function `{name}`"),
             };
-            return Err(Bad { kind: ParseErrorKind::UnknownFunction, ..self.bad(&message) });
+            return Err(JmesPathSyntaxError {
+                kind: JmesPathParseErrorKind::UnknownFunction,
+                ..self.bad(&message)
+            });
         };
         let function = Arc::clone(function);
         self.is_volatile |= function.is_volatile();
@@ -58,27 +64,29 @@ impl Parser<'_> {
         self.next += 2;
         let arguments = self.arguments()?;
         match function.signature().refuses(&name, arguments.len()) {
-            Some(message) => Err(Bad { message, kind: ParseErrorKind::Arity, ..place }),
+            Some(message) => {
+                Err(JmesPathSyntaxError { message, kind: JmesPathParseErrorKind::Arity, ..place })
+            }
             None => {
                 let literals = arguments.iter().map(|argument| match &argument.node {
-                    Node::Literal(value) => Some(value),
+                    JmesPathNode::Literal(value) => Some(value),
                     _ => None,
                 });
-                let call = Arc::new(Call::new(function, &literals.collect::<Vec<_>>()));
-                Ok(Expr::new(Node::Call(call, arguments), at))
+                let call = Arc::new(JmesPathCall::new(function, &literals.collect::<Vec<_>>()));
+                Ok(JmesPathExpr::new(JmesPathNode::Call(call, arguments), at))
             }
         }
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>, Bad> {
+    fn arguments(&mut self) -> Result<Vec<JmesPathExpr>, JmesPathSyntaxError> {
         let mut arguments = Vec::new();
-        if *self.peek() == Word::Sign(")") {
+        if *self.peek() == JmesPathTokenKind::Sign(")") {
             self.next += 1;
             return Ok(arguments);
         }
         loop {
             arguments.push(self.argument()?);
-            if *self.peek() == Word::Sign(")") {
+            if *self.peek() == JmesPathTokenKind::Sign(")") {
                 self.next += 1;
                 return Ok(arguments);
             }
@@ -86,13 +94,13 @@ impl Parser<'_> {
         }
     }
 
-    fn argument(&mut self) -> Result<Expr, Bad> {
-        if *self.peek() != Word::Sign("&") {
+    fn argument(&mut self) -> Result<JmesPathExpr, JmesPathSyntaxError> {
+        if *self.peek() != JmesPathTokenKind::Sign("&") {
             return self.expr(0);
         }
         let at = self.at();
         self.next += 1;
         let inner = self.expr(0)?;
-        Ok(Expr::new(Node::Reference(Box::new(inner)), at))
+        Ok(JmesPathExpr::new(JmesPathNode::Reference(Box::new(inner)), at))
     }
 }

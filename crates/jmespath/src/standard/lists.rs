@@ -3,84 +3,109 @@
 use kubewright_value::{Budget, Map, Value};
 
 use super::super::eval;
-use super::super::function::{Accepts, Argument, Builtin, Failure, builtin};
+use super::super::function::{
+    ArgumentTypes, JmesPathArgument, JmesPathBuiltin, JmesPathFailure, define_builtin,
+};
 
-const TEXTS: &[Accepts] = &[Accepts::STRING, Accepts::STRING];
+const TWO_STRINGS: &[ArgumentTypes] = &[ArgumentTypes::STRING, ArgumentTypes::STRING];
 
-pub(super) const TABLE: &[Builtin] = &[
-    builtin(
+pub(super) const TABLE: &[JmesPathBuiltin] = &[
+    define_builtin(
         "contains",
-        &[Accepts::ARRAY.or(Accepts::STRING), Accepts::ANY],
+        &[ArgumentTypes::ARRAY.or(ArgumentTypes::STRING), ArgumentTypes::ANY],
         "boolean",
         "whether the array has the item, or the string the part",
-        contains,
+        call_contains,
     ),
-    builtin("starts_with", TEXTS, "boolean", "whether the string starts with the prefix", |arguments, _| {
-        pair(arguments, |text, part| text.starts_with(part))
-    }),
-    builtin("ends_with", TEXTS, "boolean", "whether the string ends with the suffix", |arguments, _| {
-        pair(arguments, |text, part| text.ends_with(part))
-    }),
-    builtin(
+    define_builtin(
+        "starts_with",
+        TWO_STRINGS,
+        "boolean",
+        "whether the string starts with the prefix",
+        |arguments, _| test_text_pair(arguments, |text, part| text.starts_with(part)),
+    ),
+    define_builtin(
+        "ends_with",
+        TWO_STRINGS,
+        "boolean",
+        "whether the string ends with the suffix",
+        |arguments, _| test_text_pair(arguments, |text, part| text.ends_with(part)),
+    ),
+    define_builtin(
         "join",
-        &[Accepts::STRING, Accepts::STRINGS],
+        &[ArgumentTypes::STRING, ArgumentTypes::STRINGS],
         "string",
         "the strings of the array with the first argument between them",
-        join,
+        call_join,
     ),
-    builtin("keys", &[Accepts::OBJECT], "array[string]", "the keys of the object, in its order", keys),
-    builtin("values", &[Accepts::OBJECT], "array", "the values of the object, in its order", values),
-    builtin(
+    define_builtin(
+        "keys",
+        &[ArgumentTypes::OBJECT],
+        "array[string]",
+        "the keys of the object, in its order",
+        call_keys,
+    ),
+    define_builtin(
+        "values",
+        &[ArgumentTypes::OBJECT],
+        "array",
+        "the values of the object, in its order",
+        call_values,
+    ),
+    define_builtin(
         "length",
-        &[Accepts::STRING.or(Accepts::ARRAY).or(Accepts::OBJECT)],
+        &[ArgumentTypes::STRING.or(ArgumentTypes::ARRAY).or(ArgumentTypes::OBJECT)],
         "number",
         "how many characters, items or keys there are",
-        length,
+        call_length,
     ),
-    builtin(
+    define_builtin(
         "map",
-        &[Accepts::REFERENCE, Accepts::ARRAY],
+        &[ArgumentTypes::REFERENCE, ArgumentTypes::ARRAY],
         "array",
-        "what the expression makes of each item, nulls included",
-        map,
+        "the result of the expression for each item, nulls included",
+        call_map,
     ),
-    builtin(
+    define_builtin(
         "merge",
-        &[Accepts::OBJECT],
+        &[ArgumentTypes::OBJECT],
         "object",
-        "the keys of all objects; of the same ones the last",
-        merge,
+        "the entries of all objects; of equal keys the last wins",
+        call_merge,
     )
     .variadic(),
-    builtin(
+    define_builtin(
         "reverse",
-        &[Accepts::STRING.or(Accepts::ARRAY)],
+        &[ArgumentTypes::STRING.or(ArgumentTypes::ARRAY)],
         "string|array",
         "the characters or items from last to first",
-        reverse,
+        call_reverse,
     ),
 ];
 
-fn contains(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_contains(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [whole, part] = arguments else { return Ok(Value::Null) };
     if let Value::String(text) = whole.value() {
         budget.step(text.len() as u64 / 16)?;
         return Ok(Value::Bool(part.value().as_str().is_some_and(|part| text.contains(part))));
     }
     for item in whole.items() {
-        if eval::equal(budget, item, part.value())? {
+        if eval::equal_within_budget(budget, item, part.value())? {
             return Ok(Value::Bool(true));
         }
     }
     Ok(Value::Bool(false))
 }
 
-fn pair(arguments: &[Argument<'_>], holds: impl Fn(&str, &str) -> bool) -> Result<Value, Failure> {
+fn test_text_pair(
+    arguments: &[JmesPathArgument<'_>],
+    holds: impl Fn(&str, &str) -> bool,
+) -> Result<Value, JmesPathFailure> {
     let [text, part] = arguments else { return Ok(Value::Null) };
     Ok(Value::Bool(holds(text.text(), part.text())))
 }
 
-fn join(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_join(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [glue, parts] = arguments else { return Ok(Value::Null) };
     let mut joined = String::new();
     for (i, part) in parts.items().iter().filter_map(Value::as_str).enumerate() {
@@ -93,20 +118,20 @@ fn join(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failur
     Ok(Value::from(joined))
 }
 
-fn keys(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let Some(map) = object(arguments) else { return Ok(Value::Null) };
+fn call_keys(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+    let Some(map) = object_argument(arguments) else { return Ok(Value::Null) };
     charge_items(budget, map.len())?;
     Ok(Value::array(map.keys().map(|key| Value::from(key.clone())).collect()))
 }
 
-fn values(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    let Some(map) = object(arguments) else { return Ok(Value::Null) };
+fn call_values(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+    let Some(map) = object_argument(arguments) else { return Ok(Value::Null) };
     charge_items(budget, map.len())?;
     Ok(Value::array(map.values().cloned().collect()))
 }
 
-fn length(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    Ok(match arguments.first().map(Argument::value) {
+fn call_length(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+    Ok(match arguments.first().map(JmesPathArgument::value) {
         Some(Value::String(text)) => {
             budget.step(text.len() as u64 / 64)?;
             Value::from(text.chars().count())
@@ -117,17 +142,17 @@ fn length(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Fail
     })
 }
 
-fn map(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_map(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let [each, items] = arguments else { return Ok(Value::Null) };
     charge_items(budget, items.items().len())?;
     let made = items.items().iter().map(|item| each.apply(item, budget));
     Ok(Value::array(made.collect::<Result<_, _>>()?))
 }
 
-fn merge(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
+fn call_merge(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
     let mut merged = Map::new();
     for map in arguments.iter().filter_map(|argument| argument.value().as_object()) {
-        // An entry has room for twice as many behind it, and perhaps an index.
+        // A map may reserve twice the size of its entries and an index.
         charge_items(budget, map.len().saturating_mul(6))?;
         for (key, value) in map.iter() {
             merged.insert(key.clone(), value.clone());
@@ -136,8 +161,8 @@ fn merge(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failu
     Ok(Value::object(merged))
 }
 
-fn reverse(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Failure> {
-    Ok(match arguments.first().map(Argument::value) {
+fn call_reverse(arguments: &[JmesPathArgument<'_>], budget: &mut Budget) -> Result<Value, JmesPathFailure> {
+    Ok(match arguments.first().map(JmesPathArgument::value) {
         Some(Value::String(text)) => {
             budget.produce(text.len())?;
             budget.step(text.len() as u64 / 8)?;
@@ -152,11 +177,11 @@ fn reverse(arguments: &[Argument<'_>], budget: &mut Budget) -> Result<Value, Fai
 }
 
 /// Charges for a list of `count` values.
-fn charge_items(budget: &mut Budget, count: usize) -> Result<(), Failure> {
+fn charge_items(budget: &mut Budget, count: usize) -> Result<(), JmesPathFailure> {
     budget.step(count as u64)?;
     Ok(budget.produce(count.saturating_mul(size_of::<Value>()))?)
 }
 
-fn object<'a>(arguments: &'a [Argument<'_>]) -> Option<&'a Map> {
+fn object_argument<'a>(arguments: &'a [JmesPathArgument<'_>]) -> Option<&'a Map> {
     arguments.first().and_then(|argument| argument.value().as_object())
 }

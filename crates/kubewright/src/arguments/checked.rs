@@ -100,6 +100,7 @@ pub(super) fn host(text: &str) -> Result<String, String> {
 }
 
 /// Checks the address by which the API server calls: it takes no other than this.
+#[cfg(feature = "serve")]
 pub(super) fn webhook_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").unwrap_or_default().trim_end_matches('/');
     if !rest.is_empty() && !rest.contains(['/', '?', '#', '@', ' ']) {
@@ -109,6 +110,7 @@ pub(super) fn webhook_url(text: &str) -> Result<String, String> {
 }
 
 /// Checks the name of a Certificate with its namespace.
+#[cfg(feature = "serve")]
 pub(super) fn certificate(text: &str) -> Result<String, String> {
     match text.split_once('/') {
         Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {

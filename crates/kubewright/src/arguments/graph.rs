@@ -1,7 +1,7 @@
 //! What can be said to `graph`.
 
 use clap::{Args, ValueEnum};
-use kubewright_graph::draw::Way;
+use kubewright_draw::FollowDirection;
 
 use crate::commands::Drawing;
 use crate::output::Chosen;
@@ -107,7 +107,7 @@ pub(crate) enum Direction {
     Both,
 }
 
-impl From<Direction> for Way {
+impl From<Direction> for FollowDirection {
     fn from(direction: Direction) -> Self {
         match direction {
             Direction::In => Self::In,

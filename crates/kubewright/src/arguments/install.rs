@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::checked::{host, image, label, language, namespace_or_any, own_namespace, readable, target};
+use super::SharedFlags;
+use super::checked::{image, label, own_namespace, readable};
 
 /// Prints the manifests that put the webhook into a cluster.
 #[derive(Debug, Args)]
@@ -34,40 +35,12 @@ pub(crate) struct Install {
     #[arg(long, value_name = "IMAGE", value_parser = image)]
     pub(crate) image: Option<String>,
 
-    /// The rule languages that are read [default: all]
-    #[arg(long, value_name = "NAME[,…]", value_delimiter = ',', value_parser = language)]
-    pub(crate) dialects: Vec<String>,
-
-    /// The namespaces from which exceptions count; `*` is any [default: none]
-    #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = namespace_or_any)]
-    pub(crate) exceptions_from: Vec<String>,
-
-    /// The resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
-    /// sign are the whole list [default: that of the language]
-    #[arg(
-        long,
-        value_name = "RESOURCE[,…]",
-        value_delimiter = ',',
-        allow_hyphen_values = true,
-        value_parser = target
-    )]
-    pub(crate) targets: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: SharedFlags,
 
     /// The resources that rules may look up, such as deployments.apps; the server may then read them [default: none]
     #[arg(long, value_name = "RESOURCE[,…]", value_delimiter = ',', value_parser = readable)]
     pub(crate) can_read: Vec<String>,
-
-    /// A host of services that rules may call; may be repeated [default: none]
-    #[arg(long = "allow-host", value_name = "HOST", value_parser = host)]
-    pub(crate) allowed_hosts: Vec<String>,
-
-    /// Let the server write a ValidatingAdmissionPolicy for every rule that asks for one (`generate: true`)
-    #[arg(long)]
-    pub(crate) generate_vap: bool,
-
-    /// A registry, or its token service, that rules may ask about images; may be repeated [default: none]
-    #[arg(long = "allow-registry", value_name = "HOST", value_parser = host)]
-    pub(crate) allowed_registries: Vec<String>,
 
     /// A pull secret in the namespace of the installation that rules may name; the server may then read it; may be repeated
     #[arg(long = "registry-secret", value_name = "NAME", value_parser = label)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kubewright_serve::log::Level;
+use kubewright_serve::log::LogLevel;
 
-use super::RuleOptions;
-use super::checked::{certificate, host, label, language, namespace, namespace_or_any, target, webhook_url};
+use super::checked::{certificate, label, namespace, webhook_url};
+use super::{RuleOptions, SharedFlags};
 
 /// Answers a cluster's API server: the admission webhook.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ Examples:
 Exit codes: 0 stopped when it was asked to, 2 it could not begin")]
 pub(crate) struct Serve {
     /// Read rules from files and talk to no cluster
-    #[arg(long, requires = "policies")]
+    #[arg(long, requires = "policies", conflicts_with_all = ["exceptions_from", "generate_vap"])]
     pub(crate) offline: bool,
 
     /// Rule files, folders or patterns; may be repeated
@@ -66,39 +66,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL", conflicts_with = "offline", value_parser = webhook_url)]
     pub(crate) url: Option<String>,
 
-    /// The namespaces from which exceptions from rules count, `*` for any; may be repeated [default: none]
-    #[arg(
-        long,
-        value_name = "NAMESPACE",
-        value_delimiter = ',',
-        conflicts_with = "offline",
-        value_parser = namespace_or_any
-    )]
-    pub(crate) exceptions_from: Vec<String>,
-
-    /// Resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
-    /// sign are the whole list; may be repeated
-    #[arg(
-        long,
-        value_name = "RESOURCE",
-        value_delimiter = ',',
-        allow_hyphen_values = true,
-        value_parser = target
-    )]
-    pub(crate) targets: Vec<String>,
-
-    /// A host of services that rules may call; may be repeated [default: none]
-    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', value_parser = host)]
-    pub(crate) allowed_hosts: Vec<String>,
-
-    /// Write a ValidatingAdmissionPolicy for every rule that asks for one (`generate: true`), which the API server then
-    /// enforces itself; needs the rights that `install --generate-vap` gives
-    #[arg(long, conflicts_with = "offline")]
-    pub(crate) generate_vap: bool,
-
-    /// A registry, or its token service, that rules may ask about images; `http://host` without TLS; may be repeated
-    #[arg(long = "allow-registry", value_name = "HOST", value_delimiter = ',', value_parser = host)]
-    pub(crate) allowed_registries: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: SharedFlags,
 
     /// Who besides administrators may take a namespace out of all rules: `user:NAME`, `group:NAME` or a name that may be
     /// either; may be repeated
@@ -141,10 +110,6 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) allow_tls12: bool,
 
-    /// The rule languages that are read; may be repeated [default: all that live in a cluster]
-    #[arg(long, alias = "dialect", value_name = "NAME", value_delimiter = ',', value_parser = language)]
-    pub(crate) dialects: Vec<String>,
-
     /// How many reviews may be under way; more are refused at once [default: 64 for each CPU]
     #[arg(long, value_name = "COUNT", value_parser = at_least_one)]
     pub(crate) max_in_flight: Option<usize>,
@@ -155,7 +120,7 @@ pub(crate) struct Serve {
 
     /// What is logged: debug (every review), info (what rules refused or changed), warn or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub(crate) log_level: Level,
+    pub(crate) log_level: LogLevel,
 
     /// Send a trace of each review to this OTLP collector, such as `http://collector:4318`
     #[arg(long, value_name = "URL", value_parser = collector)]

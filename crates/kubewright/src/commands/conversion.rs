@@ -55,13 +55,13 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let found = files::find(&arguments.policies);
     let mut problems = found.problems;
-    let documents = files::documents(&found.inputs, &mut problems);
+    let documents = files::read_documents(&found.inputs, &mut problems);
     let documents = files::objects_of(documents, &mut Vec::new());
     let own = own_files(&documents);
     let mut options = rules::dialect_options(&RuleOptions::default(), None);
     let exceptions = files::find(exceptions);
     problems.extend(exceptions.problems);
-    options.exceptions = rules::exceptions(files::documents(&exceptions.inputs, &mut problems));
+    options.exceptions = rules::exceptions(files::read_documents(&exceptions.inputs, &mut problems));
     let wrong = kubewright_dialects::check_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
     let made =

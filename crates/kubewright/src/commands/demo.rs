@@ -27,34 +27,22 @@ use crate::rules;
 type Example = (&'static str, &'static str);
 
 const RULES: [Example; 4] = [
-    (
-        "rules/graceful-shutdown.yaml",
-        include_str!("../../../../examples/modrule/graceful-shutdown/rule.yaml"),
-    ),
-    ("rules/require-labels.yaml", include_str!("../../../../examples/modrule/require-labels/rule.yaml")),
-    (
-        "rules/autoscaler-bounds.yaml",
-        include_str!("../../../../examples/kyverno/autoscaler-bounds/policy.yaml"),
-    ),
-    (
-        "rules/resource-limits.yaml",
-        include_str!("../../../../examples/admission/resource-limits/policy.yaml"),
-    ),
+    ("rules/graceful-shutdown.yaml", include_str!("../../rules/modrule/graceful-shutdown/rule.yaml")),
+    ("rules/require-labels.yaml", include_str!("../../rules/modrule/require-labels/rule.yaml")),
+    ("rules/autoscaler-bounds.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/policy.yaml")),
+    ("rules/resource-limits.yaml", include_str!("../../rules/admission/resource-limits/policy.yaml")),
 ];
 const MANIFESTS: [Example; 3] = [
-    (
-        "manifests/autoscalers.yaml",
-        include_str!("../../../../examples/kyverno/autoscaler-bounds/resources.yaml"),
-    ),
-    ("manifests/services.yaml", include_str!("../../../../examples/modrule/require-labels/objects.yaml")),
-    ("manifests/web.yaml", include_str!("../../../../examples/modrule/graceful-shutdown/objects.yaml")),
+    ("manifests/autoscalers.yaml", include_str!("../../rules/kyverno/autoscaler-bounds/resources.yaml")),
+    ("manifests/services.yaml", include_str!("../../rules/modrule/require-labels/objects.yaml")),
+    ("manifests/web.yaml", include_str!("../../rules/modrule/graceful-shutdown/objects.yaml")),
 ];
 /// A trait and the manifests that it is rendered over.
 const TRAIT: Example =
-    ("shop/monitoring-sidecar.yaml", include_str!("../../../../examples/trait/monitoring-sidecar.yaml"));
-const BASE: Example = ("shop/base.yaml", include_str!("../../../../examples/trait/base.yaml"));
+    ("shop/monitoring-sidecar.yaml", include_str!("../../rules/trait/monitoring-sidecar.yaml"));
+const BASE: Example = ("shop/base.yaml", include_str!("../../rules/trait/base.yaml"));
 /// Objects in which patterns are looked for.
-const SHOP: Example = ("cluster/shop.yaml", include_str!("../../../../examples/pattern/shop.yaml"));
+const SHOP: Example = ("cluster/shop.yaml", include_str!("../../rules/pattern/shop.yaml"));
 /// The words of the command that looks for them: two of the patterns that ship.
 const DETECTED: [&str; 8] =
     ["kubewright", "detect", "-r", SHOP.0, "--pattern", "orphan-service", "--pattern", "split-sidecar"];

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_files::workers;
-use kubewright_patterns::Settings;
-use kubewright_report::{FindingOptions, PatternFindings, Report, Results, shown_diagnostics};
+use kubewright_patterns::DetectionSettings;
+use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, shown_diagnostics};
 use kubewright_value::Text;
 
 use crate::arguments::{Compat, Detect};
@@ -63,7 +63,7 @@ pub(super) fn show(mut inputs: PatternInputs, arguments: &Detect, color: ColorCh
 }
 
 /// Looks for the patterns of `survey`.
-fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> PatternFindings<'s> {
+fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> ReportedFindings<'s> {
     let options = FindingOptions {
         fail_on: arguments.fail_on.least(),
         is_quiet: arguments.quiet,
@@ -73,12 +73,12 @@ fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> PatternFindings
         is_beside_object: arguments.save_in_namespace,
     };
     let limits = (&settings(arguments), workers::count());
-    PatternFindings::detect(&inputs.patterns, inputs.context(), options, limits)
+    ReportedFindings::detect(&inputs.patterns, inputs.context(), options, limits)
 }
 
 /// Writes the findings to each output.
 fn write(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     diagnostics: &[Diagnostic],
     started: Instant,
     (outputs, color): (&[Output], ColorChoice),
@@ -95,15 +95,15 @@ fn write(
     Ok(())
 }
 
-fn settings(arguments: &Detect) -> Settings {
+fn settings(arguments: &Detect) -> DetectionSettings {
     let namespaces: Vec<Text> = arguments.namespaces.iter().map(|name| name.as_str().into()).collect();
-    Settings {
+    DetectionSettings {
         per_leader: arguments.max_per_leader,
         per_pattern: arguments.max_per_pattern,
         witnesses: arguments.witnesses,
         namespaces: (!namespaces.is_empty()).then_some(namespaces),
         passes_unreachable: arguments.compat == Some(Compat::Registry),
-        ..Settings::default()
+        ..DetectionSettings::default()
     }
 }
 

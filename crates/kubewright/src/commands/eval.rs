@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Eval, color: ColorChoice) -> Result<Exit, Failure>
     let paths = std::slice::from_ref(&arguments.file);
     let found = files::find(paths);
     problems.extend(found.problems);
-    let documents = files::documents(&found.inputs, &mut problems);
+    let documents = files::read_documents(&found.inputs, &mut problems);
     let Some(document) = documents.first() else {
         if problems.is_empty() {
             let message = format!("no document found in `{}`", arguments.file);

@@ -23,8 +23,9 @@ pub(crate) fn run(arguments: &Explain) -> Result<Exit, Failure> {
                 writeln!(out, "{}  {:7}  {}", code.id, code.severity.name(), code.title)?;
             }
             writeln!(out, "\npatterns that ship:")?;
-            let width = shipped::shipped().iter().map(|pattern| pattern.name.len()).max().unwrap_or(0);
-            for pattern in shipped::shipped() {
+            let width =
+                shipped::shipped_patterns().iter().map(|pattern| pattern.name.len()).max().unwrap_or(0);
+            for pattern in shipped::shipped_patterns() {
                 writeln!(out, "{:width$}  {}", pattern.name, in_a_line(pattern))?;
             }
             writeln!(out, "\n`kubewright explain NAME` shows what one means and how to mend it")?;
@@ -40,7 +41,7 @@ fn page(name: &str) -> Result<&'static str, Failure> {
     if let Some(code) = all.iter().find(|code| code.id.eq_ignore_ascii_case(name)) {
         return Ok(code.page);
     }
-    let patterns = shipped::shipped();
+    let patterns = shipped::shipped_patterns();
     if let Some(pattern) = patterns.iter().find(|pattern| pattern.name.eq_ignore_ascii_case(name)) {
         return Ok(pattern.page);
     }

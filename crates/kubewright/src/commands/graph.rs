@@ -7,7 +7,7 @@ mod overlay;
 mod sheet;
 mod whole;
 
-use kubewright_graph::draw::{Options, Picture};
+use kubewright_draw::{DrawOptions, Picture};
 use kubewright_patterns as patterns;
 use kubewright_value::Text;
 
@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &Graph, color: ColorChoice) -> Result<Exit, Failure
         if let Some(title) = &arguments.title {
             picture.title.clone_from(title);
         }
-        let options = Options { glyphs: arguments.max_boxes, merges: !arguments.each, ..Options::default() };
+        let options =
+            DrawOptions { glyphs: arguments.max_boxes, merges: !arguments.each, ..DrawOptions::default() };
         write(&outputs, &picture, options)?;
     }
     // What is doubtful about patterns is for `lint` to say.
@@ -78,7 +79,7 @@ fn outputs(arguments: &Graph) -> Result<Vec<Chosen<Drawing>>, Failure> {
     Ok(outputs)
 }
 
-fn write(outputs: &[Chosen<Drawing>], picture: &Picture, options: Options) -> Result<(), Failure> {
+fn write(outputs: &[Chosen<Drawing>], picture: &Picture, options: DrawOptions) -> Result<(), Failure> {
     for output in outputs {
         let text = output.format.draw(picture, options);
         let mut target = output.writer()?;

@@ -3,13 +3,14 @@
 //! They are those of the Helm chart, whose templates are part of the binary: one source for both.
 
 mod chart;
+mod flags;
 mod languages;
 
 use std::io::Write as _;
 
 use kubewright_value::{Value, yaml};
 
-use crate::arguments::{self, Install};
+use crate::arguments::{self, Install, SHARED_FLAGS};
 use crate::failure::{Exit, Failure};
 use crate::output::standard_output;
 use chart::Release;
@@ -19,7 +20,7 @@ use chart::Release;
 /// # Errors
 /// When output cannot be written.
 pub(crate) fn run(arguments: &Install) -> Result<Exit, Failure> {
-    let names = match arguments.dialects.as_slice() {
+    let names = match arguments.flags.dialects.as_slice() {
         [] => arguments::languages().into_iter().map(str::to_owned).collect(),
         chosen => chosen.to_vec(),
     };
@@ -48,14 +49,8 @@ pub(crate) fn run(arguments: &Install) -> Result<Exit, Failure> {
 fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
     let texts = |texts: &[String]| Value::array(texts.iter().map(|text| text.as_str().into()).collect());
     let mut chosen: Vec<(&[&str], Value)> = vec![
-        (&["dialects"], texts(dialects)),
         (&["replicas"], i64::from(arguments.replicas).into()),
-        (&["exceptionsFrom"], texts(&arguments.exceptions_from)),
-        (&["targets"], texts(&arguments.targets)),
         (&["canRead"], texts(&arguments.can_read)),
-        (&["allowHosts"], texts(&arguments.allowed_hosts)),
-        (&["generateVap"], arguments.generate_vap.into()),
-        (&["allowRegistries"], texts(&arguments.allowed_registries)),
         (&["registrySecrets"], texts(&arguments.registry_secrets)),
         (&["namespace", "create"], true.into()),
         (&["certManager", "enabled"], arguments.cert_manager.into()),
@@ -65,6 +60,15 @@ fn values(arguments: &Install, dialects: &[String]) -> Result<Value, Failure> {
         chosen.push((&["image", "tag"], tag.into()));
         chosen.push((&["image", "digest"], digest.into()));
     }
+    let shared: Vec<[&str; 1]> = SHARED_FLAGS.iter().map(|flag| [flag.chart_value]).collect();
+    chosen.extend(
+        shared
+            .iter()
+            .zip(&SHARED_FLAGS)
+            .map(|(path, flag)| (path.as_slice(), (flag.given)(&arguments.flags))),
+    );
+    // What was chosen in place of the default, which is all of them.
+    chosen.push((&["dialects"], texts(dialects)));
     let mut values = yaml::parse(chart::VALUES).map_err(|error| broken(&error))?;
     for (path, value) in chosen {
         let place = path.iter().try_fold(&mut values, |value, key| value.as_object_mut()?.get_mut(key));

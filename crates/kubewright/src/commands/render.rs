@@ -37,7 +37,7 @@ use stack::Stack;
 pub(super) use write::differences;
 
 /// The JSON schema of stack files.
-const SCHEMA: &str = include_str!("../../../../docs/trait-stack.schema.json");
+const SCHEMA: &str = include_str!("../../schemas/trait-stack.schema.json");
 
 /// Runs the command.
 ///

@@ -6,9 +6,9 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Error, Resource};
+use kubewright_cluster::{Error, GroupVersionResource};
 use kubewright_report::text::plural;
-use kubewright_serve::webhooks::{SELECTOR, WEBHOOKS};
+use kubewright_serve::webhooks::{CONFIGURATION_SELECTOR, WEBHOOKS_ANNOTATION};
 use kubewright_value::{Map, Value};
 
 use crate::arguments::Rescue;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// A webhook configuration of ours.
 struct Configuration {
-    resource: Resource,
+    resource: GroupVersionResource,
     name: String,
     installation: String,
     webhooks: usize,
@@ -74,12 +74,12 @@ pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
 /// Returns the configurations that are ours by their labels.
 fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, Error> {
     let mut found = Vec::new();
-    let mut labels = SELECTOR.to_owned();
+    let mut labels = CONFIGURATION_SELECTOR.to_owned();
     if let Some(name) = installation {
         labels.push_str(&format!(",app.kubernetes.io/instance={name}"));
     }
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
-        let resource = Resource::new("admissionregistration.k8s.io", "v1", plural);
+        let resource = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural);
         for object in live.list(resource.all(), &labels)? {
             let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
             let webhooks = object.get("webhooks").and_then(Value::as_array).unwrap_or_default();
@@ -200,9 +200,9 @@ fn hold(live: &Live, name: &str) -> Result<(), Error> {
 
 /// Sets the annotation of the ClusterRole, or takes it away with null.
 fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
-    let role = Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
+    let role = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
-    let body = inside("metadata", inside("annotations", inside(WEBHOOKS, value)));
+    let body = inside("metadata", inside("annotations", inside(WEBHOOKS_ANNOTATION, value)));
     live.merge(&role.named("", name), &body).map(|_| ())
 }
 

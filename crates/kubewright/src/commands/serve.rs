@@ -9,7 +9,7 @@ use kubewright_dialects::{KeySource, Options};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::text::listed;
-use kubewright_serve::{ServeError, Settings, Snapshot, offline};
+use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
 use kubewright_value::Document;
 
 use crate::arguments::Serve;
@@ -44,7 +44,7 @@ fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
         settings.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.namespace.is_none();
-    kubewright_serve::run(settings, config, makes_namespace).map_err(|error| failure(&error))?;
+    kubewright_serve::run_in_cluster(settings, config, makes_namespace).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -52,13 +52,14 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
     let mut diagnostics = Vec::new();
     let found = files::find(&arguments.policies);
     diagnostics.extend(found.problems);
-    let documents = files::documents(&found.inputs, &mut diagnostics);
+    let documents = files::read_documents(&found.inputs, &mut diagnostics);
     let documents = files::objects_of(documents, &mut diagnostics);
     let world = world(&arguments.world, Values::default(), &mut diagnostics);
     let exceptions = files::find(&arguments.exceptions);
     diagnostics.extend(exceptions.problems);
     let mut settings = settings(arguments);
-    settings.options.exceptions = rules::exceptions(files::documents(&exceptions.inputs, &mut diagnostics));
+    settings.options.exceptions =
+        rules::exceptions(files::read_documents(&exceptions.inputs, &mut diagnostics));
     let snapshot = Snapshot::of(&settings.options, &settings.dialects, &documents, 1);
     diagnostics.extend(snapshot.states.iter().flat_map(|state| state.diagnostics.iter().cloned()));
     diagnostics.extend(of_others(&snapshot, &settings.options, documents));
@@ -76,7 +77,7 @@ fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failur
         ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| files::register(&folder.join(name)));
     }
     ca.map_or(Ok(()), refuse_input)?;
-    offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
+    run_offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
     Ok(Exit::Clean)
 }
 
@@ -107,30 +108,30 @@ fn random_bytes<const N: usize>() -> Option<[u8; N]> {
     Some(bytes)
 }
 
-fn settings(arguments: &Serve) -> Settings {
+fn settings(arguments: &Serve) -> ServeSettings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
     };
-    let usual = Settings::default();
+    let usual = ServeSettings::default();
     let mut options = rules::dialect_options(&arguments.options, None);
     let valid_from = options.inputs.now.unwrap_or_default();
     options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
     options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
     options.modrule.fails_closed = arguments.fail_closed;
-    options.modrule.targets.clone_from(&arguments.targets);
-    Settings {
+    options.modrule.targets.clone_from(&arguments.flags.targets);
+    ServeSettings {
         address: arguments.address,
         health_address: arguments.health_address.unwrap_or(beside),
-        dialects: arguments.dialects.clone(),
+        dialects: arguments.flags.dialects.clone(),
         options,
         name: arguments.name.clone(),
         service: arguments.service.clone().unwrap_or_else(|| arguments.name.clone()),
         url: arguments.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()),
-        exception_namespaces: arguments.exceptions_from.clone(),
-        allowed_hosts: arguments.allowed_hosts.clone(),
-        generates_admission_policies: arguments.generate_vap,
-        allowed_registries: arguments.allowed_registries.clone(),
+        exception_namespaces: arguments.flags.exceptions_from.clone(),
+        allowed_hosts: arguments.flags.allowed_hosts.clone(),
+        generates_admission_policies: arguments.flags.generate_vap,
+        allowed_registries: arguments.flags.allowed_registries.clone(),
         guard_exempt: arguments.guard_exempt.clone(),
         injected_from: arguments.inject_ca_from.clone(),
         certificate_life: arguments.certificate_life.unwrap_or(usual.certificate_life),

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
     files::register(Path::new(&arguments.key));
     let key = private_key(&arguments.key)?;
     let mut problems = Vec::new();
-    let documents = files::documents(&[input(&arguments.manifest)], &mut problems);
+    let documents = files::read_documents(&[input(&arguments.manifest)], &mut problems);
     let objects = files::objects_of(documents, &mut problems);
     if complain(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
         return Ok(Exit::BadInput);
@@ -78,7 +78,7 @@ fn private_key(path: &str) -> Result<ManifestSigningKey, Failure> {
     let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
     let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
-    reading.map_err(|error| problem(files::plain(&error)))?;
+    reading.map_err(|error| problem(files::io_error_text(&error)))?;
     if text.len() as u64 > MAX_KEY {
         return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
     }

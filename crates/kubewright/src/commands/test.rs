@@ -37,7 +37,7 @@ use run::Bench;
 use traits::TraitBench;
 
 /// The JSON schema of test files.
-const SCHEMA: &str = include_str!("../../../../docs/kubewright-test.schema.json");
+const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
 
 /// Runs the command.
 ///
@@ -131,7 +131,7 @@ struct Ran {
 /// Runs the tests of one file.
 fn test(input: &Input, arguments: &Test, shared: &Shared) -> Ran {
     let mut ran = Ran::default();
-    let documents = files::documents(std::slice::from_ref(input), &mut ran.problems);
+    let documents = files::read_documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
         if kyverno::is_meant(document) {
             theirs(document, input, arguments, shared, &mut ran);
@@ -210,11 +210,11 @@ fn title(input: &Input, name: Option<&str>) -> String {
 /// Returns the words that make `trace` look at what the file names.
 fn trace_words(file: &TestFile, folder: &Path) -> String {
     let here = |paths: &[String]| -> String {
-        paths.iter().map(|path| files::relative(folder, path)).collect::<Vec<_>>().join(" ")
+        paths.iter().map(|path| files::relative_path(folder, path)).collect::<Vec<_>>().join(" ")
     };
     let mut words = format!("{} -r {}", here(&file.rules), here(&file.resources));
     for world in &file.world {
-        words.push_str(&format!(" --world {}", files::relative(folder, world)));
+        words.push_str(&format!(" --world {}", files::relative_path(folder, world)));
     }
     if let Some(namespace) = &file.namespace {
         words.push_str(&format!(" --namespace {namespace}"));

@@ -11,8 +11,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use bytes::Bytes;
 use hyper::Method;
-use kubewright_controlplane::Cluster;
-use kubewright_load::{Answer, Client, Target, allow, serve_answers};
+use kubewright_controlplane::TestCluster;
+use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, allow_review, serve_answers};
 use kubewright_value::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -29,8 +29,8 @@ const DENIED: &str = "denied the request";
 
 /// A real API server, and the recorder that it asks.
 pub(crate) struct ApiServer<'c> {
-    cluster: &'c Cluster,
-    client: Client,
+    cluster: &'c TestCluster,
+    client: LoadClient,
     runtime: Runtime,
     recorder: Arc<Recorder>,
     resources: BTreeMap<(String, String), Resource>,
@@ -53,20 +53,20 @@ struct Resource {
 #[derive(Default)]
 struct Recorder {
     /// Whom to ask; without anybody everything is allowed.
-    webhook: Mutex<Option<Arc<Client>>>,
+    webhook: Mutex<Option<Arc<LoadClient>>>,
     reviews: Mutex<Vec<(String, Value)>>,
 }
 
 impl<'c> ApiServer<'c> {
     /// Registers the recorder, and makes the namespaces and the kinds that the cases need.
-    pub(crate) fn prepare(cluster: &'c Cluster, cases: &[Case]) -> Self {
+    pub(crate) fn prepare(cluster: &'c TestCluster, cases: &[Case]) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let address: SocketAddr =
             cluster.server().trim_start_matches("https://").parse().expect("an address");
         let authorities = std::fs::read_to_string(cluster.ca()).expect("a certificate");
-        let target = Target { address, authorities, token: Some(cluster.token().to_owned()) };
-        let client = Client::new(target, 1).expect("a client");
+        let target = LoadTarget { address, authorities, token: Some(cluster.token().to_owned()) };
+        let client = LoadClient::new(target, 1).expect("a client");
         let mut server =
             Self { cluster, client, runtime, recorder: Arc::default(), resources: BTreeMap::new() };
         server.discover();
@@ -147,7 +147,7 @@ impl<'c> ApiServer<'c> {
     }
 
     /// Chooses whom the recorder asks, and lets it forget.
-    fn aim(&self, webhook: Option<&Arc<Client>>) {
+    fn aim(&self, webhook: Option<&Arc<LoadClient>>) {
         *lock(&self.recorder.webhook) = webhook.cloned();
         lock(&self.recorder.reviews).clear();
     }
@@ -256,16 +256,16 @@ impl<'c> ApiServer<'c> {
 }
 
 impl Recorder {
-    async fn answer(self: Arc<Self>, path: String, body: Bytes) -> Answer {
+    async fn answer(self: Arc<Self>, path: String, body: Bytes) -> LoadAnswer {
         // Some rules say yes to what is only tried; what they would say otherwise is of interest.
         let body =
             Bytes::from(String::from_utf8_lossy(&body).replace(r#""dryRun":true"#, r#""dryRun":false"#));
         let review = json::parse(&String::from_utf8_lossy(&body)).unwrap_or_default();
         lock(&self.reviews).push((path.clone(), review));
         let webhook = lock(&self.webhook).clone();
-        let Some(webhook) = webhook else { return allow(&body) };
+        let Some(webhook) = webhook else { return allow_review(&body) };
         let answer = webhook.post(&path, body, PATIENCE).await;
-        answer.unwrap_or_else(|error| Answer { status: 500, body: Bytes::from(error.to_string()) })
+        answer.unwrap_or_else(|error| LoadAnswer { status: 500, body: Bytes::from(error.to_string()) })
     }
 }
 

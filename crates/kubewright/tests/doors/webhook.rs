@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use bytes::Bytes;
-use kubewright_load::{Answer, Client, Server, Target, free_address};
+use kubewright_load::{LoadAnswer, LoadClient, LoadTarget, ServerProcess, free_address};
 use kubewright_value::{Map, Value, json};
 use tokio::runtime::Runtime;
 
@@ -20,9 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with the rules of one case.
 pub(crate) struct Webhook {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<LoadClient>,
     runtime: Runtime,
-    _server: Server,
+    _server: ServerProcess,
 }
 
 impl Webhook {
@@ -38,7 +38,7 @@ impl Webhook {
         let log = folder.join("log");
         command.arg("-p").arg(rules).arg("--world").arg(folder.join("world.yaml")).stdout(Stdio::null());
         command.stderr(std::fs::File::create(&log).map_err(wrong)?);
-        let mut server = Server::start(&mut command).map_err(wrong)?;
+        let mut server = ServerProcess::start(&mut command).map_err(wrong)?;
         let started = Instant::now();
         while !is_ready(health) {
             if let Ok(Some(code)) = server.ended() {
@@ -52,7 +52,7 @@ impl Webhook {
             std::thread::sleep(Duration::from_millis(3));
         }
         let authorities = std::fs::read_to_string(&authorities).map_err(wrong)?;
-        let client = Client::new(Target { address, authorities, token: None }, 1);
+        let client = LoadClient::new(LoadTarget { address, authorities, token: None }, 1);
         let client = Arc::new(client.map_err(|error| error.to_string())?);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Ok(Self { client, runtime: runtime.map_err(wrong)?, _server: server })
@@ -76,7 +76,7 @@ impl Webhook {
 }
 
 /// Reads what a webhook said about `object`.
-pub(crate) fn verdict(answer: &Answer, object: &Value) -> Result<Verdict, String> {
+pub(crate) fn verdict(answer: &LoadAnswer, object: &Value) -> Result<Verdict, String> {
     let text = String::from_utf8_lossy(&answer.body);
     if answer.status != 200 {
         return Err(format!("status {}: {text}", answer.status));

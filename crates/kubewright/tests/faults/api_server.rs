@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::Component;
+use kubewright_controlplane::ControlPlaneComponent;
 
 use crate::stage::Stage;
 use crate::table::Row;
@@ -18,10 +18,10 @@ pub(crate) fn is_away(stage: &mut Stage<'_>) -> Row {
     let (run, (fault, back, ready)) = stage.load.during(|start| {
         sleep(Duration::from_secs(1));
         let fault = start.elapsed();
-        stage.cluster.stop(Component::ApiServer);
+        stage.cluster.stop(ControlPlaneComponent::ApiServer);
         sleep(away);
         let ready = stage.installation.ready();
-        stage.cluster.start_again(Component::ApiServer).expect("the API server");
+        stage.cluster.start_again(ControlPlaneComponent::ApiServer).expect("the API server");
         let back = start.elapsed();
         sleep(Duration::from_secs(2));
         (fault, back, ready)
@@ -55,8 +55,8 @@ pub(crate) fn has_forgotten(stage: &mut Stage<'_>) -> Row {
     }
     // Two intervals of compaction.
     sleep(Duration::from_secs(6));
-    stage.cluster.kill(Component::ApiServer);
-    stage.cluster.start_again(Component::ApiServer).expect("the API server");
+    stage.cluster.kill(ControlPlaneComponent::ApiServer);
+    stage.cluster.start_again(ControlPlaneComponent::ApiServer).expect("the API server");
     asleep.iter().for_each(|id| signal("CONT", *id));
     let awake = Instant::now();
     stage.await_that("the new rule is live", |stage| is_denied_by(stage, "after"));

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use kubewright_controlplane::{Balancer, Cluster};
-use kubewright_load::{Server, free_address};
+use kubewright_controlplane::{Balancer, TestCluster};
+use kubewright_load::{ServerProcess, free_address};
 
 /// What is installed besides the Deployment, whose pods nobody would run.
 const NOT_INSTALLED: [&str; 3] = ["kind: Deployment", "kind: PodDisruptionBudget", "kind: NetworkPolicy"];
@@ -15,7 +15,7 @@ pub(crate) const NAMESPACE: &str = "kubewright-system";
 
 /// The replicas.
 pub(crate) struct Installation<'c> {
-    cluster: &'c Cluster,
+    cluster: &'c TestCluster,
     balancer: Balancer,
     kubeconfig: PathBuf,
     replicas: Vec<Replica>,
@@ -26,7 +26,7 @@ pub(crate) struct Installation<'c> {
 
 /// One process.
 pub(crate) struct Replica {
-    pub(crate) server: Server,
+    pub(crate) server: ServerProcess,
     health: SocketAddr,
     address: SocketAddr,
     log: PathBuf,
@@ -34,7 +34,7 @@ pub(crate) struct Replica {
 
 impl<'c> Installation<'c> {
     /// Installs everything but the replicas.
-    pub(crate) fn prepare(cluster: &'c Cluster) -> Self {
+    pub(crate) fn prepare(cluster: &'c TestCluster) -> Self {
         let printed =
             Command::new(env!("CARGO_BIN_EXE_kubewright")).arg("install").output().expect("manifests");
         let printed = String::from_utf8(printed.stdout).expect("text");
@@ -69,7 +69,7 @@ impl<'c> Installation<'c> {
         command.args(["--address", &address.to_string(), "--health-address", &health.to_string()]);
         command.args(&self.flags).env("HOSTNAME", format!("replica-{}", self.started));
         command.stdout(file.try_clone().expect("a log")).stderr(file);
-        let server = Server::start(&mut command).expect("a replica");
+        let server = ServerProcess::start(&mut command).expect("a replica");
         self.balancer.add(address, health);
         self.replicas.push(Replica { server, health, address, log });
         self.started += 1;

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kubewright_controlplane::Cluster;
-use kubewright_load::{Client, LoadError, Outcome, Run, Target, at_rate};
+use kubewright_controlplane::TestCluster;
+use kubewright_load::{LoadClient, LoadError, LoadRun, LoadTarget, RequestOutcome, at_rate};
 use kubewright_value::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -27,24 +27,24 @@ pub(crate) const UNJUDGED: &str = "not judged: ";
 
 /// Where requests go.
 pub(crate) struct Load {
-    client: Arc<Client>,
+    client: Arc<LoadClient>,
     runtime: Runtime,
 }
 
 impl Load {
     /// Requests of the administrator of `cluster`.
-    pub(crate) fn on(cluster: &Cluster) -> Self {
+    pub(crate) fn on(cluster: &TestCluster) -> Self {
         let address: SocketAddr =
             cluster.server().trim_start_matches("https://").parse().expect("an address");
         let authorities = std::fs::read_to_string(cluster.ca()).expect("a certificate");
-        let target = Target { address, authorities, token: Some(cluster.token().to_owned()) };
-        let client = Arc::new(Client::new(target, 2).expect("a client"));
+        let target = LoadTarget { address, authorities, token: Some(cluster.token().to_owned()) };
+        let client = Arc::new(LoadClient::new(target, 2).expect("a client"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         Self { client, runtime: runtime.expect("a runtime") }
     }
 
     /// Sends requests as long as `work` takes. It is told when they began.
-    pub(crate) fn during<T>(&self, work: impl FnOnce(Instant) -> T) -> (Run, T) {
+    pub(crate) fn during<T>(&self, work: impl FnOnce(Instant) -> T) -> (LoadRun, T) {
         let is_over = AtomicBool::new(false);
         let start = Instant::now();
         thread::scope(|scope| {
@@ -63,7 +63,7 @@ impl Load {
 
     /// Sends one request and returns whether it is judged rightly.
     pub(crate) fn is_right(&self, number: usize) -> bool {
-        self.runtime.block_on(self.request(number)) == Outcome::Right
+        self.runtime.block_on(self.request(number)) == RequestOutcome::Right
     }
 
     /// Sends one request and returns what is wrong with the answer.
@@ -79,7 +79,7 @@ impl Load {
     }
 
     /// Every second one is to be denied.
-    fn request(&self, number: usize) -> impl Future<Output = Outcome> + Send + use<> {
+    fn request(&self, number: usize) -> impl Future<Output = RequestOutcome> + Send + use<> {
         let client = Arc::clone(&self.client);
         let is_allowed = number.is_multiple_of(2);
         let body = format!(
@@ -90,29 +90,30 @@ impl Load {
             match client.post(PATH, Bytes::from(body), LIMIT).await {
                 Ok(answer) => judge(is_allowed, answer.status, &String::from_utf8_lossy(&answer.body)),
                 Err(error @ (LoadError::Connection(_) | LoadError::Broken(_))) => {
-                    Outcome::Wrong(format!("{API_SERVER}{error}"))
+                    RequestOutcome::Wrong(format!("{API_SERVER}{error}"))
                 }
-                Err(error) => Outcome::Wrong(error.to_string()),
+                Err(error) => RequestOutcome::Wrong(error.to_string()),
             }
         }
     }
 }
 
-fn judge(is_allowed: bool, status: u16, body: &str) -> Outcome {
+fn judge(is_allowed: bool, status: u16, body: &str) -> RequestOutcome {
     let answer = json::parse(body).unwrap_or_default();
     let message = answer.get("message").and_then(Value::as_str).unwrap_or_default();
     let is_marked = answer.at(&["metadata", "labels", "marked"]).is_some();
     match (is_allowed, status) {
-        (true, 201) if is_marked => Outcome::Right,
-        (false, 403) if message.contains("this is to be denied") => Outcome::Right,
-        (_, 201) => {
-            Outcome::Wrong(format!("{UNJUDGED}made without {}", if is_allowed { "its mark" } else { "a no" }))
-        }
+        (true, 201) if is_marked => RequestOutcome::Right,
+        (false, 403) if message.contains("this is to be denied") => RequestOutcome::Right,
+        (_, 201) => RequestOutcome::Wrong(format!(
+            "{UNJUDGED}made without {}",
+            if is_allowed { "its mark" } else { "a no" }
+        )),
         // It says so where it is not ready itself, which is no webhook's doing.
-        (_, 429 | 503) => Outcome::Wrong(format!("{API_SERVER}{status}: {message}")),
+        (_, 429 | 503) => RequestOutcome::Wrong(format!("{API_SERVER}{status}: {message}")),
         (_, 401 | 403 | 404) if !message.contains("webhook") => {
-            Outcome::Wrong(format!("{API_SERVER}{status}: {message}"))
+            RequestOutcome::Wrong(format!("{API_SERVER}{status}: {message}"))
         }
-        _ => Outcome::Wrong(format!("{status}: {message}")),
+        _ => RequestOutcome::Wrong(format!("{status}: {message}")),
     }
 }

@@ -11,8 +11,10 @@ use kubewright_engine::{
     AdmissionPhase, Applies, Effect, EvalError, Evaluation, EvaluationModes, KindScope, Program, Rule,
     RuleAction, RuleId, Scope,
 };
-use kubewright_serve::certificates::{Keys, Step, Terms, take};
-use kubewright_serve::{Server, Settings, Snapshot, State};
+use kubewright_serve::certificates::{
+    CertificateKeys, CertificateStep, CertificateTerms, take_certificate_step,
+};
+use kubewright_serve::{ServeSettings, ServerState, Snapshot, WebhookServer};
 use kubewright_value::{Location, Position, Source, Value};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -90,20 +92,21 @@ struct Panicking {
 impl Panicking {
     fn start() -> Self {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let settings = Settings { address: any, health_address: any, ..Settings::default() };
+        let settings = ServeSettings { address: any, health_address: any, ..ServeSettings::default() };
         let (notices, mut told) = mpsc::channel(100);
-        let state = Arc::new(State::new(settings, notices));
+        let state = Arc::new(ServerState::new(settings, notices));
         state.snapshot.store(Arc::new(Snapshot::of_rules(AdmissionPhase::Validating, vec![rule()], 1)));
-        let terms = Terms {
+        let terms = CertificateTerms {
             names: vec!["127.0.0.1".to_owned()],
             life: Duration::from_secs(3_600),
             grace: Duration::ZERO,
         };
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_secs()).unwrap_or_default();
-        let keys = take(Step::Make, &Keys::default(), now, &terms).expect("keys");
+        let keys = take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now, &terms)
+            .expect("keys");
         state.certificates.serve(&keys).expect("a certificate");
-        let server = Server::bind(Arc::clone(&state)).expect("a port");
+        let server = WebhookServer::bind(Arc::clone(&state)).expect("a port");
         let (address, health) =
             (server.address().expect("an address"), server.health_address().expect("an address"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

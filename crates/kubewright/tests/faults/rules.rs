@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kubewright_load::Run;
+use kubewright_load::LoadRun;
 
 use crate::stage::Stage;
 use crate::table::Row;
@@ -69,7 +69,7 @@ pub(crate) fn one_does_not_end(stage: &mut Stage<'_>) -> Row {
     });
     let failed = failures(stage) - before;
     let mut row = Row::of(&busy).recovered(&busy, Duration::ZERO);
-    let p99 = |run: &Run| run.latencies().at(0.99);
+    let p99 = |run: &LoadRun| run.latencies().at(0.99);
     row.notes.push(format!(
         "p99 of its neighbours {:.2?} without it, {:.2?} with it",
         p99(&calm),

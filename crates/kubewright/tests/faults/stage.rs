@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 
 use crate::installation::Installation;
 use crate::load::Load;
@@ -74,7 +74,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What every fault happens to.
 pub(crate) struct Stage<'c> {
-    pub(crate) cluster: &'c Cluster,
+    pub(crate) cluster: &'c TestCluster,
     pub(crate) installation: Installation<'c>,
     pub(crate) load: Load,
     /// Whether faults last as long as they would outside.
@@ -82,7 +82,7 @@ pub(crate) struct Stage<'c> {
 }
 
 impl<'c> Stage<'c> {
-    pub(crate) fn set(cluster: &'c Cluster) -> Self {
+    pub(crate) fn set(cluster: &'c TestCluster) -> Self {
         let installation = Installation::prepare(cluster);
         cluster.create_namespace("faults");
         cluster.kubectl(&["apply", "-f", "-"], WRONG_RULES).expect_success();

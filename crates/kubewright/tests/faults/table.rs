@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubewright_load::Run;
+use kubewright_load::LoadRun;
 
 use crate::load::{API_SERVER, UNJUDGED};
 
@@ -28,7 +28,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Counts the requests of a run.
-    pub(crate) fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &LoadRun) -> Self {
         let mut row = Self { requests: run.samples.len(), ..Self::default() };
         let mut reasons = std::collections::BTreeMap::<&str, usize>::new();
         for (_, reason) in run.wrong() {
@@ -50,7 +50,7 @@ impl Row {
     }
 
     /// Says how long it took from `fault`, counted from the start of `run`, until the last request that went wrong.
-    pub(crate) fn recovered(mut self, run: &Run, fault: Duration) -> Self {
+    pub(crate) fn recovered(mut self, run: &LoadRun, fault: Duration) -> Self {
         let ends = run.wrong().map(|(sample, _)| sample.due + sample.latency);
         self.recovery = ends.max().unwrap_or_default().saturating_sub(fault);
         self

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kubewright_engine::{ApiCall, ServiceCall, SharedDataSource};
-use kubewright_jmespath::{Expression, Functions, Language};
+use kubewright_jmespath::{JmesPathExpression, JmesPathFunctions, JmesPathLanguage};
 use kubewright_k8s::ApiPath;
 use kubewright_value::duration;
 use kubewright_value::{Budget, Document, Map, Text, Value};
@@ -61,7 +61,7 @@ pub(super) fn global_context_source(document: &Document) -> Result<SharedDataSou
 pub(super) fn projected(
     document: &Document,
     root: &Value,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
 ) -> Result<Vec<(Text, Value)>, String> {
     let projections =
         document.value.at(&["spec", "projections"]).and_then(Value::as_array).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn projected(
     for projection in projections {
         let (name, path) = (entry_text(projection, "name"), entry_text(projection, "jmesPath"));
         let wrong = |why: String| format!("projection `{name}`: {why}");
-        let expression = Expression::parse_as(path, functions, Language::Forgiving);
+        let expression = JmesPathExpression::parse_as(path, functions, JmesPathLanguage::Forgiving);
         let expression = expression.map_err(|error| wrong(error.to_string()))?;
         let found = expression.evaluate(root, &mut Budget::default());
         parts.push((name.into(), found.map_err(|error| wrong(error.to_string()))?));

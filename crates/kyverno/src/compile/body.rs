@@ -20,7 +20,7 @@ use crate::source::{Cel, ContextEntry, Foreach, Method, RuleSource, Workload};
 use crate::template::{TemplateProblemKind, VariableProblem, VariableQuery, VariableTemplate};
 use kubewright_cel_rules::Problem;
 use kubewright_dialect_kit::fields::{Placed, child, within};
-use kubewright_jmespath::ParseErrorKind;
+use kubewright_jmespath::JmesPathParseErrorKind;
 
 /// Everything in a rule that had to be parsed.
 pub(super) struct RuleParts {
@@ -190,7 +190,9 @@ impl PolicyCompiler<'_> {
                 false => within(&self.document, &place, problem.position, problem.length),
             };
             let code = match problem.kind {
-                TemplateProblemKind::Expression(ParseErrorKind::UnknownFunction) => &code::UNKNOWN_FUNCTION,
+                TemplateProblemKind::Expression(JmesPathParseErrorKind::UnknownFunction) => {
+                    &code::UNKNOWN_FUNCTION
+                }
                 _ => &code::BAD_JMESPATH,
             };
             self.diagnostics.push(Diagnostic::new(code, problem.message, location));

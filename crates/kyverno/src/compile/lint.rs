@@ -1,7 +1,7 @@
 //! What works and is probably not what was meant, and what variables cannot ask for.
 
 use kubewright_engine::{Code, Diagnostic, NativeRule, Recompile};
-use kubewright_jmespath::Roots;
+use kubewright_jmespath::PathRoots;
 use kubewright_value::{Step, Value};
 
 use super::body::{BodyParts, CheckParts};
@@ -32,7 +32,7 @@ impl PolicyCompiler<'_> {
     }
 
     /// Records what expressions make of the policy as a whole: what it needs, and when it is compiled again.
-    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r Roots>) {
+    pub(super) fn observe<'r>(&mut self, all: impl Iterator<Item = &'r PathRoots>) {
         for roots in all {
             let roles = [["request", "roles"], ["request", "clusterRoles"]];
             self.needs.role_bindings |= roles.iter().any(|path| roots.reads(path));
@@ -95,7 +95,7 @@ impl PolicyCompiler<'_> {
 #[derive(Default)]
 struct LintedRule<'p> {
     uses: Vec<VariableUse<'p>>,
-    roots: Vec<&'p Roots>,
+    roots: Vec<&'p PathRoots>,
     conditions: Vec<&'p Rooted<ConditionSet>>,
 }
 

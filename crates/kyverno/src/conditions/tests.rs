@@ -9,7 +9,7 @@ const OBJECT: &str = "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {a
 
 fn compile(text: &str) -> ConditionSet {
     let value = Placed { value: yaml::parse(text).expect("YAML"), path: Vec::new() };
-    let (conditions, problems) = ConditionSet::compile(&value, &Functions::kubernetes());
+    let (conditions, problems) = ConditionSet::compile(&value, &JmesPathFunctions::kubernetes());
     assert!(problems.is_empty(), "{problems:?}");
     conditions
 }

@@ -1,6 +1,6 @@
 //! A context entry with its templates and expressions compiled.
 
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Budget, Step, Text, Value};
 
 use super::super::source::{ContextEntry, ContextSource, RegistryCredentials, Workload};
@@ -62,7 +62,7 @@ impl CompiledContextEntry {
     /// Compiles `entry`. The paths of problems start at the document, as those of the entry do.
     pub(in super::super) fn compile(
         entry: &ContextEntry,
-        functions: &Functions,
+        functions: &JmesPathFunctions,
     ) -> (Self, Vec<VariableProblem>) {
         let mut compiler = ContextEntryCompiler { functions, problems: Vec::new() };
         let from = compiler.source(&entry.from);
@@ -163,7 +163,7 @@ impl CompiledContextEntry {
 }
 
 struct ContextEntryCompiler<'f> {
-    functions: &'f Functions,
+    functions: &'f JmesPathFunctions,
     problems: Vec<VariableProblem>,
 }
 

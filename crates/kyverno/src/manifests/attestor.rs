@@ -1,12 +1,12 @@
 //! Who must have signed: sets of signers, of which some are enough, and sets in sets.
 
 use kubewright_engine::{Answer, EvalError, EvalErrorKind, Evaluation, Query, Verdict as Seen};
+use kubewright_golib::pem;
 use kubewright_k8s::ObjectName;
 use kubewright_value::{Step, Text, Value, json};
 
 use super::difference;
 use super::message::{decode_base64_lines, decode_signature};
-use super::pem::PemBlock;
 use super::{PublicKey, SignedContent, SignedObject};
 use crate::source::manifests::{Attestor, AttestorSet, Signer};
 use kubewright_dialect_kit::notes::{Note, Notes};
@@ -264,7 +264,7 @@ fn of_secret(query: &Query, path: &str, evaluation: &Evaluation<'_>) -> Result<P
         String::from_utf8(decode_base64_lines(text)?).ok()
     };
     let text = plain.or_else(encoded).ok_or_else(|| wrong("it has no `cosign.pub`"))?;
-    let blocks = PemBlock::all(&text).map_err(|problem| wrong(&problem))?;
+    let blocks = pem::all_blocks(&text).map_err(|problem| wrong(&problem))?;
     let block = blocks.first().ok_or_else(|| wrong("there is no PEM block in it"))?;
     PublicKey::read(block).map_err(|problem| wrong(&problem))
 }

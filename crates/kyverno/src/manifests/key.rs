@@ -4,12 +4,11 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_golib::pem::PemBlock;
 use kubewright_value::Text;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::pkcs8::DecodePublicKey as _;
-
-use super::pem::PemBlock;
 
 /// A public key, read once.
 #[derive(Clone)]
@@ -37,7 +36,7 @@ impl PublicKey {
     ///
     /// # Errors
     /// When it is another sort of key, or none.
-    pub(crate) fn read(block: &PemBlock) -> Result<Self, String> {
+    pub(crate) fn read(block: &PemBlock<'_>) -> Result<Self, String> {
         if block.label != "PUBLIC KEY" {
             return Err(format!("`{}` is not a public key", block.label));
         }

@@ -1,11 +1,11 @@
 //! `manifests` of a rule: who must have signed an object, and what may differ from what was signed.
 
 use kubewright_engine::Diagnostic;
+use kubewright_golib::pem;
 use kubewright_value::{Step, Text};
 
 use super::super::diagnostics as code;
 use super::super::manifests::PublicKey;
-use super::super::manifests::pem::PemBlock;
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 /// What must be signed, by whom.
@@ -218,7 +218,7 @@ fn public_keys(reader: &mut Reader<'_>, text: &Placed<Text>) -> Vec<Signer> {
     if KEY_SERVICES.iter().any(|service| written.starts_with(service)) {
         return vec![out_of_reach(reader, "kms", &text.path)];
     }
-    let blocks = match PemBlock::all(written) {
+    let blocks = match pem::all_blocks(written) {
         Ok(blocks) if !blocks.is_empty() => blocks,
         Ok(_) => {
             let help = "put the key here, from `-----BEGIN PUBLIC KEY-----` on; variables are not put in";

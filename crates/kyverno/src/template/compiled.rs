@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use kubewright_jmespath::{Expression, Functions, Language, ParseError, Roots};
+use kubewright_jmespath::{
+    JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathParseError, PathRoots,
+};
 use kubewright_value::Text;
 
 use super::super::source::Workload;
@@ -18,19 +20,19 @@ pub(in super::super) struct CompiledQuery {
     on_object: Option<QueryAlternatives>,
     /// What it is on the element of a loop, if it reads nothing else than `element`.
     on_element: Option<QueryAlternatives>,
-    pub(in super::super) roots: Roots,
+    pub(in super::super) roots: PathRoots,
 }
 
 /// An expression, and its alternatives apart where the last ones are constant.
 #[derive(Debug)]
 pub(in super::super) struct QueryAlternatives {
-    pub(in super::super) whole: Expression,
+    pub(in super::super) whole: JmesPathExpression,
     /// What reads something, and what counts if that is not true: `a` and `'x'` of `a || 'x'`.
-    pub(in super::super) split: Option<(Expression, Expression)>,
+    pub(in super::super) split: Option<(JmesPathExpression, JmesPathExpression)>,
 }
 
 impl CompiledQuery {
-    pub(super) fn new(expression: Expression) -> Self {
+    pub(super) fn new(expression: JmesPathExpression) -> Self {
         let on_deletion = expression.rewritten(&|keys| match keys {
             ["request", "object", ..] => Some((2, ["request", "oldObject"].map(Text::new_static).into())),
             _ => None,
@@ -59,14 +61,18 @@ impl CompiledQuery {
         self.on_deletion.as_ref().filter(|_| is_deletion).unwrap_or(&self.usual)
     }
 
-    pub(super) fn parse(text: &str, functions: &Functions, to: Workload) -> Result<Self, ParseError> {
-        let expression = Expression::parse_as(text, functions, Language::Forgiving)?;
+    pub(super) fn parse(
+        text: &str,
+        functions: &JmesPathFunctions,
+        to: Workload,
+    ) -> Result<Self, JmesPathParseError> {
+        let expression = JmesPathExpression::parse_as(text, functions, JmesPathLanguage::Forgiving)?;
         Ok(Self::new(expression.rewritten(&|keys| rebased_path(keys, to)).unwrap_or(expression)))
     }
 }
 
 /// Returns the expression on the value at `part` itself, if it reads nothing else.
-fn on_part(expression: &Expression, part: &[&str]) -> Option<Expression> {
+fn on_part(expression: &JmesPathExpression, part: &[&str]) -> Option<JmesPathExpression> {
     let reads_more = Cell::new(expression.roots().takes_all);
     let stripped = expression.rewritten(&|keys| match keys.starts_with(part) {
         true => Some((part.len(), Vec::new())),
@@ -79,7 +85,7 @@ fn on_part(expression: &Expression, part: &[&str]) -> Option<Expression> {
 }
 
 impl QueryAlternatives {
-    fn new(whole: Expression) -> Self {
+    fn new(whole: JmesPathExpression) -> Self {
         Self { split: whole.split_default(), whole }
     }
 }

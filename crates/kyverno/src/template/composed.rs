@@ -4,7 +4,7 @@
 //! it never becomes syntax. What the author of the policy wrote is put in as it is where it stands bare.
 
 use kubewright_engine::EvalError;
-use kubewright_jmespath::{Expression, Functions, Language, Roots};
+use kubewright_jmespath::{JmesPathExpression, JmesPathFunctions, JmesPathLanguage, PathRoots};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
@@ -21,8 +21,8 @@ use super::variable::{BadExpression, TemplateVariable};
 pub(super) struct Composed {
     parts: Vec<ComposedPart>,
     /// What it reads, as far as that does not depend on the variables.
-    pub(super) roots: Roots,
-    functions: Functions,
+    pub(super) roots: PathRoots,
+    functions: JmesPathFunctions,
     to: Workload,
 }
 
@@ -47,7 +47,7 @@ impl Composed {
         at: usize,
         parts: &[scan::QueryPart],
         place: &TemplatePath,
-        functions: &Functions,
+        functions: &JmesPathFunctions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
         let parts = parse_composed_parts(text, at, parts, place, functions, problems);
@@ -301,7 +301,7 @@ fn parse_composed_parts(
     at: usize,
     parts: &[scan::QueryPart],
     place: &TemplatePath,
-    functions: &Functions,
+    functions: &JmesPathFunctions,
     problems: &mut Vec<BadExpression>,
 ) -> Vec<ComposedPart> {
     let slice = |range: &std::ops::Range<usize>| text.get(range.clone()).unwrap_or_default();
@@ -326,7 +326,7 @@ fn parse_composed_parts(
 }
 
 /// Returns what a composed expression reads when its variables are names.
-fn presumed_roots(parts: &[ComposedPart], functions: &Functions) -> Roots {
+fn presumed_roots(parts: &[ComposedPart], functions: &JmesPathFunctions) -> PathRoots {
     fn write(parts: &[ComposedPart], out: &mut String) {
         for part in parts {
             match part {
@@ -351,7 +351,9 @@ fn presumed_roots(parts: &[ComposedPart], functions: &Functions) -> Roots {
     }
     let mut text = String::new();
     write(parts, &mut text);
-    Expression::parse_as(&text, functions, Language::Forgiving).map(|e| e.roots()).unwrap_or_default()
+    JmesPathExpression::parse_as(&text, functions, JmesPathLanguage::Forgiving)
+        .map(|e| e.roots())
+        .unwrap_or_default()
 }
 
 fn rebased_parts(parts: &[ComposedPart], to: Workload, below: &str) -> Vec<ComposedPart> {

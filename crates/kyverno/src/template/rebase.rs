@@ -1,6 +1,6 @@
 //! Expressions of a rule about Pods in a rule for the objects that make Pods.
 
-use kubewright_jmespath::Change;
+use kubewright_jmespath::JmesPathChange;
 use kubewright_value::Text;
 
 use super::super::source::Workload;
@@ -18,7 +18,7 @@ pub(super) fn rebase_target(text: &str, to: Workload) -> Workload {
 }
 
 /// Returns how a path to a part of a Pod begins in the object that makes the Pod.
-pub(super) fn rebased_path(keys: &[&str], to: Workload) -> Change {
+pub(super) fn rebased_path(keys: &[&str], to: Workload) -> JmesPathChange {
     if to == Workload::Pod {
         return None;
     }

@@ -7,11 +7,11 @@ use kubewright_value::{Budget, json};
 use super::*;
 
 thread_local! {
-    static FUNCTIONS: OnceCell<Functions> = const { OnceCell::new() };
+    static FUNCTIONS: OnceCell<JmesPathFunctions> = const { OnceCell::new() };
 }
 
-pub(in super::super) fn functions() -> Functions {
-    FUNCTIONS.with(|functions| functions.get_or_init(Functions::kubernetes).clone())
+pub(in super::super) fn functions() -> JmesPathFunctions {
+    FUNCTIONS.with(|functions| functions.get_or_init(JmesPathFunctions::kubernetes).clone())
 }
 
 /// Runs `test` with the context of `request`.

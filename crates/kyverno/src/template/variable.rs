@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kubewright_engine::EvalError;
-use kubewright_jmespath::{Functions, ParseError, ParseErrorKind, Roots};
+use kubewright_jmespath::{JmesPathFunctions, JmesPathParseError, JmesPathParseErrorKind, PathRoots};
 use kubewright_value::{Position, Text};
 
 use super::super::context::{Sourced, Unresolved, VariableContext};
@@ -35,7 +35,7 @@ enum VariableBody {
 /// What is wrong with an expression.
 #[derive(Debug, Clone)]
 pub(super) struct BadExpression {
-    pub(super) error: ParseError,
+    pub(super) error: JmesPathParseError,
     /// Where the expression starts in the text that was read, in bytes.
     pub(super) at: usize,
 }
@@ -46,7 +46,7 @@ impl TemplateVariable {
         text: &str,
         at: usize,
         place: &TemplatePath,
-        functions: &Functions,
+        functions: &JmesPathFunctions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
         let trimmed = text.trim();
@@ -79,7 +79,7 @@ impl TemplateVariable {
         text: &str,
         at: usize,
         place: &TemplatePath,
-        functions: &Functions,
+        functions: &JmesPathFunctions,
         problems: &mut Vec<BadExpression>,
     ) -> Self {
         let inner = text.get(2..text.len().saturating_sub(2)).unwrap_or_default();
@@ -95,7 +95,7 @@ impl TemplateVariable {
     }
 
     /// Returns what it reads; what depends on variables in it is not known.
-    pub(in super::super) fn roots(&self) -> Option<&Roots> {
+    pub(in super::super) fn roots(&self) -> Option<&PathRoots> {
         match &self.body {
             VariableBody::Fixed(compiled) => Some(&compiled.roots),
             VariableBody::Composed(composed) => Some(&composed.roots),
@@ -178,12 +178,12 @@ impl TemplateVariable {
     }
 }
 
-fn empty_expression_error() -> ParseError {
-    ParseError {
+fn empty_expression_error() -> JmesPathParseError {
+    JmesPathParseError {
         message: "found nothing, expected an expression".to_owned(),
         position: Position::START,
         length: 1,
-        kind: ParseErrorKind::Syntax,
+        kind: JmesPathParseErrorKind::Syntax,
     }
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Outcome, at_rate, by_as_many_as};
+use super::{RequestOutcome, at_rate, by_as_many_as};
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
@@ -20,7 +20,7 @@ fn a_server_that_stalls_once_delays_all_that_should_have_left_meanwhile() {
             if number == 0 {
                 std::thread::sleep(Duration::from_millis(200));
             }
-            Outcome::Right
+            RequestOutcome::Right
         },
     );
     assert_eq!(run.samples.len(), 100);
@@ -39,7 +39,7 @@ fn as_many_are_under_way_as_may_be() {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
             now.fetch_sub(1, Ordering::SeqCst);
-            Outcome::Right
+            RequestOutcome::Right
         }
     });
     assert_eq!((most.load(Ordering::SeqCst), now.load(Ordering::SeqCst)), (4, 0));
@@ -55,9 +55,9 @@ fn what_went_wrong_is_told_with_its_reason() {
         |due| due < Duration::from_millis(4),
         |number| async move {
             match number % 4 {
-                0 => Outcome::Wrong("broken".to_owned()),
-                1 => Outcome::Refused,
-                _ => Outcome::Right,
+                0 => RequestOutcome::Wrong("broken".to_owned()),
+                1 => RequestOutcome::Refused,
+                _ => RequestOutcome::Right,
             }
         },
     );

@@ -1,15 +1,15 @@
-//! What is known of objects that others name and that are not in the set.
+//! Objects that are referred to and are not in the input: their known fields.
 
 use std::collections::HashMap;
 
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_value::{Map, Value};
 
 use super::super::pattern::{Presence, Role};
 use super::candidates::Candidates;
 
-/// Returns the little that is known of an absent object, in the form of an object.
-pub(super) fn described(node: &Node) -> Value {
+/// Returns an object with the known fields of an absent one.
+pub(super) fn absent_object(node: &GraphNode) -> Value {
     let text = |text: &str| Value::String(text.into());
     let mut metadata = Map::new();
     metadata.insert("name".into(), text(&node.name));
@@ -24,7 +24,7 @@ pub(super) fn described(node: &Node) -> Value {
 }
 
 /// Adds what is known of the candidates of a role for absent objects.
-pub(super) fn describe(
+pub(super) fn describe_absent(
     role: &Role,
     graph: &Graph,
     candidates: Option<&Candidates>,
@@ -35,7 +35,7 @@ pub(super) fn describe(
     }
     for id in candidates.map_or(&[][..], |found| found.ids.as_slice()) {
         if let Some(node) = graph.node(*id) {
-            known.entry(*id).or_insert_with(|| described(node));
+            known.entry(*id).or_insert_with(|| absent_object(node));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which objects meet the criteria with another one.
+//! Objects that meet criteria with another object.
 //!
 //! Not every object with every other: candidates are listed by a value, or by a label, that both must have.
 
@@ -8,22 +8,24 @@ use std::rc::Rc;
 use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-use super::super::criteria::{Basis, Criteria, Criterion, Side, index_texts, offered_labels, wanted_labels};
-use super::super::key::{Anchor, Frame};
-use super::super::operator::Operator;
-use super::super::pattern::Link;
-use super::{Search, edges};
+use super::super::criteria::{
+    Basis, Criteria, CriterionSide, ValueCriterion, index_texts, offered_labels, wanted_labels,
+};
+use super::super::key::{ArrayAnchor, ElementFrame};
+use super::super::operator::ConditionOperator;
+use super::super::pattern::RelationshipLink;
+use super::{PatternSearch, edges};
 
 /// Candidates by something that the other object must have too.
 #[derive(Debug)]
 pub(super) struct ValueIndex {
-    by: By,
+    by: IndexedBy,
     lists: HashMap<Text, Rc<Vec<Id>>>,
 }
 
-/// What candidates are listed by.
+/// The key of an index of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+enum IndexedBy {
     /// The values of a criterion.
     Criterion(usize),
     /// Labels, or a label that their selector wants.
@@ -32,22 +34,22 @@ enum By {
 
 /// Which of the two objects of a relationship is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum RelationshipEnd {
     /// The first, or the target.
     First,
     /// The second, or the dependency.
     Second,
 }
 
-impl End {
-    fn side(self, criterion: &Criterion) -> &Side {
+impl RelationshipEnd {
+    fn side(self, criterion: &ValueCriterion) -> &CriterionSide {
         match self {
             Self::First => &criterion.target,
             Self::Second => &criterion.dependency,
         }
     }
 
-    fn anchors(self, criteria: &Criteria) -> Vec<Anchor> {
+    fn anchors(self, criteria: &Criteria) -> Vec<ArrayAnchor> {
         let mut anchors = Vec::new();
         match self {
             Self::First => criteria.target_anchors(&mut anchors),
@@ -57,7 +59,7 @@ impl End {
     }
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Returns the candidates of `role` that meet `criteria` with an object.
     pub(super) fn agreeing(
         &mut self,
@@ -106,7 +108,9 @@ impl Search<'_> {
         let mut text = String::new();
         for (number, entry) in self.pattern.entries.iter().enumerate() {
             let names = entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role);
-            let (Link::Criteria(criteria), true, Some(object)) = (&entry.link, names, self.object(id)) else {
+            let (RelationshipLink::Criteria(criteria), true, Some(object)) =
+                (&entry.link, names, self.object(id))
+            else {
                 continue;
             };
             let end = self.end(number, role);
@@ -138,7 +142,7 @@ impl Search<'_> {
     ) -> Result<usize, Exhausted> {
         let pattern = self.pattern;
         match pattern.entries.get(entry).map(|entry| &entry.link) {
-            Some(Link::Criteria(criteria)) => {
+            Some(RelationshipLink::Criteria(criteria)) => {
                 Ok(self.narrowed(entry, criteria, (from, a), role, budget)?.len())
             }
             _ => Ok(usize::MAX),
@@ -156,7 +160,7 @@ impl Search<'_> {
     ) -> Result<Rc<Vec<Id>>, Exhausted> {
         let Some(candidates) = self.candidates.get(role) else { return Ok(Rc::default()) };
         if matches!(criteria.basis, Basis::Owns | Basis::OwnedBy) {
-            let reached = edges::reached(self.graph, a, criteria.basis == Basis::Owns, budget)?;
+            let reached = edges::reached_by_ownership(self.graph, a, criteria.basis == Basis::Owns, budget)?;
             let mut ids: Vec<Id> = reached.into_iter().filter(|id| candidates.contains(*id)).collect();
             ids.sort_by_key(|id| self.graph.rank(*id));
             return Ok(Rc::new(ids));
@@ -166,8 +170,8 @@ impl Search<'_> {
         };
         let Some(object) = self.object(a) else { return Ok(Rc::default()) };
         let texts = match index.by {
-            By::Labels => wanted_labels(criteria, object, &self.frame, budget)?,
-            By::Criterion(at) => match criteria.all.get(at) {
+            IndexedBy::Labels => wanted_labels(criteria, object, &self.frame, budget)?,
+            IndexedBy::Criterion(at) => match criteria.all.get(at) {
                 Some(criterion) => {
                     let end = self.end(entry, from);
                     let mut texts = BTreeSet::new();
@@ -193,7 +197,7 @@ impl Search<'_> {
         Ok(Rc::new(ids))
     }
 
-    /// Returns the index over the criterion that tells candidates apart best; none where none compares for equality.
+    /// Returns the index over the most selective criterion; none if no criterion compares for equality.
     fn value_index(
         &mut self,
         entry: usize,
@@ -204,12 +208,12 @@ impl Search<'_> {
         if let Some(known) = self.buckets.get(entry).and_then(|buckets| buckets.values.get(&role)) {
             return Ok(known.clone());
         }
-        let ways: Vec<By> = match criteria.basis {
-            Basis::Selects(_) | Basis::SelectedBy(_) => vec![By::Labels],
+        let ways: Vec<IndexedBy> = match criteria.basis {
+            Basis::Selects(_) | Basis::SelectedBy(_) => vec![IndexedBy::Labels],
             _ => {
                 let each = criteria.all.iter().enumerate();
-                each.filter(|(_, one)| one.operator == Operator::Equals)
-                    .map(|(at, _)| By::Criterion(at))
+                each.filter(|(_, one)| one.operator == ConditionOperator::Equals)
+                    .map(|(at, _)| IndexedBy::Criterion(at))
                     .collect()
             }
         };
@@ -233,7 +237,7 @@ impl Search<'_> {
         &self,
         entry: usize,
         criteria: &Criteria,
-        by: By,
+        by: IndexedBy,
         role: usize,
         budget: &mut Budget,
     ) -> Result<HashMap<Text, Vec<Id>>, Exhausted> {
@@ -243,10 +247,10 @@ impl Search<'_> {
         for id in self.candidates.get(role).map_or(&[][..], |found| found.ids.as_slice()) {
             let Some(object) = self.object(*id) else { continue };
             let mut texts = BTreeSet::new();
-            for frame in frames(&anchors, object, budget)? {
+            for frame in anchor_frames(&anchors, object, budget)? {
                 match by {
-                    By::Labels => texts.extend(offered_labels(criteria, object, &frame, budget)?),
-                    By::Criterion(at) => {
+                    IndexedBy::Labels => texts.extend(offered_labels(criteria, object, &frame, budget)?),
+                    IndexedBy::Criterion(at) => {
                         let Some(criterion) = criteria.all.get(at) else { continue };
                         texts.extend(index_texts(&end.side(criterion).values(object, &frame, budget)?));
                     }
@@ -270,12 +274,12 @@ impl Search<'_> {
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
         let ((first, a), (second, b)) = match self.end(entry, one) {
-            End::First => ((one, a), (other, b)),
-            End::Second => ((other, b), (one, a)),
+            RelationshipEnd::First => ((one, a), (other, b)),
+            RelationshipEnd::Second => ((other, b), (one, a)),
         };
         let (Some(left), Some(right)) = (self.object(a), self.object(b)) else { return Ok(false) };
-        let left_frames = self.frames_of(criteria, End::First, (first, left), budget)?;
-        let right_frames = self.frames_of(criteria, End::Second, (second, right), budget)?;
+        let left_frames = self.frames_of(criteria, RelationshipEnd::First, (first, left), budget)?;
+        let right_frames = self.frames_of(criteria, RelationshipEnd::Second, (second, right), budget)?;
         for left_frame in &left_frames {
             for right_frame in &right_frames {
                 if criteria.hold((left, left_frame), (right, right_frame), budget)? {
@@ -290,28 +294,36 @@ impl Search<'_> {
     fn frames_of(
         &self,
         criteria: &Criteria,
-        end: End,
+        end: RelationshipEnd,
         (role, object): (usize, &Value),
         budget: &mut Budget,
-    ) -> Result<Vec<Frame>, Exhausted> {
+    ) -> Result<Vec<ElementFrame>, Exhausted> {
         if role == self.pattern.leader {
             return Ok(vec![self.frame.clone()]);
         }
         let anchors = end.anchors(criteria);
         match self.pattern.roles.get(role) {
             Some(role) if !anchors.is_empty() => role.filter.frames(&anchors, object, budget),
-            _ => Ok(vec![Frame::default()]),
+            _ => Ok(vec![ElementFrame::default()]),
         }
     }
 
     /// Returns which of the two objects of a relationship fills `role`.
-    fn end(&self, entry: usize, role: usize) -> End {
+    fn end(&self, entry: usize, role: usize) -> RelationshipEnd {
         let pairs = self.pattern.entries.get(entry).map_or(&[][..], |entry| &entry.pairs);
-        if pairs.iter().any(|pair| pair.0 == role) { End::First } else { End::Second }
+        if pairs.iter().any(|pair| pair.0 == role) { RelationshipEnd::First } else { RelationshipEnd::Second }
     }
 }
 
 /// Returns every choice of elements; one without any where none is meant.
-fn frames(anchors: &[Anchor], object: &Value, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
-    if anchors.is_empty() { Ok(vec![Frame::default()]) } else { Frame::all(anchors, object, budget) }
+fn anchor_frames(
+    anchors: &[ArrayAnchor],
+    object: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<ElementFrame>, Exhausted> {
+    if anchors.is_empty() {
+        Ok(vec![ElementFrame::default()])
+    } else {
+        ElementFrame::all(anchors, object, budget)
+    }
 }

@@ -1,4 +1,4 @@
-//! What is the same for many objects, because the same selectors select them: found out once.
+//! A cache of results that are equal for many objects, because the same selectors select them.
 //!
 //! 2,000 Pods behind 2,000 Services are four million edges, and yet all Pods with the same labels have the same ones. So the
 //! witnesses of a leader are kept for all leaders that are alike, what two objects may have in common is kept once for all that
@@ -10,34 +10,34 @@ use std::rc::Rc;
 use kubewright_graph::{Edge, EdgeType, Graph, Id, SelectionKey};
 use kubewright_value::{Budget, Exhausted};
 
-use super::super::pattern::{Link, Rule, Topology};
-use super::super::relate::Options;
-use super::{Binding, Search};
+use super::super::pattern::{RelationshipEffect, RelationshipLink, Topology};
+use super::super::relate::EdgeOptions;
+use super::{ActorBinding, PatternSearch};
 
-/// What is kept during one search.
+/// Results that are reused within one search.
 #[derive(Debug, Default)]
-pub(super) struct Alike {
-    /// With whom the other roles are filled, by the key of the leader; nothing where they cannot be.
-    bindings: HashMap<LeaderKey, Option<Binding>>,
-    /// Who can fill the other roles, by the key of the leader.
+pub(super) struct SelectionCache {
+    /// The binding of the other roles, by the key of the leader; none if there is no binding.
+    bindings: HashMap<LeaderKey, Option<ActorBinding>>,
+    /// The objects that can fill the other roles, by the key of the leader.
     pub(super) witnesses: HashMap<LeaderKey, Rc<Witnesses>>,
     /// By entry: what an object may have in common with others.
     neighbours: HashMap<(usize, SelectionKey), Rc<Vec<Id>>>,
     /// By entry: the first of the neighbours that are alike.
     representatives: HashMap<(usize, SelectionKey), Id>,
-    /// Objects with which the roles behind a step cannot be filled, whoever leads.
+    /// Objects with which the roles after a step cannot be filled, for any leader.
     pub(super) dead_ends: HashSet<(usize, Id)>,
     /// By role: everything of an object that criteria compare, as text.
     pub(super) profiles: HashMap<(usize, Id), Rc<str>>,
 }
 
-/// Who can fill each role, in canonical order.
+/// The objects that can fill each role, in canonical order.
 pub(super) type Witnesses = Vec<(usize, Vec<Id>)>;
 
-/// What the required relationships of a leader are made of.
+/// The selections that make the required relationships of a leader.
 pub(super) type LeaderKey = Vec<SelectionKey>;
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Returns a key that leaders have in common whose required relationships are the same. Nothing where it cannot be known.
     pub(super) fn leader_key(&self, leader: Id) -> Option<LeaderKey> {
         let pattern = self.pattern;
@@ -51,11 +51,11 @@ impl Search<'_> {
         let mut key = Vec::new();
         for (at, entry) in pattern.entries.iter().enumerate() {
             let names = |pair: &(usize, usize)| pair.0 == pattern.leader || pair.1 == pattern.leader;
-            if entry.rule != Rule::Mandatory || !entry.pairs.iter().any(names) {
+            if entry.rule != RelationshipEffect::Mandatory || !entry.pairs.iter().any(names) {
                 continue;
             }
             match &entry.link {
-                Link::Edge { options, .. } if options.is_plain() => {}
+                RelationshipLink::Edge { options, .. } if options.is_plain() => {}
                 _ => return None,
             }
             for kind in self.types.get(at)?.iter() {
@@ -66,7 +66,7 @@ impl Search<'_> {
     }
 
     /// Returns the binding of `leader` that is known from another one that is alike; inside of it nothing where there is none.
-    pub(super) fn known_binding(&self, key: &LeaderKey, leader: Id) -> Option<Option<Binding>> {
+    pub(super) fn known_binding(&self, key: &LeaderKey, leader: Id) -> Option<Option<ActorBinding>> {
         let known = self.alike.bindings.get(key)?;
         Some(known.clone().map(|mut binding| {
             if let Some(slot) = binding.get_mut(self.pattern.leader) {
@@ -77,7 +77,7 @@ impl Search<'_> {
     }
 
     /// Keeps the binding of a leader for others that are alike.
-    pub(super) fn keep_binding(&mut self, key: LeaderKey, binding: Option<Binding>) {
+    pub(super) fn keep_binding(&mut self, key: LeaderKey, binding: Option<ActorBinding>) {
         self.alike.bindings.insert(key, binding);
     }
 
@@ -87,7 +87,7 @@ impl Search<'_> {
         &mut self,
         entry: usize,
         id: Id,
-        options: &Options,
+        options: &EdgeOptions,
         budget: &mut Budget,
     ) -> Result<Rc<Vec<Id>>, Exhausted> {
         budget.step(1)?;
@@ -100,7 +100,7 @@ impl Search<'_> {
         if let Some(known) = key.as_ref().and_then(|key| self.alike.neighbours.get(key)) {
             return Ok(Rc::clone(known));
         }
-        let mut ids = shared(self.graph, id, &types, options, budget)?;
+        let mut ids = shared_neighbours(self.graph, id, &types, options, budget)?;
         if let Some(kind) = kind {
             ids.retain(|neighbour| self.is_first_alike(entry, *neighbour, kind));
         }
@@ -111,7 +111,7 @@ impl Search<'_> {
         Ok(ids)
     }
 
-    /// Returns whether no other neighbour before `id` is alike. One that may fill a role itself stands for itself.
+    /// Returns whether `id` is the first of its equal neighbours. A neighbour that may fill a role itself always is.
     fn is_first_alike(&mut self, entry: usize, id: Id, kind: EdgeType) -> bool {
         let pairs = self.pattern.entries.get(entry).map_or(&[][..], |entry| entry.pairs.as_slice());
         let mut roles = pairs.iter().flat_map(|(one, other)| [*one, *other]);
@@ -119,23 +119,23 @@ impl Search<'_> {
             return true;
         }
         let Some(key) = self.graph.selection_key(id, kind) else { return true };
-        // Those that are alike have the same neighbours, so the first one that anybody meets is the first of all.
+        // Equal objects have the same neighbours, so the first one found is the first of all.
         *self.alike.representatives.entry((entry, key)).or_insert(id) == id
     }
 }
 
 /// Returns what an object may have in common with others through edges of one of `types`.
-fn shared(
+fn shared_neighbours(
     graph: &Graph,
     id: Id,
     types: &[EdgeType],
-    options: &Options,
+    options: &EdgeOptions,
     budget: &mut Budget,
 ) -> Result<Vec<Id>, Exhausted> {
     let [kind] = types else {
         let mut ids: Vec<Id> = Vec::new();
         for kind in types {
-            ids.extend(shared(graph, id, std::slice::from_ref(kind), options, budget)?);
+            ids.extend(shared_neighbours(graph, id, std::slice::from_ref(kind), options, budget)?);
         }
         ids.sort_by_key(|id| graph.rank(*id));
         ids.dedup();

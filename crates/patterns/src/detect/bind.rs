@@ -6,20 +6,20 @@ use std::rc::Rc;
 use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted};
 
-use super::super::pattern::Link;
-use super::links::{Adjacent, Held};
-use super::plan::Plan;
-use super::{Binding, Search};
+use super::super::pattern::RelationshipLink;
+use super::links::{Adjacent, HeldLink};
+use super::plan::BindingPlan;
+use super::{ActorBinding, PatternSearch};
 
 /// An entry with criteria, and the role and object that it compares another one with.
-type Compared = (usize, usize, Id);
+type ComparedRoles = (usize, usize, Id);
 
-/// What the search for bindings is after.
+/// The bindings that a search has found, and those it still needs.
 #[derive(Default)]
 pub(super) struct Goal<'g> {
     /// How many different bindings of the actors are wanted.
     pub(super) room: usize,
-    pub(super) found: Vec<Binding>,
+    pub(super) found: Vec<ActorBinding>,
     known: HashSet<Vec<Id>>,
     /// Whether there were more than wanted.
     pub(super) is_more: bool,
@@ -27,8 +27,8 @@ pub(super) struct Goal<'g> {
     pub(super) is_repeated: bool,
     /// An entry that must hold as well.
     also: Option<usize>,
-    /// Told of every whole binding, where all are wanted and not only those that differ in actors.
-    visit: Option<&'g mut dyn FnMut(&Binding) -> bool>,
+    /// Called with every complete binding, if all are wanted and not only those that differ in actors.
+    visit: Option<&'g mut dyn FnMut(&ActorBinding) -> bool>,
 }
 
 impl Goal<'_> {
@@ -38,16 +38,16 @@ impl Goal<'_> {
     }
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Binds the role of step `at` and all behind it. Returns whether a whole binding was found.
     pub(super) fn bind(
         &mut self,
         at: usize,
-        binding: &mut Binding,
+        binding: &mut ActorBinding,
         goal: &mut Goal<'_>,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
-        budget.step(BINDING)?;
+        budget.step(STEPS_PER_BINDING)?;
         let Some(step) = self.plan.steps.get(at) else { return self.whole(binding, goal, budget) };
         let role = step.role;
         if at == 0 {
@@ -60,7 +60,7 @@ impl Search<'_> {
         let (joins, is_independent) = (step.joins.clone(), step.is_independent);
         let (adjacent, compared) = self.joined(&joins, role, binding, budget)?;
         let scope = if adjacent.is_empty() { self.scope(role, binding) } else { Vec::new() };
-        budget.step((scope.len() / COPIED_AT_ONCE) as u64)?;
+        budget.step((scope.len() / BINDINGS_COPIED_PER_STEP) as u64)?;
         let graph = self.graph;
         let (first, others) = match adjacent.split_first() {
             Some((first, others)) => (Some(first), others),
@@ -71,7 +71,7 @@ impl Search<'_> {
             None => Box::new(scope.into_iter()),
         };
         let is_witness = at >= self.plan.actor_steps;
-        // Where one is enough, and criteria alone tell objects apart, one of those that are alike is enough to try.
+        // If one is enough and only criteria distinguish objects, one of each set of equal objects is tried.
         let may_skip =
             is_witness && self.plan.is_told_by_criteria(at) && goal.visit.is_none() && goal.also.is_none();
         let mut tried: HashSet<Rc<str>> = HashSet::new();
@@ -110,7 +110,7 @@ impl Search<'_> {
         &mut self,
         at: usize,
         id: Id,
-        binding: &mut Binding,
+        binding: &mut ActorBinding,
         goal: &mut Goal<'_>,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
@@ -123,22 +123,22 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns the lists in which an object for `role` must stand, the shortest first, and the criteria that it must meet with
+    /// Returns the lists that must contain an object for `role`, the shortest first, and the criteria that it must meet with
     /// objects that are bound. Criteria are a list of their own only where no other list is shorter.
     fn joined(
         &mut self,
         joins: &[(usize, usize)],
         role: usize,
-        binding: &Binding,
+        binding: &ActorBinding,
         budget: &mut Budget,
-    ) -> Result<(Vec<Adjacent>, Vec<Compared>), Exhausted> {
+    ) -> Result<(Vec<Adjacent>, Vec<ComparedRoles>), Exhausted> {
         let mut adjacent: Vec<Adjacent> = Vec::with_capacity(joins.len());
         let mut compared = Vec::new();
         for (entry, from) in joins {
             let Some(bound) = binding.get(*from).copied().flatten() else { continue };
-            budget.step(BINDING)?;
+            budget.step(STEPS_PER_BINDING)?;
             match self.pattern.entries.get(*entry).map(|entry| &entry.link) {
-                Some(Link::Criteria(_)) => compared.push((*entry, *from, bound)),
+                Some(RelationshipLink::Criteria(_)) => compared.push((*entry, *from, bound)),
                 _ => adjacent.push(self.adjacent(*entry, (*from, bound), role, budget)?),
             }
         }
@@ -159,7 +159,7 @@ impl Search<'_> {
     /// Returns whether an object meets all of `compared`: entries, and the roles and objects that they compare it with.
     fn agrees(
         &mut self,
-        compared: &[Compared],
+        compared: &[ComparedRoles],
         (role, id): (usize, Id),
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
@@ -174,7 +174,7 @@ impl Search<'_> {
     /// Takes note of a binding in which every role is filled. Returns whether it counts.
     fn whole(
         &mut self,
-        binding: &Binding,
+        binding: &ActorBinding,
         goal: &mut Goal<'_>,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
@@ -191,7 +191,7 @@ impl Search<'_> {
         if goal.known.contains(&actors) {
             return Ok(true);
         }
-        if self.pattern.is_unordered && self.reported.contains(&sorted(&actors)) {
+        if self.pattern.is_unordered && self.reported.contains(&sorted_objects(&actors)) {
             goal.is_repeated = true;
             return Ok(true);
         }
@@ -206,8 +206,13 @@ impl Search<'_> {
 
     /// Returns whether no forbidden relationship is there that can be judged at step `at`, and each with several
     /// objects is.
-    fn is_clear(&mut self, at: usize, binding: &Binding, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let judged = |plan: &Plan, next: usize| {
+    fn is_clear(
+        &mut self,
+        at: usize,
+        binding: &ActorBinding,
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        let judged = |plan: &BindingPlan, next: usize| {
             let step = plan.steps.get(at)?;
             let vetoes = step.vetoes.iter().map(|entry| (*entry, false));
             vetoes.chain(step.counts.iter().map(|entry| (*entry, true))).nth(next)
@@ -223,7 +228,7 @@ impl Search<'_> {
     }
 
     /// Returns where an actor is looked for that nothing connects: in the leader's namespace, or everywhere.
-    fn scope(&self, role: usize, binding: &Binding) -> Vec<Id> {
+    fn scope(&self, role: usize, binding: &ActorBinding) -> Vec<Id> {
         let Some(candidates) = self.candidates.get(role) else { return Vec::new() };
         let node =
             binding.get(self.pattern.leader).copied().flatten().and_then(|leader| self.graph.node(leader));
@@ -243,9 +248,9 @@ impl Search<'_> {
     pub(super) fn among_witnesses(
         &mut self,
         entry: usize,
-        actors: &Binding,
+        actors: &ActorBinding,
         budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
+    ) -> Result<Option<HeldLink>, Exhausted> {
         let mut goal = Goal { room: 1, also: Some(entry), ..Goal::default() };
         let mut binding = actors.clone();
         self.bind_witnesses(&mut binding, &mut goal, budget)?;
@@ -258,7 +263,7 @@ impl Search<'_> {
     /// Binds what is not bound yet, with the actors as they are.
     fn bind_witnesses(
         &mut self,
-        binding: &mut Binding,
+        binding: &mut ActorBinding,
         goal: &mut Goal<'_>,
         budget: &mut Budget,
     ) -> Result<bool, Exhausted> {
@@ -268,8 +273,8 @@ impl Search<'_> {
     /// Calls `visit` with every way to fill the other roles beside the actors, until it says to stop.
     pub(super) fn each_witness(
         &mut self,
-        actors: &Binding,
-        visit: &mut dyn FnMut(&Binding) -> bool,
+        actors: &ActorBinding,
+        visit: &mut dyn FnMut(&ActorBinding) -> bool,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         let mut goal = Goal { room: usize::MAX, visit: Some(visit), ..Goal::default() };
@@ -280,14 +285,14 @@ impl Search<'_> {
 }
 
 /// Returns objects whatever their roles.
-pub(super) fn sorted(actors: &[Id]) -> Vec<Id> {
+pub(super) fn sorted_objects(actors: &[Id]) -> Vec<Id> {
     let mut ids = actors.to_vec();
     ids.sort_unstable();
     ids
 }
 
 /// How many steps it is to bind a role, and to find out what is related to an object.
-const BINDING: u64 = 10;
+const STEPS_PER_BINDING: u64 = 10;
 
 /// How many candidates are copied in one step.
-const COPIED_AT_ONCE: usize = 16;
+const BINDINGS_COPIED_PER_STEP: usize = 16;

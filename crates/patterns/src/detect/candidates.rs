@@ -1,20 +1,20 @@
 //! Which objects may fill a role.
 
-use kubewright_graph::{Graph, Id, Node, Sort};
+use kubewright_graph::{Graph, GraphNode, Id, Sort};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-use super::super::filter::Condition;
-use super::super::key::Frame;
+use super::super::filter::FilterCondition;
+use super::super::key::ElementFrame;
 use super::super::pattern::{KindRef, Presence, Role};
-use super::Settings;
-use super::absent::described;
-use super::shared::Shared;
+use super::DetectionSettings;
+use super::absent::absent_object;
+use super::shared::SharedAnswers;
 
 /// In what candidates are looked for.
 pub(super) struct Asking<'a> {
     pub(super) graph: &'a Graph,
-    pub(super) settings: &'a Settings,
-    pub(super) shared: &'a Shared<'a>,
+    pub(super) settings: &'a DetectionSettings,
+    pub(super) shared: &'a SharedAnswers<'a>,
 }
 
 /// The objects of the right kind that pass the filter.
@@ -46,21 +46,25 @@ impl Candidates {
         for kind in &role.kinds {
             match kind {
                 KindRef::Kind { kind: Some(kind), group, version } => {
-                    let fits = |api_version: &str| is_of(api_version, group.as_deref(), version.as_deref());
+                    let fits = |api_version: &str| {
+                        has_group_and_version(api_version, group.as_deref(), version.as_deref())
+                    };
                     found.add_kind(role, asking, kind, fits, budget, incomparable)?;
                     if group.is_none() && asking.shared.version(kind, graph).is_none() {
-                        found.groups.extend(groups(graph, kind));
+                        found.groups.extend(two_groups_of_kind(graph, kind));
                     }
                 }
                 KindRef::Kind { kind: None, group, version } => {
-                    let fits = |api_version: &str| is_of(api_version, group.as_deref(), version.as_deref());
+                    let fits = |api_version: &str| {
+                        has_group_and_version(api_version, group.as_deref(), version.as_deref())
+                    };
                     for id in graph.ids() {
                         found.add(role, graph, id, &fits, budget, incomparable)?;
                     }
                 }
                 KindRef::Category(category) => {
                     for (group, kind) in kinds_of(category, graph, asking.settings) {
-                        let fits = |api_version: &str| group_of(api_version) == group;
+                        let fits = |api_version: &str| group_of_version(api_version) == group;
                         found.add_kind(role, asking, &kind, fits, budget, incomparable)?;
                     }
                 }
@@ -79,11 +83,13 @@ impl Candidates {
         for kind in &role.kinds {
             match kind {
                 KindRef::Kind { kind: Some(kind), group, version } => {
-                    let fits = |node: &Node| is_of(&node.api_version, group.as_deref(), version.as_deref());
+                    let fits = |node: &GraphNode| {
+                        has_group_and_version(&node.api_version, group.as_deref(), version.as_deref())
+                    };
                     let mut nodes = asking.graph.of_kind(kind).iter().filter_map(|id| asking.graph.node(*id));
                     found.has_kind |= nodes.any(fits);
                     if group.is_none() && asking.shared.version(kind, asking.graph).is_none() {
-                        found.groups.extend(groups(asking.graph, kind));
+                        found.groups.extend(two_groups_of_kind(asking.graph, kind));
                     }
                 }
                 KindRef::Kind { kind: None, .. } => found.has_kind |= !asking.graph.is_empty(),
@@ -126,7 +132,7 @@ impl Candidates {
         let mut quick = Vec::with_capacity(role.quick.len());
         for (condition, wanted) in &role.quick {
             if asking.shared.knows(condition) {
-                // Whoever asks first does the work; all are charged alike, so that it does not matter who.
+                // The first pattern does the work; all are charged the same, so that the order does not matter.
                 budget.step((ids.len() as u64).saturating_mul(condition.cost() as u64))?;
             }
             match asking.shared.answer(condition, kind, graph) {
@@ -147,7 +153,7 @@ impl Candidates {
                 continue;
             }
             let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
-            if passes(role, quick.iter().copied(), object, budget, incomparable)? {
+            if passes_role_filter(role, quick.iter().copied(), object, budget, incomparable)? {
                 self.push(*id);
             }
         }
@@ -170,7 +176,7 @@ impl Candidates {
         let Some(object) = &node.object else { return Ok(()) };
         self.has_kind = true;
         let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
-        if passes(role, quick, object, budget, incomparable)? {
+        if passes_role_filter(role, quick, object, budget, incomparable)? {
             self.push(id);
         }
         Ok(())
@@ -181,15 +187,15 @@ impl Candidates {
         &mut self,
         role: &Role,
         graph: &Graph,
-        settings: &Settings,
+        settings: &DetectionSettings,
         budget: &mut Budget,
         incomparable: &mut bool,
     ) -> Result<(), Exhausted> {
-        let fits = |node: &Node| {
+        let fits = |node: &GraphNode| {
             role.kinds.iter().any(|kind| match kind {
                 KindRef::Kind { kind, group, version } => {
                     let is_kind = kind.as_ref().is_none_or(|kind| node.kind == *kind);
-                    is_kind && is_of(&node.api_version, group.as_deref(), version.as_deref())
+                    is_kind && has_group_and_version(&node.api_version, group.as_deref(), version.as_deref())
                 }
                 KindRef::Category(category) => kinds_of(category, graph, settings)
                     .iter()
@@ -202,7 +208,9 @@ impl Candidates {
                 continue;
             };
             let quick = role.quick.iter().map(|(condition, wanted)| (condition, *wanted));
-            if role.filter.is_empty() || passes(role, quick, &described(node), budget, incomparable)? {
+            if role.filter.is_empty()
+                || passes_role_filter(role, quick, &absent_object(node), budget, incomparable)?
+            {
                 self.push(id);
             }
         }
@@ -223,15 +231,15 @@ impl Candidates {
 
 /// Returns whether `object` passes the filter with some choice of the elements that it means; `quick` is what is not
 /// known yet of the conditions about the whole object.
-fn passes<'r>(
+fn passes_role_filter<'r>(
     role: &Role,
-    quick: impl Iterator<Item = (&'r Condition, bool)>,
+    quick: impl Iterator<Item = (&'r FilterCondition, bool)>,
     object: &Value,
     budget: &mut Budget,
     incomparable: &mut bool,
 ) -> Result<bool, Exhausted> {
     for (condition, wanted) in quick {
-        if condition.holds(object, &Frame::default(), budget, incomparable)? != wanted {
+        if condition.holds(object, &ElementFrame::default(), budget, incomparable)? != wanted {
             return Ok(false);
         }
     }
@@ -239,9 +247,9 @@ fn passes<'r>(
         return Ok(true);
     }
     if role.anchors.is_empty() {
-        return role.rest.passes(object, &Frame::default(), budget, incomparable);
+        return role.rest.passes(object, &ElementFrame::default(), budget, incomparable);
     }
-    for frame in Frame::all(&role.anchors, object, budget)? {
+    for frame in ElementFrame::all(&role.anchors, object, budget)? {
         if role.rest.passes(object, &frame, budget, incomparable)? {
             return Ok(true);
         }
@@ -250,25 +258,26 @@ fn passes<'r>(
 }
 
 /// Returns a kind with the first two groups of its objects, where there are two.
-fn groups(graph: &Graph, kind: &Text) -> Option<(Text, Text, Text)> {
+fn two_groups_of_kind(graph: &Graph, kind: &Text) -> Option<(Text, Text, Text)> {
     let mut nodes = graph.of_kind(kind).iter().filter_map(|id| graph.node(*id));
     let first = nodes.next()?.group();
-    let other = nodes.map(Node::group).find(|group| *group != first)?;
+    let other = nodes.map(GraphNode::group).find(|group| *group != first)?;
     let (one, other) = if first < other { (first, other) } else { (other, first) };
     Some((kind.clone(), one.into(), other.into()))
 }
 
-fn is_of(api_version: &str, group: Option<&str>, version: Option<&str>) -> bool {
+fn has_group_and_version(api_version: &str, group: Option<&str>, version: Option<&str>) -> bool {
     let own = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
-    group.is_none_or(|group| group == group_of(api_version)) && version.is_none_or(|version| version == own)
+    group.is_none_or(|group| group == group_of_version(api_version))
+        && version.is_none_or(|version| version == own)
 }
 
-fn group_of(api_version: &str) -> &str {
+fn group_of_version(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Returns group and kind of everything in `category`: what the caller knows, and what definitions of resources say.
-pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Vec<(Text, Text)> {
+pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &DetectionSettings) -> Vec<(Text, Text)> {
     let group = |api_version: &str| {
         api_version.rsplit_once('/').map_or_else(Text::default, |(group, _)| group.into())
     };
@@ -292,7 +301,7 @@ pub(crate) fn kinds_of(category: &str, graph: &Graph, settings: &Settings) -> Ve
 }
 
 /// Returns whether it means something that an object is not there: where the pattern asks for it, others of the kind are.
-fn means_something(role: &Role, graph: &Graph, absent: &Node) -> bool {
+fn means_something(role: &Role, graph: &Graph, absent: &GraphNode) -> bool {
     if !role.if_listed.iter().any(|kind| *kind == absent.kind || *kind == "*") {
         return true;
     }

@@ -5,42 +5,42 @@ use std::collections::HashSet;
 use kubewright_graph::{Edge, EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted};
 
-use super::super::relate::Options;
+use super::super::relate::EdgeOptions;
 
 /// Returns what is between `a` and `b` where an edge of the type links them: nothing, or an object. `way` is whether it
 /// must lead from `a` to `b`, or the other way.
-pub(super) fn through(
+pub(super) fn link_through(
     graph: &Graph,
     kind: EdgeType,
-    options: &Options,
+    options: &EdgeOptions,
     way: Option<bool>,
     (a, b): (Id, Id),
     budget: &mut Budget,
 ) -> Result<Option<Option<Id>>, Exhausted> {
     if options.is_transitive {
         let mut through = None;
-        for (top, bottom) in ways(way, a, b) {
+        for (top, bottom) in ordered_ends(way, a, b) {
             if through.is_none() {
                 through = owned_through(graph, top, bottom, budget)?;
             }
         }
         return Ok(through);
     }
-    Ok(between(graph, kind, options, way, (a, b), budget)?.map(|edge| edge.through))
+    Ok(counted_edge_between(graph, kind, options, way, (a, b), budget)?.map(|edge| edge.through))
 }
 
 /// Returns the first edge between `a` and `b` that counts.
-pub(super) fn between<'g>(
+pub(super) fn counted_edge_between<'g>(
     graph: &'g Graph,
     kind: EdgeType,
-    options: &Options,
+    options: &EdgeOptions,
     way: Option<bool>,
     (a, b): (Id, Id),
     budget: &mut Budget,
 ) -> Result<Option<Edge<'g>>, Exhausted> {
     if kind == EdgeType::MANAGES {
         // Who manages a Pod is found by walking, which a hostile set of owners makes long.
-        for (from, to) in ways(way, a, b) {
+        for (from, to) in ordered_ends(way, a, b) {
             let mut managers = graph.incoming(to, kind);
             budget.step(managers.work() as u64)?;
             let found = managers.find(|edge| edge.from == from && options.counts(edge, graph));
@@ -59,7 +59,7 @@ pub(super) fn between<'g>(
     if any.is_none() || any.as_ref().is_some_and(|edge| options.counts(edge, graph)) {
         return Ok(any);
     }
-    for (from, to) in ways(way, a, b) {
+    for (from, to) in ordered_ends(way, a, b) {
         // Each edge is in both lists, so the shorter one is enough.
         let (mut out, mut into) = (graph.out(from, kind), graph.incoming(to, kind));
         while let (Some(one), Some(other)) = (out.next(), into.next()) {
@@ -75,7 +75,12 @@ pub(super) fn between<'g>(
 }
 
 /// Returns everything that `id` owns, or that owns it, directly or not.
-pub(super) fn reached(graph: &Graph, id: Id, owned: bool, budget: &mut Budget) -> Result<Vec<Id>, Exhausted> {
+pub(super) fn reached_by_ownership(
+    graph: &Graph,
+    id: Id,
+    owned: bool,
+    budget: &mut Budget,
+) -> Result<Vec<Id>, Exhausted> {
     let mut seen = HashSet::from([id]);
     let (mut open, mut found) = (vec![id], Vec::new());
     while let Some(next) = open.pop() {
@@ -106,7 +111,7 @@ fn owned_through(
         return Ok(Some(None));
     }
     for owner in owners {
-        if owner != bottom && reached(graph, owner, false, budget)?.contains(&top) {
+        if owner != bottom && reached_by_ownership(graph, owner, false, budget)?.contains(&top) {
             return Ok(Some(Some(owner)));
         }
     }
@@ -114,7 +119,7 @@ fn owned_through(
 }
 
 /// Returns the two objects in each order that counts.
-fn ways(way: Option<bool>, a: Id, b: Id) -> impl Iterator<Item = (Id, Id)> {
+fn ordered_ends(way: Option<bool>, a: Id, b: Id) -> impl Iterator<Item = (Id, Id)> {
     let there = (way != Some(false)).then_some((a, b));
     let back = (way != Some(true)).then_some((b, a));
     there.into_iter().chain(back)

@@ -3,15 +3,15 @@
 use kubewright_graph::Id;
 use kubewright_value::{Budget, Exhausted};
 
-use super::super::finding::{Phase, Trace};
-use super::super::key::Frame;
-use super::super::pattern::{List, Rule};
+use super::super::finding::{DetectionPhase, LeaderTrace};
+use super::super::key::ElementFrame;
+use super::super::pattern::{RelationshipEffect, RelationshipList};
 use super::super::points::Points;
-use super::bind::{Goal, sorted};
-use super::report::Score;
-use super::{Binding, Search};
+use super::bind::{Goal, sorted_objects};
+use super::report::BindingScore;
+use super::{ActorBinding, PatternSearch};
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Looks for findings that `leader` leads, at most `room` of them.
     pub(super) fn leader(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<(), Exhausted> {
         let frames = self.frames(leader, budget)?;
@@ -19,13 +19,13 @@ impl Search<'_> {
         for frame in frames {
             self.frame = frame;
             let trace = self.judge(leader, room, budget)?;
-            let is_match = trace.phase == Phase::Matched;
+            let is_match = trace.phase == DetectionPhase::Matched;
             last = Some(trace);
             if is_match {
                 break;
             }
         }
-        self.frame = Frame::default();
+        self.frame = ElementFrame::default();
         if let Some(trace) = last {
             self.trace(|| trace);
         }
@@ -33,10 +33,10 @@ impl Search<'_> {
     }
 
     /// Returns the elements of the leader that may be meant throughout.
-    fn frames(&self, leader: Id, budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+    fn frames(&self, leader: Id, budget: &mut Budget) -> Result<Vec<ElementFrame>, Exhausted> {
         let compares = self.pattern.entries.iter().any(|entry| entry.link.criteria().is_some());
         if self.pattern.leader_anchors.is_empty() || !compares {
-            return Ok(vec![Frame::default()]);
+            return Ok(vec![ElementFrame::default()]);
         }
         let object = self.object(leader);
         let (Some(object), Some(role)) = (object, self.pattern.roles.get(self.pattern.leader)) else {
@@ -45,14 +45,14 @@ impl Search<'_> {
         role.filter.frames(&self.pattern.leader_anchors, object, budget)
     }
 
-    fn judge(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<Trace, Exhausted> {
-        let mut alone: Binding = vec![None; self.pattern.roles.len()];
+    fn judge(&mut self, leader: Id, room: usize, budget: &mut Budget) -> Result<LeaderTrace, Exhausted> {
+        let mut alone: ActorBinding = vec![None; self.pattern.roles.len()];
         if let Some(slot) = alone.get_mut(self.pattern.leader) {
             *slot = Some(leader);
         }
-        let mut trace = Trace {
+        let mut trace = LeaderTrace {
             leader,
-            phase: Phase::Veto,
+            phase: DetectionPhase::Veto,
             reason: String::new(),
             steps: Vec::new(),
             roles: Vec::new(),
@@ -64,7 +64,7 @@ impl Search<'_> {
         }
         // Where there are scores a binding may still fail at the threshold, so that more are needed than findings.
         let can_fail = !self.plan.scores.is_empty();
-        let wanted = if can_fail { room.saturating_mul(MORE_FOR_SCORES) } else { room };
+        let wanted = if can_fail { room.saturating_mul(SCORED_BINDINGS_FACTOR) } else { room };
         let mut goal = Goal::of(wanted);
         let key = self.leader_key(leader);
         match key.as_ref().and_then(|key| self.known_binding(key, leader)) {
@@ -78,8 +78,8 @@ impl Search<'_> {
         }
         self.found.truncated |= goal.is_more;
         if goal.found.is_empty() && goal.is_repeated {
-            trace.phase = Phase::Matched;
-            trace.reason = "found before with the roles exchanged".to_owned();
+            trace.phase = DetectionPhase::Matched;
+            trace.reason = "already found with the roles exchanged".to_owned();
             return Ok(trace);
         }
         if goal.found.is_empty() {
@@ -93,8 +93,8 @@ impl Search<'_> {
     /// Returns why the leader is discarded by itself.
     fn vetoed(
         &mut self,
-        alone: &Binding,
-        trace: &mut Trace,
+        alone: &ActorBinding,
+        trace: &mut LeaderTrace,
         budget: &mut Budget,
     ) -> Result<Option<String>, Exhausted> {
         for at in 0..self.plan.vetoes.len() {
@@ -131,21 +131,21 @@ impl Search<'_> {
     /// Returns why no binding was found, by looking at each mandatory relationship of the leader alone.
     fn unbound(
         &mut self,
-        alone: &Binding,
-        trace: &mut Trace,
+        alone: &ActorBinding,
+        trace: &mut LeaderTrace,
         budget: &mut Budget,
     ) -> Result<String, Exhausted> {
         for entry in 0..self.pattern.entries.len() {
             let Some(found) = self.pattern.entries.get(entry) else { continue };
             let names =
                 |pair: &(usize, usize)| pair.0 == self.pattern.leader || pair.1 == self.pattern.leader;
-            if found.rule != Rule::Mandatory || !found.pairs.iter().any(names) {
+            if found.rule != RelationshipEffect::Mandatory || !found.pairs.iter().any(names) {
                 continue;
             }
             let held = self.holds(entry, alone, budget)?;
             self.step(trace, entry, held, &Points::zero(), budget)?;
             if held.is_none() {
-                return Ok(format!("`{}` is required and not there", self.id(entry)));
+                return Ok(format!("`{}` is required and does not exist", self.id(entry)));
             }
         }
         Ok("no objects fill the other roles together".to_owned())
@@ -155,9 +155,9 @@ impl Search<'_> {
     fn score_all(
         &mut self,
         leader: Id,
-        bindings: Vec<Binding>,
+        bindings: Vec<ActorBinding>,
         room: usize,
-        trace: &mut Trace,
+        trace: &mut LeaderTrace,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         let mut bindings = bindings;
@@ -172,11 +172,11 @@ impl Search<'_> {
                 if matched == 0 && best.as_ref().is_none_or(|best| *best < score.total()) {
                     best = Some(score.total());
                     trace.reason = reason;
-                    self.tell(trace, before, &binding, &score, budget)?;
+                    self.record_binding(trace, before, &binding, &score, budget)?;
                 }
                 continue;
             }
-            let objects = self.pattern.is_unordered.then(|| sorted(&self.actors(&binding)));
+            let objects = self.pattern.is_unordered.then(|| sorted_objects(&self.actors(&binding)));
             if objects.as_ref().is_some_and(|objects| self.reported.contains(objects)) {
                 continue;
             }
@@ -186,22 +186,22 @@ impl Search<'_> {
             }
             self.reported.extend(objects);
             if matched == 0 {
-                self.tell(trace, before, &binding, &score, budget)?;
+                self.record_binding(trace, before, &binding, &score, budget)?;
             }
             matched += 1;
             let finding = self.finding(&binding, &score, budget)?;
             self.found.findings.push(finding);
         }
         trace.leader = leader;
-        trace.phase = if matched == 0 { Phase::Threshold } else { Phase::Matched };
+        trace.phase = if matched == 0 { DetectionPhase::Threshold } else { DetectionPhase::Matched };
         if matched > 0 {
             trace.reason = if matched == 1 { "1 finding".to_owned() } else { format!("{matched} findings") };
         }
         Ok(())
     }
 
-    fn score(&mut self, binding: &Binding, budget: &mut Budget) -> Result<Score, Exhausted> {
-        let mut score = Score::new();
+    fn score(&mut self, binding: &ActorBinding, budget: &mut Budget) -> Result<BindingScore, Exhausted> {
+        let mut score = BindingScore::new();
         let actors = self.actors_only(binding);
         for at in 0..self.plan.scores.len() {
             let Some(entry) = self.plan.scores.get(at).copied() else { continue };
@@ -215,7 +215,9 @@ impl Search<'_> {
                 false => self.holds(entry, &actors, budget)?,
             };
             let points = match (found.rule, held) {
-                (Rule::Present, Some(_)) | (Rule::Absent, None) => found.weight.clone(),
+                (RelationshipEffect::Present, Some(_)) | (RelationshipEffect::Absent, None) => {
+                    found.weight.clone()
+                }
                 _ => Points::zero(),
             };
             score.add(entry, found.list, held, points);
@@ -224,11 +226,12 @@ impl Search<'_> {
     }
 
     /// Returns why the points do not suffice.
-    fn too_few(&self, score: &Score) -> Option<String> {
+    fn too_few(&self, score: &BindingScore) -> Option<String> {
         if self.settings.passes_unreachable && self.pattern.maximum().is_zero() {
             return None;
         }
-        let (points, common) = (score.of(List::Relationships), score.of(List::Common));
+        let (points, common) =
+            (score.of(RelationshipList::Relationships), score.of(RelationshipList::Common));
         let least = &self.pattern.minimum;
         match &self.pattern.common_minimum {
             Some(_) if points < *least => Some(format!("{points} points of {least}")),
@@ -239,7 +242,7 @@ impl Search<'_> {
     }
 
     /// Returns the objects of the actors, the leader first.
-    pub(super) fn actors(&self, binding: &Binding) -> Vec<Id> {
+    pub(super) fn actors(&self, binding: &ActorBinding) -> Vec<Id> {
         self.actor_roles().filter_map(|role| binding.get(role).copied().flatten()).collect()
     }
 
@@ -255,9 +258,9 @@ impl Search<'_> {
         std::iter::once(self.pattern.leader).chain(others)
     }
 
-    /// Returns `binding` without the roles that are no actors.
-    pub(super) fn actors_only(&self, binding: &Binding) -> Binding {
-        let mut only: Binding = vec![None; binding.len()];
+    /// Returns the actors of `binding` only.
+    pub(super) fn actors_only(&self, binding: &ActorBinding) -> ActorBinding {
+        let mut only: ActorBinding = vec![None; binding.len()];
         for role in self.actor_roles() {
             if let (Some(slot), Some(bound)) = (only.get_mut(role), binding.get(role)) {
                 *slot = *bound;
@@ -268,4 +271,4 @@ impl Search<'_> {
 }
 
 /// How many times as many bindings are looked at where some may have too few points.
-const MORE_FOR_SCORES: usize = 100;
+const SCORED_BINDINGS_FACTOR: usize = 100;

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use kubewright_graph::{Edge, EdgeType, Graph, Id};
 use kubewright_value::{Budget, Exhausted};
 
-use super::super::pattern::{Direction, Entry, Link};
-use super::super::relate::Options;
+use super::super::pattern::{EdgeDirection, PatternRelationship, RelationshipLink};
+use super::super::relate::EdgeOptions;
 use super::agreement::ValueIndex;
-use super::{Binding, Search, edges};
+use super::{ActorBinding, PatternSearch, edges};
 
 /// How many neighbours are compared in one step.
-const NEIGHBOURS_AT_ONCE: usize = 16;
+const NEIGHBOURS_PER_STEP: usize = 16;
 
 /// Lists of candidates by what they have, made when an entry first needs them.
 #[derive(Debug, Default)]
@@ -30,9 +30,9 @@ pub(super) struct Adjacent {
     lists: Vec<(Option<Id>, Rc<Vec<Id>>)>,
 }
 
-/// Whom a relationship holds with.
+/// The two ends between which a relationship holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
+pub(super) struct HeldLink {
     pub(super) from: Id,
     pub(super) to: Id,
     pub(super) through: Option<Id>,
@@ -42,15 +42,15 @@ pub(super) struct Held {
     pub(super) kind: Option<EdgeType>,
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Returns whether `entry` is there for `binding`: between bound objects, or with some candidate for a role that
     /// is not bound. Gives the objects of its last pair.
     pub(super) fn holds(
         &mut self,
         entry: usize,
-        binding: &Binding,
+        binding: &ActorBinding,
         budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
+    ) -> Result<Option<HeldLink>, Exhausted> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(None) };
         let mut last = None;
         for (one, other) in &found.pairs {
@@ -76,35 +76,44 @@ impl Search<'_> {
         (one, a): (usize, Id),
         (other, b): (usize, Id),
         budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
+    ) -> Result<Option<HeldLink>, Exhausted> {
         budget.step(1)?;
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(None) };
         if a == b && !self.pattern.allows_same {
             return Ok(None);
         }
         let held = match &found.link {
-            Link::Edge { options, .. } => {
+            RelationshipLink::Edge { options, .. } => {
                 let way = outward(found, options.direction, one);
                 let mut held = None;
                 for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-                    let through = edges::through(self.graph, *kind, options, way, (a, b), budget)?;
-                    held = through.map(|through| Held { from: a, to: b, through, way, kind: Some(*kind) });
+                    let through = edges::link_through(self.graph, *kind, options, way, (a, b), budget)?;
+                    held =
+                        through.map(|through| HeldLink { from: a, to: b, through, way, kind: Some(*kind) });
                     if held.is_some() {
                         break;
                     }
                 }
                 held
             }
-            Link::Common { options, .. } => {
+            RelationshipLink::Common { options, .. } => {
                 let mine = self.neighbours(entry, a, options, budget)?;
                 let theirs = self.neighbours(entry, b, options, budget)?;
-                budget.step((mine.len() / NEIGHBOURS_AT_ONCE) as u64)?;
+                budget.step((mine.len() / NEIGHBOURS_PER_STEP) as u64)?;
                 let rank = |id: &Id| self.graph.rank(*id);
                 let is_theirs = |id: &Id| theirs.binary_search_by_key(&rank(id), rank).is_ok();
                 let through = mine.iter().copied().find(|id| *id != a && *id != b && is_theirs(id));
-                through.map(|through| Held { from: a, to: b, through: Some(through), way: None, kind: None })
+                through.map(|through| HeldLink {
+                    from: a,
+                    to: b,
+                    through: Some(through),
+                    way: None,
+                    kind: None,
+                })
             }
-            Link::Criteria(_) => Some(Held { from: a, to: b, through: None, way: None, kind: None }),
+            RelationshipLink::Criteria(_) => {
+                Some(HeldLink { from: a, to: b, through: None, way: None, kind: None })
+            }
         };
         match (held, found.link.criteria()) {
             (Some(held), Some(criteria)) => {
@@ -122,13 +131,13 @@ impl Search<'_> {
         (from, a): (usize, Id),
         to: usize,
         budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
+    ) -> Result<Option<HeldLink>, Exhausted> {
         let Some(found) = self.pattern.entries.get(entry) else { return Ok(None) };
         let is_empty = self.candidates.get(to).is_none_or(|candidates| candidates.ids.is_empty());
         if is_empty {
             return Ok(None);
         }
-        if let Link::Edge { options, .. } = &found.link
+        if let RelationshipLink::Edge { options, .. } = &found.link
             && !options.is_transitive
             && options.criteria.is_none()
         {
@@ -138,24 +147,24 @@ impl Search<'_> {
             let Some(candidates) = self.candidates.get(to) else { return Ok(None) };
             let is_fine = |id: Id| candidates.contains(id) && (id != a || self.pattern.allows_same);
             let way = outward(found, options.direction, from);
-            let mut best: Option<Held> = None;
+            let mut best: Option<HeldLink> = None;
             for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-                let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
+                let (out, into) = edge_ends(self.graph, found, options, *kind, (from, a), budget)?;
                 // Each direction comes in canonical order, so the first of each is enough.
-                let firsts = [first(out, is_fine, budget)?, first(into, is_fine, budget)?];
+                let firsts = [first_common(out, is_fine, budget)?, first_common(into, is_fine, budget)?];
                 for to in firsts.into_iter().flatten() {
                     if best.is_none_or(|best| self.graph.rank(to) < self.graph.rank(best.to)) {
-                        best = Some(Held { from: a, to, through: None, way, kind: Some(*kind) });
+                        best = Some(HeldLink { from: a, to, through: None, way, kind: Some(*kind) });
                     }
                 }
             }
             return Ok(best);
         }
-        if let Link::Criteria(criteria) = &found.link
+        if let RelationshipLink::Criteria(criteria) = &found.link
             && found.at_least == 1
         {
             let first = self.first_agreeing(entry, criteria, (from, a), to, budget)?;
-            return Ok(first.map(|to| Held { from: a, to, through: None, way: None, kind: None }));
+            return Ok(first.map(|to| HeldLink { from: a, to, through: None, way: None, kind: None }));
         }
         let adjacent = self.adjacent(entry, (from, a), to, budget)?;
         let mut others = adjacent.iter(self.graph).filter(|id| *id != a || self.pattern.allows_same);
@@ -174,8 +183,8 @@ impl Search<'_> {
     fn has_enough(
         &self,
         entry: usize,
-        found: &Entry,
-        options: &Options,
+        found: &PatternRelationship,
+        options: &EdgeOptions,
         (from, a): (usize, Id),
         to: usize,
         budget: &mut Budget,
@@ -185,7 +194,7 @@ impl Search<'_> {
         };
         let mut different = HashSet::new();
         for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-            let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
+            let (out, into) = edge_ends(self.graph, found, options, *kind, (from, a), budget)?;
             for id in out.chain(into) {
                 budget.step(1)?;
                 let is_fine = candidates.contains(id) && (id != a || self.pattern.allows_same);
@@ -204,7 +213,7 @@ impl Search<'_> {
         one: usize,
         other: usize,
         budget: &mut Budget,
-    ) -> Result<Option<Held>, Exhausted> {
+    ) -> Result<Option<HeldLink>, Exhausted> {
         let candidate = |search: &Self, at: usize| search.candidates.get(one)?.ids.get(at).copied();
         let mut at = 0;
         while let Some(id) = candidate(self, at) {
@@ -243,25 +252,25 @@ impl Search<'_> {
     fn adjacent_by_link(
         &mut self,
         entry: usize,
-        found: &Entry,
+        found: &PatternRelationship,
         (from, a): (usize, Id),
         to: usize,
         budget: &mut Budget,
     ) -> Result<Adjacent, Exhausted> {
         match &found.link {
-            Link::Edge { options, .. } => {
+            RelationshipLink::Edge { options, .. } => {
                 let Some(candidates) = self.candidates.get(to) else { return Ok(Adjacent::default()) };
                 let mut ids = Vec::new();
                 if options.is_transitive {
                     let way = outward(found, options.direction, from);
                     let mut reached = Vec::new();
                     for owned in [true, false].into_iter().filter(|owned| way != Some(!owned)) {
-                        reached.extend(edges::reached(self.graph, a, owned, budget)?);
+                        reached.extend(edges::reached_by_ownership(self.graph, a, owned, budget)?);
                     }
                     ids.extend(reached.into_iter().filter(|id| candidates.contains(*id)));
                 } else {
                     for kind in self.types.get(entry).into_iter().flat_map(|types| types.iter()) {
-                        let (out, into) = ends(self.graph, found, options, *kind, (from, a), budget)?;
+                        let (out, into) = edge_ends(self.graph, found, options, *kind, (from, a), budget)?;
                         for id in out.chain(into) {
                             budget.step(1)?;
                             if candidates.contains(id) {
@@ -276,7 +285,7 @@ impl Search<'_> {
                 ids.dedup();
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
-            Link::Common { options, .. } => {
+            RelationshipLink::Common { options, .. } => {
                 self.fill_common(entry, to, options, budget)?;
                 let neighbours = self.neighbours(entry, a, options, budget)?;
                 let lists = self.buckets.get(entry).and_then(|buckets| buckets.common.get(&to));
@@ -284,7 +293,7 @@ impl Search<'_> {
                 let lists = neighbours.iter().copied().filter(|id| *id != a).filter_map(list).collect();
                 Ok(Adjacent { lists })
             }
-            Link::Criteria(criteria) => {
+            RelationshipLink::Criteria(criteria) => {
                 let ids = self.agreeing(entry, criteria, (from, a), to, budget)?;
                 Ok(Adjacent { lists: vec![(None, Rc::new(ids))] })
             }
@@ -295,7 +304,7 @@ impl Search<'_> {
         &mut self,
         entry: usize,
         role: usize,
-        options: &Options,
+        options: &EdgeOptions,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         if self.buckets.get(entry).is_none_or(|buckets| buckets.common.contains_key(&role)) {
@@ -354,20 +363,20 @@ impl Adjacent {
 }
 
 /// Returns whether the edge must lead away from `role`; nothing where both ways will do.
-fn outward(entry: &Entry, direction: Direction, role: usize) -> Option<bool> {
+fn outward(entry: &PatternRelationship, direction: EdgeDirection, role: usize) -> Option<bool> {
     let is_first = entry.pairs.iter().any(|pair| pair.0 == role);
     match direction {
-        Direction::Any => None,
-        Direction::Forward => Some(is_first),
-        Direction::Backward => Some(!is_first),
+        EdgeDirection::Any => None,
+        EdgeDirection::Forward => Some(is_first),
+        EdgeDirection::Backward => Some(!is_first),
     }
 }
 
 /// Returns the other ends of the edges at an object: those that lead away, and those that lead to it.
-fn ends<'g>(
+fn edge_ends<'g>(
     graph: &'g Graph,
-    entry: &Entry,
-    options: &'g Options,
+    entry: &PatternRelationship,
+    options: &'g EdgeOptions,
     kind: EdgeType,
     (role, id): (usize, Id),
     budget: &mut Budget,
@@ -381,7 +390,7 @@ fn ends<'g>(
     Ok((out, into.into_iter().flatten().filter(counts).map(|edge| edge.from)))
 }
 
-fn first(
+fn first_common(
     ids: impl Iterator<Item = Id>,
     is_fine: impl Fn(Id) -> bool,
     budget: &mut Budget,

@@ -1,12 +1,14 @@
 //! In which order the roles of a pattern are bound.
 
 use super::super::criteria::Basis;
-use super::super::lint::named_kinds;
-use super::super::pattern::{Entry, Link, List, Pattern, Rule, Topology};
+use super::super::lint::all_named_kinds;
+use super::super::pattern::{
+    Pattern, PatternRelationship, RelationshipEffect, RelationshipLink, RelationshipList, Topology,
+};
 
 /// The order, and what each step has to look at.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct BindingPlan {
     pub(super) steps: Vec<PlanStep>,
     /// How many steps it takes until every actor is bound; the rest only has to be possible.
     pub(super) actor_steps: usize,
@@ -34,16 +36,19 @@ pub(super) struct PlanStep {
     is_told_by_criteria: bool,
 }
 
-impl Plan {
+impl BindingPlan {
     pub(super) fn of(pattern: &Pattern) -> Self {
         let is_actor = |role: usize| pattern.is_bound(role);
-        let order = order(pattern, &is_actor);
+        let order = role_order(pattern, &is_actor);
         let mut vetoes = Vec::new();
         let mut late = Vec::new();
-        for (at, entry) in pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == Rule::Veto) {
+        for (at, entry) in
+            pattern.entries.iter().enumerate().filter(|(_, entry)| entry.rule == RelationshipEffect::Veto)
+        {
             let names_leader =
                 entry.pairs.iter().any(|pair| pair.0 == pattern.leader || pair.1 == pattern.leader);
-            let is_for_leader = entry.list == List::Relationships || pattern.topology == Topology::Single;
+            let is_for_leader =
+                entry.list == RelationshipList::Relationships || pattern.topology == Topology::Single;
             if names_leader && is_for_leader { vetoes.push(at) } else { late.push(at) }
         }
         let mut steps: Vec<PlanStep> = Vec::with_capacity(order.len());
@@ -51,7 +56,7 @@ impl Plan {
             let before = order.get(..at).unwrap_or_default();
             let mut joins = Vec::new();
             for (number, entry) in pattern.entries.iter().enumerate() {
-                if entry.rule != Rule::Mandatory {
+                if entry.rule != RelationshipEffect::Mandatory {
                     continue;
                 }
                 for (one, other) in &entry.pairs {
@@ -64,7 +69,7 @@ impl Plan {
             }
             let counts = pattern.entries.iter().enumerate().filter(|(_, entry)| {
                 let names = |pair: &(usize, usize)| pair.0 == *role || pair.1 == *role;
-                let is_mandatory = entry.rule == Rule::Mandatory && entry.at_least > 1;
+                let is_mandatory = entry.rule == RelationshipEffect::Mandatory && entry.at_least > 1;
                 is_mandatory && is_actor(*role) && entry.pairs.iter().any(names)
             });
             let counts = counts.map(|(at, _)| at).collect();
@@ -97,7 +102,7 @@ impl Plan {
         let actor_steps = steps.iter().rposition(|step| is_actor(step.role)).map_or(0, |last| last + 1);
         let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
         for (at, entry) in pattern.entries.iter().enumerate() {
-            let Rule::OneOf(number) = entry.rule else { continue };
+            let RelationshipEffect::OneOf(number) = entry.rule else { continue };
             match groups.iter_mut().find(|(known, _)| *known == number) {
                 Some((_, members)) => members.push(at),
                 None => groups.push((number, vec![at])),
@@ -128,8 +133,8 @@ impl Plan {
 /// relationship by edges.
 fn is_told_by_criteria(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
     let Some(role) = steps.get(at).map(|step| step.role) else { return false };
-    let names = |entry: &Entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role);
-    let is_criteria = |entry: &Entry| matches!(&entry.link, Link::Criteria(criteria) if matches!(criteria.basis, Basis::Custom));
+    let names = |entry: &PatternRelationship| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role);
+    let is_criteria = |entry: &PatternRelationship| matches!(&entry.link, RelationshipLink::Criteria(criteria) if matches!(criteria.basis, Basis::Custom));
     let (mut has_any, mut are_all) = (false, true);
     for (number, entry) in pattern.entries.iter().enumerate().filter(|(_, entry)| names(entry)) {
         // What joins it with a role before is in the list that is gone through.
@@ -152,7 +157,7 @@ fn is_independent(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
             entries.filter_map(|entry| pattern.entries.get(*entry)).flat_map(|entry| &entry.pairs);
         pairs.any(|(one, other)| is_before(*one) || is_before(*other)) || step.joins.is_empty()
     };
-    let kinds = |step: &PlanStep| named_kinds(&pattern.roles.get(step.role)?.kinds);
+    let kinds = |step: &PlanStep| all_named_kinds(&pattern.roles.get(step.role)?.kinds);
     let may_be_one = |one: &PlanStep, other: &PlanStep| match (kinds(one), kinds(other)) {
         (Some(ones), Some(others)) => ones.iter().any(|kind| others.contains(kind)),
         _ => true,
@@ -163,8 +168,8 @@ fn is_independent(pattern: &Pattern, steps: &[PlanStep], at: usize) -> bool {
 
 /// Returns the roles in the order in which they are bound: the leader, then what is connected, actors before others,
 /// then actors that nothing connects, and last what is connected among itself.
-fn order(pattern: &Pattern, is_actor: &dyn Fn(usize) -> bool) -> Vec<usize> {
-    let mandatory = || pattern.entries.iter().filter(|entry| entry.rule == Rule::Mandatory);
+fn role_order(pattern: &Pattern, is_actor: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let mandatory = || pattern.entries.iter().filter(|entry| entry.rule == RelationshipEffect::Mandatory);
     let in_mandatory = |role: usize| {
         mandatory().any(|entry| entry.pairs.iter().any(|pair| pair.0 == role || pair.1 == role))
     };

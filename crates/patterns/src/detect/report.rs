@@ -8,44 +8,52 @@ use kubewright_graph::{EdgeType, Id};
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
 use super::super::diagnostics as code;
-use super::super::finding::{Evidence, Finding};
-use super::super::key::{Anchor, Frame};
-use super::super::message::Values;
-use super::super::pattern::{Entry, Link, List, Pattern, Rule};
+use super::super::finding::{Evidence, PatternFinding};
+use super::super::key::{ArrayAnchor, ElementFrame};
+use super::super::message::PlaceholderValues;
+use super::super::pattern::{
+    Pattern, PatternRelationship, RelationshipEffect, RelationshipLink, RelationshipList,
+};
 use super::super::points::Points;
 use super::alike::Witnesses;
-use super::links::Held;
-use super::{Binding, Search, edges};
+use super::links::HeldLink;
+use super::{ActorBinding, PatternSearch, edges};
 
 /// How many ways to fill the other roles are looked at to name and count witnesses.
-const MOST_WITNESSES: usize = 10_000;
+const MAX_WITNESSES: usize = 10_000;
 
 /// The points of one binding.
 #[derive(Debug)]
-pub(super) struct Score {
-    pub(super) entries: Vec<(usize, Option<Held>, Points)>,
+pub(super) struct BindingScore {
+    pub(super) entries: Vec<(usize, Option<HeldLink>, Points)>,
     relationships: Points,
     common: Points,
 }
 
-impl Score {
+impl BindingScore {
     pub(super) fn new() -> Self {
         Self { entries: Vec::new(), relationships: Points::zero(), common: Points::zero() }
     }
 
-    pub(super) fn add(&mut self, entry: usize, list: List, held: Option<Held>, points: Points) {
+    pub(super) fn add(
+        &mut self,
+        entry: usize,
+        list: RelationshipList,
+        held: Option<HeldLink>,
+        points: Points,
+    ) {
         let sum = match list {
-            List::Relationships => &mut self.relationships,
-            List::Common => &mut self.common,
+            RelationshipList::Relationships => &mut self.relationships,
+            RelationshipList::Common => &mut self.common,
         };
         *sum = sum.plus(&points);
         self.entries.push((entry, held, points));
     }
 
-    pub(super) fn of(&self, list: List) -> Points {
+    pub(super) fn of(&self, list: RelationshipList) -> Points {
         match list {
-            List::Relationships => self.relationships.clone(),
-            List::Common => self.common.clone(),
+            RelationshipList::Relationships => self.relationships.clone(),
+            RelationshipList::Common => self.common.clone(),
         }
     }
 
@@ -55,32 +63,37 @@ impl Score {
 }
 
 /// Returns what an entry does, in a word.
-pub(in super::super) fn rule_name(rule: Rule) -> &'static str {
+pub(in super::super) fn rule_name(rule: RelationshipEffect) -> &'static str {
     match rule {
-        Rule::Mandatory => "mandatory",
-        Rule::OneOf(_) => "one-of",
-        Rule::Veto => "veto",
-        Rule::Present => "score",
-        Rule::Absent => "score-absent",
+        RelationshipEffect::Mandatory => "mandatory",
+        RelationshipEffect::OneOf(_) => "one-of",
+        RelationshipEffect::Veto => "veto",
+        RelationshipEffect::Present => "score",
+        RelationshipEffect::Absent => "score-absent",
     }
 }
 
-/// What fills the placeholders of a finding.
-struct Shown<'s> {
+/// The values of the placeholders of a finding.
+struct MessageValues<'s> {
     pattern: &'s Pattern,
     objects: Vec<Option<&'s Value>>,
     counts: Vec<usize>,
     score: String,
     /// The elements of the leader that are meant.
-    frame: Frame,
+    frame: ElementFrame,
 }
 
-impl Values for Shown<'_> {
+impl PlaceholderValues for MessageValues<'_> {
     fn object(&self, role: usize) -> Option<&Value> {
         self.objects.get(role).copied().flatten()
     }
 
-    fn frames(&self, role: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
+    fn frames(
+        &self,
+        role: usize,
+        anchors: &[ArrayAnchor],
+        budget: &mut Budget,
+    ) -> Result<Vec<ElementFrame>, Exhausted> {
         if role == self.pattern.leader && !self.frame.is_empty() {
             return Ok(vec![self.frame.clone()]);
         }
@@ -112,14 +125,14 @@ impl Values for Shown<'_> {
     }
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Returns the finding that `binding` with its points is.
     pub(super) fn finding(
         &mut self,
-        binding: &Binding,
-        score: &Score,
+        binding: &ActorBinding,
+        score: &BindingScore,
         budget: &mut Budget,
-    ) -> Result<Finding, Exhausted> {
+    ) -> Result<PatternFinding, Exhausted> {
         let witnesses = self.witnesses(binding, budget)?;
         let total = score.total();
         let maximum = self.pattern.maximum();
@@ -135,7 +148,8 @@ impl Search<'_> {
         let absent = Rc::clone(&self.absent);
         let object = |id: Id| graph.node(id)?.object.as_ref().or_else(|| absent.get(&id));
         let objects: Vec<Option<&Value>> = bound.iter().map(|id| id.and_then(object)).collect();
-        let shown = Shown { pattern, objects, counts, score: total.to_string(), frame: self.frame.clone() };
+        let shown =
+            MessageValues { pattern, objects, counts, score: total.to_string(), frame: self.frame.clone() };
         let (message, empty) = pattern.message.render(&shown, budget)?;
         for place in empty {
             self.empty_place(&place);
@@ -147,17 +161,18 @@ impl Search<'_> {
             .filter_map(|role| Some((role_id(role), binding.get(role).copied().flatten()?)));
         let roles = roles.collect();
         let limit = self.settings.witnesses;
-        let told =
+        let shown =
             witnesses.into_iter().map(|(role, ids)| (role_id(role), ids.into_iter().take(limit).collect()));
-        let scores = [List::Relationships, List::Common].into_iter().filter_map(|list| {
-            let scores = pattern.entries.iter().any(|entry| entry.list == list && entry.rule.scores());
-            scores.then(|| (list, score.of(list), pattern.maximum_of(Some(list))))
-        });
-        Ok(Finding {
+        let scores =
+            [RelationshipList::Relationships, RelationshipList::Common].into_iter().filter_map(|list| {
+                let scores = pattern.entries.iter().any(|entry| entry.list == list && entry.rule.scores());
+                scores.then(|| (list, score.of(list), pattern.maximum_of(Some(list))))
+            });
+        Ok(PatternFinding {
             pattern: pattern.name.clone(),
             severity: pattern.severity,
             roles,
-            witnesses: told.collect(),
+            witnesses: shown.collect(),
             confidence: total.percent_of(&maximum),
             points: total,
             maximum,
@@ -167,14 +182,14 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the finding that there is no object to look at.
-    pub(super) fn empty(&mut self, budget: &mut Budget) -> Result<Finding, Exhausted> {
+    /// Returns the finding for an input without a leader.
+    pub(super) fn empty(&mut self, budget: &mut Budget) -> Result<PatternFinding, Exhausted> {
         let pattern = self.pattern;
         let nothing = vec![None; pattern.roles.len()];
-        let (counts, frame) = (Vec::new(), Frame::default());
-        let shown = Shown { pattern, objects: nothing, counts, score: "0".to_owned(), frame };
+        let (counts, frame) = (Vec::new(), ElementFrame::default());
+        let shown = MessageValues { pattern, objects: nothing, counts, score: "0".to_owned(), frame };
         let (message, _) = pattern.message.render(&shown, budget)?;
-        Ok(Finding {
+        Ok(PatternFinding {
             pattern: pattern.name.clone(),
             severity: pattern.severity,
             roles: Vec::new(),
@@ -188,10 +203,10 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the objects of roles that are no actors, in canonical order.
+    /// Returns the objects of roles that are not actors, in canonical order.
     fn witnesses(
         &mut self,
-        binding: &Binding,
+        binding: &ActorBinding,
         budget: &mut Budget,
     ) -> Result<Vec<(usize, Vec<Id>)>, Exhausted> {
         let actors = self.actors_only(binding);
@@ -214,7 +229,7 @@ impl Search<'_> {
                     let adjacent = self.adjacent(entry, (from, bound), to, budget)?;
                     let allowed = |id: &Id| *id != bound || self.pattern.allows_same;
                     let ids: Vec<Id> =
-                        adjacent.iter(self.graph).filter(allowed).take(MOST_WITNESSES).collect();
+                        adjacent.iter(self.graph).filter(allowed).take(MAX_WITNESSES).collect();
                     budget.step(ids.len() as u64)?;
                     if !ids.is_empty() {
                         found.entry(to).or_default().extend(ids);
@@ -231,7 +246,7 @@ impl Search<'_> {
     /// Returns who can fill the roles `late` beside the actors, in canonical order.
     fn late_witnesses(
         &mut self,
-        actors: &Binding,
+        actors: &ActorBinding,
         late: &[usize],
         budget: &mut Budget,
     ) -> Result<Rc<Witnesses>, Exhausted> {
@@ -241,12 +256,12 @@ impl Search<'_> {
             return Ok(Rc::clone(known));
         }
         let mut found: BTreeMap<usize, Vec<Id>> = BTreeMap::new();
-        // Those of one role come in canonical order, so that no more are looked at than are told or counted.
+        // Witnesses of a role come in canonical order, so no more are read than are shown or counted.
         let mut left = match late {
             [role] if !self.pattern.counts(*role) => self.settings.witnesses.max(1),
-            _ => MOST_WITNESSES,
+            _ => MAX_WITNESSES,
         };
-        let mut visit = |binding: &Binding| {
+        let mut visit = |binding: &ActorBinding| {
             for role in late {
                 if let Some(id) = binding.get(*role).copied().flatten() {
                     found.entry(*role).or_default().push(id);
@@ -276,9 +291,9 @@ impl Search<'_> {
 
     fn evidence(
         &mut self,
-        binding: &Binding,
-        score: &Score,
-        shown: &Shown<'_>,
+        binding: &ActorBinding,
+        score: &BindingScore,
+        shown: &MessageValues<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Evidence>, Exhausted> {
         let mut all = Vec::with_capacity(self.pattern.entries.len());
@@ -288,7 +303,7 @@ impl Search<'_> {
             let held = match (scored, entry.rule) {
                 (Some((_, held, _)), _) => *held,
                 // It was looked at before, and is not there: otherwise there would be no finding.
-                (None, Rule::Veto) => None,
+                (None, RelationshipEffect::Veto) => None,
                 (None, _) => self.holds(at, binding, budget)?,
             };
             let role_id =
@@ -328,21 +343,21 @@ impl Search<'_> {
     /// Returns the field that says that two objects are related.
     pub(super) fn via(
         &self,
-        entry: &Entry,
+        entry: &PatternRelationship,
         types: &[EdgeType],
-        held: Held,
+        held: HeldLink,
         budget: &mut Budget,
     ) -> Result<Text, Exhausted> {
         let (a, b) = match &entry.link {
-            Link::Edge { options, .. } if options.is_transitive => {
+            RelationshipLink::Edge { options, .. } if options.is_transitive => {
                 let through = held.through.unwrap_or(held.from);
                 let ends = [held.to, held.from].into_iter().filter(|end| *end != through);
                 let fields = ends.filter_map(|end| self.graph.between(through, end, EdgeType::OWNS));
                 return Ok(fields.map(|edge| Text::from(edge.via)).next().unwrap_or_default());
             }
-            Link::Edge { .. } => (held.from, Some(held.to)),
-            Link::Common { .. } => (held.from, held.through),
-            Link::Criteria(criteria) => {
+            RelationshipLink::Edge { .. } => (held.from, Some(held.to)),
+            RelationshipLink::Common { .. } => (held.from, held.through),
+            RelationshipLink::Criteria(criteria) => {
                 let first = criteria.all.first();
                 return Ok(first.and_then(|criterion| criterion.dependency_path()).unwrap_or_default());
             }
@@ -350,9 +365,11 @@ impl Search<'_> {
         let (Some(options), Some(b)) = (entry.link.options(), b) else { return Ok(Text::default()) };
         for kind in held.kind.as_ref().map_or(types, std::slice::from_ref) {
             // What two objects on one network have in common is a policy that selects them.
-            let is_network = entry.list == List::Common && *kind == EdgeType::SAME_NETWORK;
+            let is_network = entry.list == RelationshipList::Common && *kind == EdgeType::SAME_NETWORK;
             let kind = if is_network { EdgeType::ISOLATES } else { *kind };
-            if let Some(edge) = edges::between(self.graph, kind, options, held.way, (a, b), budget)? {
+            if let Some(edge) =
+                edges::counted_edge_between(self.graph, kind, options, held.way, (a, b), budget)?
+            {
                 return Ok(edge.via.into());
             }
         }

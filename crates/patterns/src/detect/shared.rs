@@ -1,38 +1,38 @@
-//! What several searches in one graph ask alike, found once: which objects of a kind meet a condition.
+//! Conditions that several patterns share: which objects of a kind meet them is computed once.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_value::{Budget, Limits, Text};
 
-use super::super::filter::Condition;
-use super::super::key::Frame;
+use super::super::filter::FilterCondition;
+use super::super::key::ElementFrame;
 use super::super::pattern::{KindRef, Pattern, Presence};
 
-/// The answers, each made when somebody first asks.
+/// The answers, each computed on first use.
 #[derive(Debug)]
-pub(super) struct Shared<'p> {
-    conditions: HashMap<&'p str, Asked<'p>>,
+pub(super) struct SharedAnswers<'p> {
+    conditions: HashMap<&'p str, AskedCondition<'p>>,
     versions: HashMap<&'p str, OnceLock<Option<Text>>>,
 }
 
 /// One condition that is asked.
 #[derive(Debug)]
-struct Asked<'p> {
-    condition: &'p Condition,
+struct AskedCondition<'p> {
+    condition: &'p FilterCondition,
     /// By how many roles.
     count: usize,
-    kinds: HashMap<&'p str, OnceLock<Answer>>,
+    kinds: HashMap<&'p str, OnceLock<ConditionAnswer>>,
 }
 
 /// One bit for each object of a kind, in their order; none where the question takes too much work.
-type Answer = Option<Vec<u64>>;
+type ConditionAnswer = Option<Vec<u64>>;
 
-impl<'p> Shared<'p> {
+impl<'p> SharedAnswers<'p> {
     /// Returns what `patterns` can share.
     pub(super) fn among(patterns: impl Iterator<Item = &'p Pattern>) -> Self {
-        let mut conditions: HashMap<&str, Asked<'_>> = HashMap::new();
+        let mut conditions: HashMap<&str, AskedCondition<'_>> = HashMap::new();
         let mut versions = HashMap::new();
         for role in patterns.flat_map(|pattern| &pattern.roles) {
             let kinds = role.kinds.iter().filter_map(|kind| match kind {
@@ -45,7 +45,7 @@ impl<'p> Shared<'p> {
             }
             for (condition, _) in role.quick.iter().filter(|_| role.presence == Presence::Present) {
                 let Some(signature) = condition.signature.as_deref() else { continue };
-                let asked = conditions.entry(signature).or_insert_with(|| Asked {
+                let asked = conditions.entry(signature).or_insert_with(|| AskedCondition {
                     condition,
                     count: 0,
                     kinds: HashMap::new(),
@@ -60,22 +60,25 @@ impl<'p> Shared<'p> {
         Self { conditions, versions }
     }
 
-    /// Returns whether somebody else asks for `condition` too.
-    pub(super) fn knows(&self, condition: &Condition) -> bool {
+    /// Returns whether several patterns have `condition`.
+    pub(super) fn knows(&self, condition: &FilterCondition) -> bool {
         condition.signature.as_deref().is_some_and(|signature| self.conditions.contains_key(signature))
     }
 
-    /// Returns which objects of `kind` meet `condition`, where somebody else asks for it too.
-    pub(super) fn answer(&self, condition: &Condition, kind: &str, graph: &Graph) -> Option<&[u64]> {
+    /// Returns which objects of `kind` meet `condition`, if several patterns have it.
+    pub(super) fn answer(&self, condition: &FilterCondition, kind: &str, graph: &Graph) -> Option<&[u64]> {
         let asked = self.conditions.get(condition.signature.as_deref()?)?;
         let answer = asked.kinds.get(kind)?.get_or_init(|| {
             let ids = graph.of_kind(kind);
-            let budget =
-                &mut Budget::new(Limits { steps: STEPS_EACH * (ids.len() as u64 + 1), ..Limits::default() });
+            let budget = &mut Budget::new(Limits {
+                steps: CONDITION_STEPS_PER_OBJECT * (ids.len() as u64 + 1),
+                ..Limits::default()
+            });
             let mut bits = vec![0_u64; ids.len().div_ceil(64)];
             for (at, id) in ids.iter().enumerate() {
                 let Some(object) = graph.node(*id).and_then(|node| node.object.as_ref()) else { continue };
-                let holds = asked.condition.holds(object, &Frame::default(), budget, &mut false).ok()?;
+                let holds =
+                    asked.condition.holds(object, &ElementFrame::default(), budget, &mut false).ok()?;
                 if let (Some(word), true) = (bits.get_mut(at / 64), holds) {
                     *word |= 1 << (at % 64);
                 }
@@ -99,9 +102,9 @@ impl<'p> Shared<'p> {
     }
 }
 
-fn nodes<'g>(ids: &'g [Id], graph: &'g Graph) -> impl Iterator<Item = &'g Node> {
+fn nodes<'g>(ids: &'g [Id], graph: &'g Graph) -> impl Iterator<Item = &'g GraphNode> {
     ids.iter().filter_map(|id| graph.node(*id))
 }
 
 /// How much work one object may make.
-const STEPS_EACH: u64 = 1_000;
+const CONDITION_STEPS_PER_OBJECT: u64 = 1_000;

@@ -1,4 +1,4 @@
-//! The trace of a leader: which relationships were looked at, and what came of them.
+//! The trace of a leader: the relationships that were evaluated, and their results.
 
 use std::rc::Rc;
 
@@ -6,21 +6,21 @@ use kubewright_graph::Id;
 use kubewright_k8s::namespaced_name;
 use kubewright_value::{Budget, Exhausted, Text};
 
-use super::super::finding::{Trace, TraceStep};
-use super::super::pattern::Rule;
+use super::super::finding::{LeaderTrace, TraceStep};
+use super::super::pattern::RelationshipEffect;
 use super::super::points::Points;
-use super::links::Held;
-use super::report::{Score, rule_name};
-use super::{Binding, Search};
+use super::links::HeldLink;
+use super::report::{BindingScore, rule_name};
+use super::{ActorBinding, PatternSearch};
 
-impl Search<'_> {
-    /// Takes note of a binding and its points, in place of what was noted behind the first `before` steps.
-    pub(super) fn tell(
+impl PatternSearch<'_> {
+    /// Records a binding and its points in `trace`, in place of the steps after the first `before`.
+    pub(super) fn record_binding(
         &mut self,
-        trace: &mut Trace,
+        trace: &mut LeaderTrace,
         before: usize,
-        binding: &Binding,
-        score: &Score,
+        binding: &ActorBinding,
+        score: &BindingScore,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
         if !self.settings.traces {
@@ -32,8 +32,11 @@ impl Search<'_> {
         let bound = |role: usize| Some((role_id(role)?, binding.get(role).copied().flatten()?));
         trace.roles = self.actor_roles().filter_map(bound).collect();
         for entry in 0..self.pattern.entries.len() {
-            let is_mandatory =
-                self.pattern.entries.get(entry).is_some_and(|entry| entry.rule == Rule::Mandatory);
+            let is_mandatory = self
+                .pattern
+                .entries
+                .get(entry)
+                .is_some_and(|entry| entry.rule == RelationshipEffect::Mandatory);
             if is_mandatory {
                 let held = self.holds(entry, binding, budget)?;
                 self.step(trace, entry, held, &Points::zero(), budget)?;
@@ -45,12 +48,12 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes note of a relationship that was looked at.
+    /// Records an evaluated relationship in `trace`.
     pub(super) fn step(
         &self,
-        trace: &mut Trace,
+        trace: &mut LeaderTrace,
         entry: usize,
-        held: Option<Held>,
+        held: Option<HeldLink>,
         points: &Points,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {

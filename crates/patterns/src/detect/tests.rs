@@ -9,7 +9,7 @@ mod tuples;
 use kubewright_graph::{Graph, Id, References};
 use kubewright_value::{Budget, Limits, Source, Value, yaml};
 
-use super::super::{Findings, Pattern, compile};
+use super::super::{Pattern, PatternFindings, compile_pattern_document};
 use super::*;
 
 /// Compiles a pattern of the contract from the fields of its `spec`.
@@ -26,7 +26,7 @@ fn pattern(spec: &str) -> Pattern {
 fn compiled(text: &str) -> Pattern {
     let reading = yaml::read(&Source::new("p.yaml", text));
     let document = reading.documents.first().unwrap_or_else(|| panic!("{:?}", reading.problems));
-    let (pattern, diagnostics) = compile(document);
+    let (pattern, diagnostics) = compile_pattern_document(document);
     pattern
         .unwrap_or_else(|| panic!("{:#?}", diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>()))
 }
@@ -42,7 +42,7 @@ fn graph(text: &str) -> Graph {
     Graph::build(objects(text), &References::default())
 }
 
-fn run(pattern: &Pattern, graph: &Graph, settings: &Settings) -> Findings {
+fn run(pattern: &Pattern, graph: &Graph, settings: &DetectionSettings) -> PatternFindings {
     let budget = &mut Budget::new(Limits { steps: 100_000_000, ..Limits::default() });
     detect(pattern, graph, settings, budget).expect("enough budget")
 }
@@ -57,8 +57,8 @@ fn name(graph: &Graph, id: Id) -> String {
 }
 
 /// Returns the findings as `ns/a ns/b: points`.
-fn shown(found: &Findings, graph: &Graph) -> Vec<String> {
-    let one = |finding: &super::super::Finding| {
+fn shown(found: &PatternFindings, graph: &Graph) -> Vec<String> {
+    let one = |finding: &super::super::PatternFinding| {
         let roles: Vec<String> = finding.roles.iter().map(|(_, id)| name(graph, *id)).collect();
         format!("{}: {}", roles.join(" "), finding.points)
     };
@@ -68,7 +68,7 @@ fn shown(found: &Findings, graph: &Graph) -> Vec<String> {
 #[track_caller]
 fn check(spec: &str, text: &str, want: &[&str]) {
     let graph = graph(text);
-    assert_eq!(shown(&run(&pattern(spec), &graph, &Settings::default()), &graph), want);
+    assert_eq!(shown(&run(&pattern(spec), &graph, &DetectionSettings::default()), &graph), want);
 }
 
 /// A Pod in namespace `n` with a label `app` and further fields of its `spec`.
@@ -106,7 +106,8 @@ fn a_leader_with_many_neighbours_is_found_once_with_its_first_witnesses() {
     );
     let pods: String = (0..9).map(|at| pod(&format!("p{at}"), "x", "")).collect();
     let graph = graph(&(service("s", "x") + &pods));
-    let found = run(&pattern(&spec), &graph, &Settings { witnesses: 2, ..Settings::default() });
+    let found =
+        run(&pattern(&spec), &graph, &DetectionSettings { witnesses: 2, ..DetectionSettings::default() });
     let [finding] = found.findings.as_slice() else { panic!("{:?}", shown(&found, &graph)) };
     assert_eq!(finding.message, "s has 9, first p0");
     let witnesses: Vec<String> =
@@ -122,7 +123,7 @@ fn a_placeholder_without_a_witness_is_empty_and_told() {
         "message: '[{{{{p.name}}}}]'\ntopology: SINGLE\nresources: [{LEADER}, {{resource: Pod, id: p}}]\nrelationships: [{{id: e, type: EXPOSES, required: true, shared: false, resourceIds: [s, p]}}]\n"
     );
     let graph = graph(&service("s", "x"));
-    let found = run(&pattern(&spec), &graph, &Settings::default());
+    let found = run(&pattern(&spec), &graph, &DetectionSettings::default());
     assert_eq!(found.findings[0].message, "[]");
     let codes: Vec<&str> = found.diagnostics.iter().map(|one| one.code.id).collect();
     assert_eq!(codes, ["KW-P041", "KW-P043"]);
@@ -133,9 +134,9 @@ fn namespaces_restrict_leaders_and_not_the_graph() {
     let spec = "message: m\ntopology: SINGLE\nresources: [{resource: Namespace, id: ns, leader: true}, {resource: Pod, id: p}]\nactors: [ns]\nrelationships: [{id: e, type: IS_NAMESPACE_OF, required: true, shared: true, resourceIds: [ns, p]}]\n";
     let text = pod("a", "x", "") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: 'n'}}\n";
     let graph = graph(&text);
-    let all = run(&pattern(spec), &graph, &Settings::default());
+    let all = run(&pattern(spec), &graph, &DetectionSettings::default());
     assert_eq!(shown(&all, &graph), ["n: 0"]);
-    let some = Settings { namespaces: Some(vec!["n".into()]), ..Settings::default() };
+    let some = DetectionSettings { namespaces: Some(vec!["n".into()]), ..DetectionSettings::default() };
     assert_eq!(shown(&run(&pattern(spec), &graph, &some), &graph), Vec::<String>::new());
 }
 
@@ -147,7 +148,8 @@ fn the_trace_says_which_phase_discards_a_leader() {
     let text =
         [service("a", "a"), service("b", "b"), service("c", "c"), pod("bad", "a", ""), pod("good", "b", "")];
     let graph = graph(&text.concat());
-    let found = run(&pattern(&spec), &graph, &Settings { traces: true, ..Settings::default() });
+    let found =
+        run(&pattern(&spec), &graph, &DetectionSettings { traces: true, ..DetectionSettings::default() });
     let told: Vec<String> = found
         .trace
         .iter()
@@ -176,7 +178,7 @@ fn an_empty_budget_is_an_error_and_no_answer() {
     let graph = graph(&pod("a", "x", ""));
     let spec = "message: m\ntopology: SINGLE\nresources: [{resource: Pod, id: p, leader: true, filters: {matchAll: [{key: metadata.name, operator: EXISTS}]}}]\n";
     let budget = &mut Budget::new(Limits { steps: 1, ..Limits::default() });
-    assert!(detect(&pattern(spec), &graph, &Settings::default(), budget).is_err());
+    assert!(detect(&pattern(spec), &graph, &DetectionSettings::default(), budget).is_err());
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn kinds_may_be_told_apart_by_their_group() {
     check(&spec("a.io/v1/Thing"), text, &["a: 0"]);
     check(&spec("a.io/v2/Thing"), text, &[]);
     let codes = |kind: &str| -> Vec<&str> {
-        let found = run(&pattern(&spec(kind)), &graph(text), &Settings::default());
+        let found = run(&pattern(&spec(kind)), &graph(text), &DetectionSettings::default());
         found.diagnostics.iter().map(|one| one.code.id).collect()
     };
     assert_eq!(codes("Thing"), ["KW-P044"]);
@@ -204,7 +206,7 @@ fn the_order_of_the_objects_changes_nothing() {
         (0..6).map(|at| pod(&format!("p{at}"), "x", &config(["c", "d"][at % 2]))).collect();
     let once = format!(
         "{:?}",
-        run(&pattern(spec), &graph(&parts.concat()), &Settings::default())
+        run(&pattern(spec), &graph(&parts.concat()), &DetectionSettings::default())
             .findings
             .iter()
             .map(|f| &f.message)
@@ -213,7 +215,7 @@ fn the_order_of_the_objects_changes_nothing() {
     parts.reverse();
     let again = format!(
         "{:?}",
-        run(&pattern(spec), &graph(&parts.concat()), &Settings::default())
+        run(&pattern(spec), &graph(&parts.concat()), &DetectionSettings::default())
             .findings
             .iter()
             .map(|f| &f.message)

@@ -6,8 +6,8 @@ use super::*;
 #[track_caller]
 fn values(path: &str, object: &str) -> Vec<String> {
     let object = yaml::parse(object).expect("YAML");
-    let key = Key::parse(path).expect("a path");
-    let found = key.values(&object, &Frame::default(), &mut Budget::default()).expect("enough budget");
+    let key = FieldKey::parse(path).expect("a path");
+    let found = key.values(&object, &ElementFrame::default(), &mut Budget::default()).expect("enough budget");
     found.into_iter().map(ToString::to_string).collect()
 }
 
@@ -58,17 +58,17 @@ fn what_is_absent_or_null_gives_nothing() {
 #[test]
 fn one_element_is_meant_where_a_frame_says_which() {
     let object = yaml::parse("{a: [{b: 1}, {b: 2}]}").expect("YAML");
-    let key = Key::parse("a[@].b").expect("a path");
+    let key = FieldKey::parse("a[@].b").expect("a path");
     let budget = &mut Budget::default();
     let mut anchors = Vec::new();
     collect_anchors(&key, &mut anchors);
-    let frames = Frame::all(&anchors, &object, budget).expect("enough budget");
+    let frames = ElementFrame::all(&anchors, &object, budget).expect("enough budget");
     let found: Vec<String> = frames
         .iter()
         .map(|frame| key.values(&object, frame, budget).expect("enough")[0].to_string())
         .collect();
     assert_eq!(found, ["1", "2"]);
-    assert!(key.values(&object, &Frame::default(), budget).expect("enough").is_empty());
+    assert!(key.values(&object, &ElementFrame::default(), budget).expect("enough").is_empty());
 }
 
 #[test]
@@ -92,23 +92,25 @@ fn what_is_no_path_is_refused() {
         "a[@].b[*].c[@]",
         "a'b'",
     ] {
-        assert!(Key::parse(path).is_err(), "{path}");
+        assert!(FieldKey::parse(path).is_err(), "{path}");
     }
-    assert!(Key::parse(&"a.".repeat(100)).is_err());
-    assert!(Key::parse(&format!("{}a", "a.".repeat(100))).is_err());
+    assert!(FieldKey::parse(&"a.".repeat(100)).is_err());
+    assert!(FieldKey::parse(&format!("{}a", "a.".repeat(100))).is_err());
 }
 
 #[test]
 fn a_slash_without_quotes_is_noticed() {
-    assert!(Key::parse("metadata.labels.app.kubernetes.io/name").expect("a path").has_unquoted_slash());
-    assert!(!Key::parse("metadata.labels['app.kubernetes.io/name']").expect("a path").has_unquoted_slash());
+    assert!(FieldKey::parse("metadata.labels.app.kubernetes.io/name").expect("a path").has_unquoted_slash());
+    assert!(
+        !FieldKey::parse("metadata.labels['app.kubernetes.io/name']").expect("a path").has_unquoted_slash()
+    );
 }
 
 #[test]
 fn a_path_charges_the_budget() {
     let object = yaml::parse("{a: [[1, 2, 3], [4, 5, 6]]}").expect("YAML");
-    let key = Key::parse("a[*][*]").expect("a path");
+    let key = FieldKey::parse("a[*][*]").expect("a path");
     let mut budget =
         Budget::new(kubewright_value::Limits { steps: 5, ..kubewright_value::Limits::default() });
-    assert!(key.values(&object, &Frame::default(), &mut budget).is_err());
+    assert!(key.values(&object, &ElementFrame::default(), &mut budget).is_err());
 }

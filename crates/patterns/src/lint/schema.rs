@@ -7,28 +7,29 @@ use kubewright_engine::{Diagnostic, nearest};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Text};
 
+use super::super::criteria::CriterionOrigin;
 use super::super::diagnostics as code;
-use super::super::key::{Key, KeyStep};
+use super::super::key::{FieldKey, KeyStep};
 use super::super::pattern::Presence;
-use super::super::source::{self, Definition, Origin, Resource};
+use super::super::source::{self, Definition, WrittenResource};
 use super::super::types;
-use super::named_kinds;
+use super::all_named_kinds;
 use kubewright_dialect_kit::fields::Placed;
 
-pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_paths(definition: &Definition, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
     for resource in &definition.resources {
         for condition in resource.all.iter().chain(&resource.any).chain(&resource.none) {
-            path(resource, &condition.key, document, diagnostics);
+            check_path(resource, &condition.key, document, diagnostics);
         }
     }
     for entry in &definition.entries {
         let [one, other] = entry.ids.as_slice() else { continue };
         let resource = |id: &Placed<Text>| definition.resources.iter().find(|found| found.id == id.value);
-        let source::Link::Typed { options, .. } = &entry.link else { continue };
+        let source::WrittenLink::Typed { options, .. } = &entry.link else { continue };
         for criterion in &options.criteria {
             for (id, side) in [(one, &criterion.target), (other, &criterion.dependency)] {
-                if let (Some(resource), Origin::Paths(keys)) = (resource(id), &side.origin) {
-                    keys.iter().for_each(|key| path(resource, key, document, diagnostics));
+                if let (Some(resource), CriterionOrigin::Paths(keys)) = (resource(id), &side.origin) {
+                    keys.iter().for_each(|key| check_path(resource, key, document, diagnostics));
                 }
             }
         }
@@ -36,18 +37,23 @@ pub(super) fn check(definition: &Definition, document: &Document, diagnostics: &
 }
 
 /// Reports a path that no kind of the resource has.
-fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnostics: &mut Vec<Diagnostic>) {
-    let Ok(key) = Key::parse(&text.value) else { return };
+fn check_path(
+    resource: &WrittenResource,
+    text: &Placed<Text>,
+    document: &Document,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Ok(key) = FieldKey::parse(&text.value) else { return };
     let location = document.locate(&text.path);
     if resource.presence == Presence::Absent {
         if let Some(wrong) = wrong_in_absent(&key) {
-            let message = format!("of an absent object nothing is known at `{wrong}` in `{}`", key.text);
+            let message = format!("`{wrong}` in `{}` is not known of an absent object", key.text);
             let help = "only its name, namespace, kind and version are known";
             diagnostics.push(Diagnostic::new(&code::UNKNOWN_PATH, message, location).help(help));
         }
         return;
     }
-    let Some(kinds) = named_kinds(&resource.kinds) else { return };
+    let Some(kinds) = all_named_kinds(&resource.kinds) else { return };
     // Wrong only if no kind of the list has it.
     let wrong: Option<Vec<_>> = kinds.iter().map(|kind| wrong_in(kind, &key)).collect();
     let Some((wrong, near)) = wrong.and_then(|wrong| wrong.into_iter().next()) else { return };
@@ -58,7 +64,7 @@ fn path(resource: &Resource, text: &Placed<Text>, document: &Document, diagnosti
 }
 
 /// Returns the first name of `key` that no object of the kind has, and one that it has.
-fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
+fn wrong_in(kind: &str, key: &FieldKey) -> Option<(String, Option<&'static str>)> {
     let Some((KeyStep::PodTemplate, rest)) = key.steps.split_first() else {
         let path = field_path(&key.steps);
         return described(fields::unknown_field(kind, &path)?, &path);
@@ -75,7 +81,7 @@ fn wrong_in(kind: &str, key: &Key) -> Option<(String, Option<&'static str>)> {
 }
 
 /// Returns the first name of `key` that is not known of an absent object: all that is known is how it is named.
-fn wrong_in_absent(key: &Key) -> Option<String> {
+fn wrong_in_absent(key: &FieldKey) -> Option<String> {
     let path = field_path(&key.steps);
     let (first, rest) = path.split_first()?;
     match (*first, rest.first()) {

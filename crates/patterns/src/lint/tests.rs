@@ -1,6 +1,6 @@
 use kubewright_value::{Source, yaml};
 
-use super::super::compile;
+use super::super::compile_pattern_document;
 
 /// Lints a pattern with these fields in its `spec`, the actor `a` where it names none; `want` are the codes.
 #[track_caller]
@@ -12,7 +12,7 @@ fn check(spec: &str, want: &[&str]) {
         "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {{name: p, displayName: P, patternType: CUSTOM, severity: INFO, category: Security}}\nspec:\n  message: m\n{spec}"
     );
     let reading = yaml::read(&Source::new("p.yaml", text));
-    let (pattern, diagnostics) = compile(&reading.documents[0]);
+    let (pattern, diagnostics) = compile_pattern_document(&reading.documents[0]);
     assert!(pattern.is_some(), "{diagnostics:?}");
     let codes: Vec<&str> = diagnostics.iter().map(|one| one.code.id).collect();
     assert_eq!(codes, want, "{diagnostics:#?}");

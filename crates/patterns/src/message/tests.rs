@@ -4,12 +4,17 @@ use super::*;
 
 struct Objects(Vec<Option<Value>>);
 
-impl Values for Objects {
+impl PlaceholderValues for Objects {
     fn object(&self, role: usize) -> Option<&Value> {
         self.0.get(role).and_then(Option::as_ref)
     }
-    fn frames(&self, _: usize, anchors: &[Anchor], budget: &mut Budget) -> Result<Vec<Frame>, Exhausted> {
-        Frame::all(anchors, self.object(0).expect("an object"), budget)
+    fn frames(
+        &self,
+        _: usize,
+        anchors: &[ArrayAnchor],
+        budget: &mut Budget,
+    ) -> Result<Vec<ElementFrame>, Exhausted> {
+        ElementFrame::all(anchors, self.object(0).expect("an object"), budget)
     }
 
     fn count(&self, role: usize) -> usize {
@@ -28,7 +33,7 @@ impl Values for Objects {
 fn check(text: &str, want: &str, empty: usize) {
     let object = "{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: '{{a.name}}', k.io/l: L}, uid: u}, spec: {replicas: 3, flag: true, list: [1, 2], items: [{k: p}, {k: q}]}}";
     let objects = Objects(vec![Some(yaml::parse(object).expect("YAML")), None]);
-    let (template, errors) = Template::parse(text, &["a".into(), "b".into()]);
+    let (template, errors) = MessageTemplate::parse(text, &["a".into(), "b".into()]);
     assert_eq!(errors, []);
     let (rendered, nothing) = template.render(&objects, &mut Budget::default()).expect("enough budget");
     assert_eq!((rendered.as_str(), nothing.len()), (want, empty));
@@ -72,7 +77,7 @@ fn placeholders_that_name_nothing_are_mistakes() {
         "{{a..x}}",
         "{{score.x}}",
     ] {
-        let (_, errors) = Template::parse(text, &["a".into()]);
+        let (_, errors) = MessageTemplate::parse(text, &["a".into()]);
         assert_eq!(errors.len(), 1, "{text}");
     }
 }

@@ -1,7 +1,7 @@
 use kubewright_graph::References;
 use kubewright_value::{Source, yaml};
 
-use super::super::compile;
+use super::super::compile_pattern_document;
 use super::*;
 
 const POD: &str = "{resource: Pod, id: pod}";
@@ -17,7 +17,7 @@ fn hint(relationship: &str, leader: &str, other: &str, objects: &[String]) -> St
          relationships: [{{id: r, type: {relationship}, resourceIds: [l, pod], required: true, shared: true}}]\n"
     );
     let read = |text: &str| yaml::read(&Source::new("t.yaml", text)).documents;
-    let (pattern, wrong) = compile(read(&text).first().expect("a document"));
+    let (pattern, wrong) = compile_pattern_document(read(&text).first().expect("a document"));
     let pattern = pattern.unwrap_or_else(|| panic!("{wrong:?}"));
     let rest = leader.split_once(',').map_or("", |(_, rest)| rest);
     let mut all = vec![format!("{{kind: {kind}, metadata: {{name: legacy, namespace: shop}}, {rest}}}")];
@@ -26,7 +26,7 @@ fn hint(relationship: &str, leader: &str, other: &str, objects: &[String]) -> St
     let graph = Graph::build(values, &References::default());
     let leader =
         graph.ids().find(|id| graph.node(*id).is_some_and(|node| node.name == "legacy")).expect("it");
-    let found = nearest(&pattern, "r", leader, &graph, 2, &mut Budget::default()).expect("enough budget");
+    let found = near_misses(&pattern, "r", leader, &graph, 2, &mut Budget::default()).expect("enough budget");
     found.map_or_else(|| "nothing".to_owned(), |found| found.hint(&graph))
 }
 
@@ -72,7 +72,7 @@ fn what_fits_in_another_namespace_or_is_filtered_out_is_near() {
     let filtered = "{resource: Pod, id: pod, filters: {matchAll: [{key: spec.nodeName, operator: EXISTS}]}}";
     assert_eq!(
         hint("EXPOSES", &service, POD, &[pod("a", "other", "app: legacy")]),
-        "no Pod in `shop`, nearest: `a` in `other` would fit"
+        "no Pod in `shop`, nearest: `a` in `other` would match"
     );
     assert_eq!(
         hint("EXPOSES", &service, filtered, &[pod("a", "shop", "app: legacy")]),
@@ -110,7 +110,7 @@ fn an_object_that_is_named_and_not_there_is_told() {
     let here = "{kind: ConfigMap, apiVersion: v1, metadata: {name: conf, namespace: shop}}".to_owned();
     assert_eq!(
         hint("USES_CONFIG", leader, other, &[here]),
-        "1 ConfigMap in `shop`, nearest: `app-config` is named and not there"
+        "1 ConfigMap in `shop`, nearest: `app-config` is referred to and absent"
     );
     assert_eq!(hint("USES_CONFIG", "Pod, apiVersion: v1", other, &[]), "nothing");
 }
@@ -128,7 +128,7 @@ fn an_object_that_is_linked_and_does_not_fit_is_told_with_the_reason() {
         assert_eq!(hint(relationship, leader, other, std::slice::from_ref(&secret)), want);
     };
     check("MOUNTS", filtered, ", which the filter of `pod` leaves out");
-    let wrong = ", but not by the direction, strength or field that counts";
+    let wrong = ", but with another direction, strength or field";
     check("MOUNTS, direction: BACKWARD", plain, wrong);
     check("MOUNTS, strength: OPTIONAL", plain, wrong);
     check("MOUNTS, via: \"*.env*\"", plain, wrong);

@@ -1,6 +1,6 @@
 use kubewright_value::yaml;
 
-use super::super::key::{Frame, Key};
+use super::super::key::{ElementFrame, FieldKey};
 use super::*;
 
 /// Says whether `path operator values` holds for an object; values are separated by spaces.
@@ -9,21 +9,21 @@ fn holds(object: &str, condition: &str) -> bool {
     let object = yaml::parse(object).expect("YAML");
     let mut words = condition.split_whitespace();
     let (path, name) = (words.next().expect("a path"), words.next().expect("an operator"));
-    let operator = NAMES.iter().find(|(known, _)| *known == name).expect("an operator").1;
-    let operands: Vec<Operand> = words
+    let operator = OPERATOR_NAMES.iter().find(|(known, _)| *known == name).expect("an operator").1;
+    let operands: Vec<ConditionOperand> = words
         .map(|word| {
-            let mut operand = Operand::new(word);
+            let mut operand = ConditionOperand::new(word);
             operand.regex =
                 operator.is_regex().then(|| kubewright_golib::regex::compile(word).expect("a regex"));
             operand
         })
         .collect();
-    let mut key = Key::parse(path).expect("a path");
-    if matches!(operator, Operator::Size(_)) {
+    let mut key = FieldKey::parse(path).expect("a path");
+    if matches!(operator, ConditionOperator::Size(_)) {
         key = key.without_each();
     }
     let budget = &mut Budget::default();
-    let values = key.values(&object, &Frame::default(), budget).expect("enough budget");
+    let values = key.values(&object, &ElementFrame::default(), budget).expect("enough budget");
     operator.holds(&values, &operands, budget, &mut false).expect("enough budget")
 }
 
@@ -159,8 +159,9 @@ fn order_of_numbers_quantities_and_times() {
 fn what_cannot_be_compared_is_noticed() {
     let value = Value::from("abc");
     let mut incomparable = false;
-    let order = Operator::Is(Order::Greater);
-    let held = order.holds(&[&value], &[Operand::new("1")], &mut Budget::default(), &mut incomparable);
+    let order = ConditionOperator::Is(NumericOrder::Greater);
+    let held =
+        order.holds(&[&value], &[ConditionOperand::new("1")], &mut Budget::default(), &mut incomparable);
     assert_eq!((held, incomparable), (Ok(false), true));
 }
 
@@ -224,8 +225,9 @@ fn sizes_are_of_arrays_alone() {
 #[test]
 fn searching_long_texts_for_many_values_is_charged() {
     let text = Value::from("a".repeat(1 << 20).as_str());
-    let operands: Vec<Operand> = (0..1_000).map(|at| Operand::new(&format!("b{at}"))).collect();
-    let found = Operator::Contains.holds(&[&text], &operands, &mut Budget::default(), &mut false);
+    let operands: Vec<ConditionOperand> =
+        (0..1_000).map(|at| ConditionOperand::new(&format!("b{at}"))).collect();
+    let found = ConditionOperator::Contains.holds(&[&text], &operands, &mut Budget::default(), &mut false);
     assert!(found.is_err());
 }
 
@@ -233,7 +235,8 @@ fn searching_long_texts_for_many_values_is_charged() {
 fn a_text_of_a_million_digits_is_no_number() {
     let text = Value::from("9".repeat(1 << 20).as_str());
     let mut incomparable = false;
-    let operator = Operator::Is(Order::Greater);
-    let found = operator.holds(&[&text], &[Operand::new("1")], &mut Budget::default(), &mut incomparable);
+    let operator = ConditionOperator::Is(NumericOrder::Greater);
+    let found =
+        operator.holds(&[&text], &[ConditionOperand::new("1")], &mut Budget::default(), &mut incomparable);
     assert_eq!((found, incomparable), (Ok(false), true));
 }

@@ -3,10 +3,11 @@
 use kubewright_graph::{Graph, References};
 use kubewright_value::{Budget, Source, json, yaml};
 
-use super::super::{Settings, compile, detect};
+use super::super::{DetectionSettings, compile_pattern_document, detect};
 use super::*;
 
-const KEEPING: Keeping<'_> = Keeping { namespace: "results", beside_object: false, suppressed: false };
+const KEEPING: ResourcePlacement<'_> =
+    ResourcePlacement { namespace: "results", beside_object: false, suppressed: false };
 
 const PAIR: &str = "
 version: kubepattern.it/v1
@@ -40,15 +41,16 @@ spec: {serviceAccountName: y, containers: [{name: c, envFrom: [{configMapRef: {n
 fn first(
     pattern: &str,
     objects: &str,
-    keeping: Keeping<'_>,
-    write: fn(&Pattern, &Finding, &Graph, Keeping<'_>) -> Value,
+    keeping: ResourcePlacement<'_>,
+    write: fn(&Pattern, &PatternFinding, &Graph, ResourcePlacement<'_>) -> Value,
 ) -> Value {
     let documents = yaml::read(&Source::new("p.yaml", pattern)).documents;
-    let (compiled, wrong) = compile(documents.first().expect("a document"));
+    let (compiled, wrong) = compile_pattern_document(documents.first().expect("a document"));
     let pattern = compiled.unwrap_or_else(|| panic!("{:?}", wrong.first().map(ToString::to_string)));
     let objects = yaml::read(&Source::new("o.yaml", objects)).documents;
     let graph = Graph::build(objects.into_iter().map(|object| object.value), &References::default());
-    let found = detect(&pattern, &graph, &Settings::default(), &mut Budget::default()).expect("findings");
+    let found =
+        detect(&pattern, &graph, &DetectionSettings::default(), &mut Budget::default()).expect("findings");
     write(&pattern, found.findings.first().expect("a finding"), &graph, keeping)
 }
 
@@ -71,13 +73,13 @@ fn a_resource_is_kept_where_it_is_told() {
         resource.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     assert_eq!(namespace(KEEPING), "results");
-    assert_eq!(namespace(Keeping { beside_object: true, ..KEEPING }), "shop");
+    assert_eq!(namespace(ResourcePlacement { beside_object: true, ..KEEPING }), "shop");
 }
 
 #[test]
 fn a_suppressed_finding_says_so() {
     for write in [k8s_pattern, smell] {
-        let resource = first(PAIR, PODS, Keeping { suppressed: true, ..KEEPING }, write);
+        let resource = first(PAIR, PODS, ResourcePlacement { suppressed: true, ..KEEPING }, write);
         assert_eq!(resource.at(&["spec", "suppress"]), Some(&true.into()));
     }
 }
@@ -86,7 +88,7 @@ fn a_suppressed_finding_says_so() {
 fn a_category_that_the_definition_does_not_list_stands_in_an_annotation() {
     let resource = first(&PAIR.replace("Security", "architecture"), PODS, KEEPING, k8s_pattern);
     assert_eq!(resource.at(&["spec", "category"]), None);
-    assert_eq!(resource.at(&["metadata", "annotations", CATEGORY]), Some(&"architecture".into()));
+    assert_eq!(resource.at(&["metadata", "annotations", CATEGORY_ANNOTATION]), Some(&"architecture".into()));
 }
 
 #[test]
@@ -122,7 +124,7 @@ spec:
 #[test]
 fn a_decimal_half_is_rounded_upwards() {
     for (percent, want) in [(14.499_999_999_999_998, 15_i64), (14.4, 14), (0.0, 0), (100.0, 100)] {
-        assert_eq!(rounded(percent), Value::from(want), "{percent}");
+        assert_eq!(rounded_percent(percent), Value::from(want), "{percent}");
     }
 }
 

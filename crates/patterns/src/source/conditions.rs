@@ -5,13 +5,13 @@ use kubewright_value::Value;
 
 use super::super::diagnostics as code;
 use super::super::filter::Quantifier;
-use super::super::operator::NAMES;
-use super::{Condition, Resource, word};
+use super::super::operator::OPERATOR_NAMES;
+use super::{WrittenCondition, WrittenResource, read_word};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 /// How a dialect writes a condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ConditionStyle {
     /// With `key`; values beside `EXISTS` are passed over.
     Contract,
     /// With `path`; values beside `EXISTS` are a mistake.
@@ -19,29 +19,38 @@ pub(super) enum Style {
 }
 
 /// Reads `filters` into `resource`.
-pub(super) fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, style: Style, resource: &mut Resource) {
+pub(super) fn read_filters<'d>(
+    reader: &mut Reader<'d>,
+    fields: &Fields<'d>,
+    style: ConditionStyle,
+    resource: &mut WrittenResource,
+) {
     let Some(filters) = reader.object(fields, "filters") else { return };
     reader.only(&filters, &["matchAll", "matchAny", "matchNone"]);
     let mut group = |key: &str| {
         let items = reader.objects(&filters, key).unwrap_or_default();
-        items.iter().filter_map(|item| condition(reader, item, style)).collect()
+        items.iter().filter_map(|item| read_condition(reader, item, style)).collect()
     };
     resource.all = group("matchAll");
     resource.any = group("matchAny");
     resource.none = group("matchNone");
 }
 
-fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Option<Condition> {
+fn read_condition<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    style: ConditionStyle,
+) -> Option<WrittenCondition> {
     let name = match (style, reader.any(item, "path").is_some(), reader.any(item, "key").is_some()) {
-        (Style::Contract, true, false) | (Style::Successor, _, false) => "path",
+        (ConditionStyle::Contract, true, false) | (ConditionStyle::Successor, _, false) => "path",
         _ => "key",
     };
     reader.only(item, &[name, "operator", "values", "valuesFrom", "quantifier"]);
     let key = reader.filled(item, name);
     let operator = reader.filled(item, "operator");
     let operator = operator.and_then(|found| {
-        let operator = word(reader, &found, "operator", NAMES)?;
-        if style == Style::Successor && !operator.is_of_successor() {
+        let operator = read_word(reader, &found, "operator", OPERATOR_NAMES)?;
+        if style == ConditionStyle::Successor && !operator.is_of_successor() {
             let message = format!("filters of this version have no operator `{}`", found.value);
             let location = reader.place(&found.path);
             let help = "put the opposite into `matchNone`, or write the pattern as `kubepattern.it/v1`";
@@ -49,7 +58,7 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
         }
         Some(operator)
     });
-    let values = values(reader, item);
+    let values = read_condition_values(reader, item);
     let values_from = reader.string(item, "valuesFrom");
     let quantifier = quantifier(reader, item);
     let (key, operator) = (key?, operator?);
@@ -59,11 +68,11 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
     };
     let is_given = !values.is_empty() || values_from.is_some();
     if operator.takes_values() && !is_given {
-        let message = format!("`{}` has no values to compare with", key.value);
-        reader.report(Diagnostic::new(&code::BAD_VALUES, message, location).help("write them into `values`"));
+        let message = format!("the condition on `{}` needs `values`", key.value);
+        reader.report(Diagnostic::new(&code::BAD_VALUES, message, location).help("write `values: […]`"));
     } else if !operator.takes_values() && is_given {
-        let code = if style == Style::Successor { &code::BAD_VALUES } else { &code::UNREAD_VALUES };
-        let message = format!("`{}` asks whether something is there, and its values are not read", key.value);
+        let code = if style == ConditionStyle::Successor { &code::BAD_VALUES } else { &code::UNREAD_VALUES };
+        let message = format!("the operator on `{}` takes no values; they are ignored", key.value);
         reader.report(Diagnostic::new(code, message, location).help("remove `values`, or use `EQUALS`"));
     } else if operator.takes_one() && values.len() > 1 {
         let message = format!("`{}` is compared with the first value only", key.value);
@@ -71,17 +80,17 @@ fn condition<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, style: Style) -> Op
             Diagnostic::new(&code::UNREAD_VALUES, message, location).help("write a condition for each value"),
         );
     }
-    Some(Condition { key, operator, values, values_from, quantifier })
+    Some(WrittenCondition { key, operator, values, values_from, quantifier })
 }
 
 /// Reads of how many elements of an array the condition speaks.
 fn quantifier<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Placed<Quantifier>> {
     let found = reader.string(item, "quantifier")?;
     let words = [("ANY", Quantifier::Any), ("ALL", Quantifier::All), ("EACH_LACKS", Quantifier::EachLacks)];
-    word(reader, &found, "quantifier", &words).map(|value| Placed { value, path: found.path })
+    read_word(reader, &found, "quantifier", &words).map(|value| Placed { value, path: found.path })
 }
 
-fn values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {
+fn read_condition_values<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Placed<Value>> {
     let Some(items) = reader.array(item, "values") else { return Vec::new() };
     let mut values = Vec::with_capacity(items.value.len());
     for (at, value) in items.value.iter().enumerate() {

@@ -6,14 +6,17 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Text;
 
 use super::super::diagnostics as code;
-use super::super::pattern::{KindRef, Level, List, Presence, Topology};
-use super::conditions::{self, Style};
-use super::{Definition, Link, Relationship, Resource, Rule, name, options, parts, points, word};
+use super::super::pattern::{KindRef, Level, Presence, RelationshipList, Topology};
+use super::conditions::{self, ConditionStyle};
+use super::{
+    Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, options, read_pattern_name,
+    read_points, read_word, split_api_version,
+};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
-const SEVERITIES: [(&str, Level); 3] =
+const CONTRACT_SEVERITIES: [(&str, Level); 3] =
     [("CRITICAL", Level::Critical), ("WARNING", Level::Warning), ("INFO", Level::Info)];
-const TYPES: [&str; 9] = [
+const PATTERN_TYPES: [&str; 9] = [
     "STRUCTURAL",
     "BEHAVIORAL",
     "FUNCTIONAL",
@@ -24,16 +27,16 @@ const TYPES: [&str; 9] = [
     "ADVANCED",
     "CUSTOM",
 ];
-const CATEGORIES: [&str; 6] =
+const CONTRACT_CATEGORIES: [&str; 6] =
     ["BestPractice", "Security", "Reliability", "Performance", "CostOptimization", "architecture"];
 
-pub(super) fn read<'d>(
+pub(super) fn read_contract<'d>(
     reader: &mut Reader<'d>,
     version: Text,
     metadata: &Fields<'d>,
     spec: &Fields<'d>,
 ) -> Option<Definition> {
-    let about = about(reader, metadata);
+    let about = read_pattern_metadata(reader, metadata);
     let known = [
         "message",
         "topology",
@@ -49,16 +52,22 @@ pub(super) fn read<'d>(
     let message = reader.filled(spec, "message");
     let topology = reader.filled(spec, "topology");
     let words = [("SINGLE", Topology::Single), ("LEADER_FOLLOWER", Topology::LeaderFollower)];
-    let topology = topology.and_then(|found| word(reader, &found, "topology", &words));
-    let (resources, leaders) = resources(reader, spec);
-    let mut entries = relationships(reader, spec, "relationships", List::Relationships);
-    entries.extend(relationships(reader, spec, "commonRelationships", List::Common));
+    let topology = topology.and_then(|found| read_word(reader, &found, "topology", &words));
+    let (resources, leaders) = read_contract_resources(reader, spec);
+    let mut entries =
+        read_contract_relationships(reader, spec, "relationships", RelationshipList::Relationships);
+    entries.extend(read_contract_relationships(
+        reader,
+        spec,
+        "commonRelationships",
+        RelationshipList::Common,
+    ));
     duplicates(reader, &entries);
-    let minimum = points(reader, spec, "minRelationshipPoints");
-    let common_minimum = points(reader, spec, "minCommonRelationshipPoints").map(|found| found.value);
+    let minimum = read_points(reader, spec, "minRelationshipPoints");
+    let common_minimum = read_points(reader, spec, "minCommonRelationshipPoints").map(|found| found.value);
     let actors = reader.strings(spec, "actors");
     let (topology, resources) = (topology?, resources?);
-    let leader = leader(reader, spec, &resources, &leaders, actors.as_deref());
+    let leader = find_leader(reader, spec, &resources, &leaders, actors.as_deref());
     let actors = match actors {
         Some(actors) => actors,
         None => assumed_actors(reader, spec, topology, &resources, leader, &entries),
@@ -82,13 +91,13 @@ pub(super) fn read<'d>(
     })
 }
 
-/// Reads whether the same objects in other roles are no second finding.
+/// Reads whether the same objects in other roles count as the same finding.
 fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topology) -> bool {
     let Some(found) = reader.string(spec, "dedupe") else { return false };
     let words = [("UNORDERED", true), ("ORDERED", false)];
-    let is_unordered = word(reader, &found, "dedupe", &words).unwrap_or(false);
+    let is_unordered = read_word(reader, &found, "dedupe", &words).unwrap_or(false);
     if is_unordered && topology == Topology::Single {
-        let message = "`dedupe` is about actors that change places, and there is one actor";
+        let message = "`dedupe` needs several actors";
         let location = reader.place(&found.path);
         let help = "remove it, or use the topology `LEADER_FOLLOWER`";
         reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help(help));
@@ -97,7 +106,7 @@ fn is_unordered<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, topology: Topolo
 }
 
 /// Reads what a pattern says about itself; what it is for stays empty.
-fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
+fn read_pattern_metadata<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
     let known = [
         "name",
         "displayName",
@@ -117,14 +126,14 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
         "managedFields",
     ];
     reader.only(metadata, &known);
-    let name = name(reader, metadata);
+    let name = read_pattern_name(reader, metadata);
     let display_name = reader.filled(metadata, "displayName");
     let pattern_type = reader.filled(metadata, "patternType");
     let severity = reader.filled(metadata, "severity");
-    let severity = severity.and_then(|found| word(reader, &found, "severity", &SEVERITIES));
+    let severity = severity.and_then(|found| read_word(reader, &found, "severity", &CONTRACT_SEVERITIES));
     let category = reader.filled(metadata, "category");
-    listed(reader, pattern_type.as_ref(), "pattern type", &TYPES);
-    listed(reader, category.as_ref(), "category", &CATEGORIES);
+    warn_unlisted(reader, pattern_type.as_ref(), "pattern type", &PATTERN_TYPES);
+    warn_unlisted(reader, category.as_ref(), "category", &CONTRACT_CATEGORIES);
     let mut text = |key: &str| {
         let found = reader.string(metadata, key)?;
         if key.ends_with("Url") && !found.value.starts_with("http://") && !found.value.starts_with("https://")
@@ -163,19 +172,22 @@ fn about<'d>(reader: &mut Reader<'d>, metadata: &Fields<'d>) -> Definition {
     }
 }
 
-fn listed(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {
+fn warn_unlisted(reader: &mut Reader<'_>, found: Option<&Placed<Text>>, what: &str, words: &[&str]) {
     let Some(found) = found else { return };
     if words.iter().any(|word| word.eq_ignore_ascii_case(&found.value)) {
         return;
     }
-    let message = format!("`{}` is no {what} that the contract lists", found.value);
-    let help = format!("it lists {}", words.join(", "));
+    let message = format!("`{}` is not a {what} of the contract", found.value);
+    let help = format!("the contract has {}", words.join(", "));
     let location = reader.place(&found.path);
     reader.report(Diagnostic::new(&code::OPEN_VALUE, message, location).help(help));
 }
 
 /// Returns the resources, and which of them are marked as leaders.
-fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Resource>>, Vec<usize>) {
+fn read_contract_resources<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+) -> (Option<Vec<WrittenResource>>, Vec<usize>) {
     if reader.any(spec, "resources").is_none() {
         reader.missing(spec, "resources");
         return (None, Vec::new());
@@ -187,22 +199,22 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
         reader.report(Diagnostic::new(&code::MISSING_FIELD, message, location));
         return (None, Vec::new());
     }
-    let (mut resources, mut leaders) = (Vec::<Resource>::new(), Vec::new());
+    let (mut resources, mut leaders) = (Vec::<WrittenResource>::new(), Vec::new());
     let (mut is_whole, mut known) = (true, HashSet::new());
     for item in &items {
-        let Some((resource, leads)) = resource(reader, item) else {
+        let Some((resource, leads)) = read_contract_resource(reader, item) else {
             is_whole = false;
             continue;
         };
         if !known.insert(resource.id.clone()) {
-            let message = format!("two resources have the id `{}`", resource.id);
+            let message = format!("duplicate resource id `{}`", resource.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         if leads && resource.presence == Presence::Absent {
-            let message = format!("`{}` is not there and cannot lead", resource.id);
+            let message = format!("the absent resource `{}` cannot be the leader", resource.id);
             let location = reader.place(&child(&item.path, "presence"));
-            let help = "let the one lead that names it";
+            let help = "make the resource that refers to it the leader";
             reader.report(Diagnostic::new(&code::BAD_PRESENCE, message, location).help(help));
         }
         if leads {
@@ -213,10 +225,10 @@ fn resources<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> (Option<Vec<Reso
     (is_whole.then_some(resources), leaders)
 }
 
-fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource, bool)> {
+fn read_contract_resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(WrittenResource, bool)> {
     reader.only(item, &["resource", "id", "leader", "filters", "apiVersion", "presence", "ifListed"]);
     let api_version = reader.string(item, "apiVersion").map(|found| found.value);
-    let kinds = kinds(reader, item, api_version.as_deref());
+    let kinds = read_contract_kinds(reader, item, api_version.as_deref());
     let id = reader.filled(item, "id");
     if let Some(id) = &id {
         check_id(reader, id);
@@ -224,14 +236,15 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
     let leads = reader.boolean(item, "leader").unwrap_or(false);
     let words = [("PRESENT", Presence::Present), ("ABSENT", Presence::Absent)];
     let presence = reader.string(item, "presence");
-    let presence = presence.and_then(|found| word(reader, &found, "presence", &words)).unwrap_or_default();
-    let if_listed = options::texts(reader, item, "ifListed");
+    let presence =
+        presence.and_then(|found| read_word(reader, &found, "presence", &words)).unwrap_or_default();
+    let if_listed = options::read_texts(reader, item, "ifListed");
     if let Some(listed) = if_listed.first().filter(|_| presence == Presence::Present) {
-        let message = "`ifListed` is about objects that are not there";
+        let message = "`ifListed` applies to absent objects only";
         let location = reader.place(&listed.path);
         reader.report(Diagnostic::new(&code::BAD_OPTION, message, location).help("add `presence: ABSENT`"));
     }
-    let mut resource = Resource {
+    let mut resource = WrittenResource {
         presence,
         if_listed: if_listed.into_iter().map(|found| found.value).collect(),
         path: item.path.clone(),
@@ -242,14 +255,18 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Resource,
         any: Vec::new(),
         none: Vec::new(),
     };
-    conditions::read(reader, item, Style::Contract, &mut resource);
+    conditions::read_filters(reader, item, ConditionStyle::Contract, &mut resource);
     resource.kinds = kinds?;
     resource.id = id?.value;
     Some((resource, leads))
 }
 
 /// Reads a kind, or a list of kinds.
-fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&str>) -> Option<Vec<KindRef>> {
+fn read_contract_kinds<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    api_version: Option<&str>,
+) -> Option<Vec<KindRef>> {
     let found = reader.any(item, "resource");
     if found.is_none_or(|found| found.value.as_array().is_none()) {
         return reader.filled(item, "resource").map(|kind| vec![kind_ref(&kind.value, api_version)]);
@@ -263,7 +280,7 @@ fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&st
     for kind in &kinds {
         let one = kind_ref(&kind.value, api_version);
         if read.contains(&one) {
-            let message = format!("the kind `{}` is listed twice", kind.value);
+            let message = format!("duplicate kind `{}`", kind.value);
             let location = reader.place(&kind.path);
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
@@ -275,10 +292,10 @@ fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, api_version: Option<&st
 /// Reads `Kind`, `Kind.group` or `group/version/Kind`.
 fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
     if let Some((api_version, kind)) = text.rsplit_once('/') {
-        let (group, version) = parts(api_version);
+        let (group, version) = split_api_version(api_version);
         return KindRef::Kind { kind: Some(kind.into()), group, version };
     }
-    let (group, version) = api_version.map_or((None, None), parts);
+    let (group, version) = api_version.map_or((None, None), split_api_version);
     match text.split_once('.') {
         Some((kind, group)) => KindRef::Kind { kind: Some(kind.into()), group: Some(group.into()), version },
         None => KindRef::Kind { kind: (text != "*").then(|| text.into()), group, version },
@@ -287,33 +304,40 @@ fn kind_ref(text: &str, api_version: Option<&str>) -> KindRef {
 
 pub(super) fn check_id(reader: &mut Reader<'_>, id: &Placed<Text>) {
     if id.value.contains(['.', '{', '}', '[', '(', ')']) {
-        let message = format!("the id `{}` cannot be named in a message", id.value);
+        let message = format!("the id `{}` cannot be used in a message", id.value);
         let location = reader.place(&id.path);
         let help = "leave out `.`, `{`, `}`, brackets and parentheses";
         reader.report(Diagnostic::new(&code::BAD_NAME, message, location).help(help));
     }
 }
 
-fn relationships<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str, list: List) -> Vec<Relationship> {
+fn read_contract_relationships<'d>(
+    reader: &mut Reader<'d>,
+    spec: &Fields<'d>,
+    key: &str,
+    list: RelationshipList,
+) -> Vec<WrittenRelationship> {
     let items = reader.objects(spec, key).unwrap_or_default();
-    let read = |(at, item): (usize, &Fields<'d>)| relationship(reader, item, list, format!("{key}[{at}]"));
+    let read = |(at, item): (usize, &Fields<'d>)| {
+        read_contract_relationship(reader, item, list, format!("{key}[{at}]"))
+    };
     items.iter().enumerate().filter_map(read).collect()
 }
 
-fn relationship<'d>(
+fn read_contract_relationship<'d>(
     reader: &mut Reader<'d>,
     item: &Fields<'d>,
-    list: List,
+    list: RelationshipList,
     fallback: String,
-) -> Option<Relationship> {
+) -> Option<WrittenRelationship> {
     let known = ["id", "type", "description", "weight", "required", "shared", "resourceIds"];
-    let known: Vec<&str> = known.into_iter().chain(options::KNOWN).collect();
+    let known: Vec<&str> = known.into_iter().chain(options::OPTION_FIELDS).collect();
     reader.only(item, &known);
     let id = reader.string(item, "id").map_or_else(|| fallback.into(), |found| found.value);
-    let names = options::types(reader, item);
+    let names = options::read_relationship_types(reader, item);
     let description = reader.string(item, "description");
-    let weight = points(reader, item, "weight");
-    let options = options::read(reader, item, &names, list);
+    let weight = read_points(reader, item, "weight");
+    let options = options::read_edge_options(reader, item, &names, list);
     let at_least = options::at_least(reader, item);
     let mut flag = |key: &str, help: &str| {
         if reader.any(item, key).is_none() {
@@ -334,32 +358,32 @@ fn relationship<'d>(
     }
     let location = reader.place(&child(&item.path, "resourceIds"));
     if ids.len() < 2 {
-        let message = "a relationship is between two resources";
+        let message = "a relationship needs two resources";
         reader
             .report(Diagnostic::new(&code::BAD_ACTORS, message, location).help("name both in `resourceIds`"));
     } else if ids.len() > 2 {
         let message = format!("every two of the {} resources must be related for this to hold", ids.len());
-        let help = "write a relationship for each two that are meant";
+        let help = "write one relationship for each pair";
         reader.report(Diagnostic::new(&code::MANY_IDS, message, location).help(help));
     }
-    Some(Relationship {
+    Some(WrittenRelationship {
         path: item.path.clone(),
         id,
         list,
         ids,
-        link: Link::Typed { names, options },
+        link: WrittenLink::Typed { names, options },
         at_least,
-        rule: Rule::Matrix { required: required?, shared: shared? },
+        rule: WrittenEffect::Matrix { required: required?, shared: shared? },
         weight,
         description,
     })
 }
 
-fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
+fn duplicates(reader: &mut Reader<'_>, entries: &[WrittenRelationship]) {
     let mut known = HashSet::new();
     for entry in entries {
         if !known.insert(&entry.id) {
-            let message = format!("two relationships have the id `{}`", entry.id);
+            let message = format!("duplicate relationship id `{}`", entry.id);
             let location = reader.place(&child(&entry.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
@@ -367,10 +391,10 @@ fn duplicates(reader: &mut Reader<'_>, entries: &[Relationship]) {
 }
 
 /// Returns the position of the leader: the one that is marked, otherwise the first actor, otherwise the first resource.
-fn leader<'d>(
+fn find_leader<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
-    resources: &[Resource],
+    resources: &[WrittenResource],
     marked: &[usize],
     actors: Option<&[Placed<Text>]>,
 ) -> Option<usize> {
@@ -384,7 +408,7 @@ fn leader<'d>(
             let leader = first.map_or(Some(0), position)?;
             let id = resources.get(leader).map(|found| found.id.as_str()).unwrap_or_default();
             let what = if first.is_some() { "first actor" } else { "first resource" };
-            let message = format!("no resource is marked as the leader, so the {what} `{id}` leads");
+            let message = format!("no resource is marked as the leader; the {what} `{id}` is used");
             reader.report(Diagnostic::new(&code::ASSUMED_LEADER, message, location).help(help));
             Some(leader)
         }
@@ -401,17 +425,19 @@ fn assumed_actors<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
     topology: Topology,
-    resources: &[Resource],
+    resources: &[WrittenResource],
     leader: Option<usize>,
-    entries: &[Relationship],
+    entries: &[WrittenRelationship],
 ) -> Vec<Placed<Text>> {
     let is_forbidden = |id: &Text| {
         let mut naming =
             entries.iter().filter(|entry| entry.ids.iter().any(|named| named.value == *id)).peekable();
-        let is_veto = |entry: &Relationship| entry.rule == Rule::Matrix { required: true, shared: false };
+        let is_veto = |entry: &WrittenRelationship| {
+            entry.rule == WrittenEffect::Matrix { required: true, shared: false }
+        };
         naming.peek().is_some() && naming.all(is_veto)
     };
-    let is_actor = |(at, resource): &(usize, &Resource)| {
+    let is_actor = |(at, resource): &(usize, &WrittenResource)| {
         Some(*at) == leader || (topology == Topology::LeaderFollower && !is_forbidden(&resource.id))
     };
     let actors: Vec<Placed<Text>> = resources
@@ -423,7 +449,7 @@ fn assumed_actors<'d>(
     let names: Vec<String> = actors.iter().map(|actor| format!("`{}`", actor.value)).collect();
     let verb = if names.len() == 1 { "is taken" } else { "are taken" };
     let message = format!("field `actors` is missing, so {} {verb}", names.join(" and "));
-    let help = "name the resources that take part, as in `actors: [app]`";
+    let help = "list the actors, as in `actors: [app]`";
     let location = reader.document.locate_key(&spec.path);
     reader.report(Diagnostic::new(&code::ASSUMED_ACTORS, message, location).help(help));
     actors
@@ -433,17 +459,17 @@ fn check_actors<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
     topology: Topology,
-    resources: &[Resource],
+    resources: &[WrittenResource],
     actors: &[Placed<Text>],
 ) {
     let mut known = HashSet::new();
     for actor in actors {
         let location = reader.place(&actor.path);
         if !resources.iter().any(|resource| resource.id == actor.value) {
-            let message = format!("the actor `{}` is no resource of the pattern", actor.value);
+            let message = format!("unknown resource id `{}` in `actors`", actor.value);
             reader.report(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(ids(resources)));
         } else if !known.insert(&actor.value) {
-            let message = format!("the actor `{}` is named twice", actor.value);
+            let message = format!("duplicate actor `{}`", actor.value);
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
     }
@@ -462,7 +488,7 @@ fn check_actors<'d>(
     }
 }
 
-pub(super) fn ids(resources: &[Resource]) -> String {
+pub(super) fn ids(resources: &[WrittenResource]) -> String {
     let ids: Vec<String> = resources.iter().map(|resource| format!("`{}`", resource.id)).collect();
     format!("use one of {}", ids.join(", "))
 }

@@ -3,28 +3,31 @@
 use kubewright_engine::Diagnostic;
 use kubewright_golib::regex;
 
-use super::super::criteria::Transform;
+use super::super::criteria::{CriterionOrigin, CriterionSide, Transform, ValueCriterion};
 use super::super::diagnostics as code;
-use super::super::operator::{Operator, Order};
-use super::{Criterion, Origin, Side, word};
+use super::super::operator::{ConditionOperator, NumericOrder};
+use super::{WrittenCriterion, WrittenSide, read_word};
 use kubewright_dialect_kit::fields::{Fields, Reader};
 
-const OPERATORS: [(&str, Operator); 7] = [
-    ("EQUALS", Operator::Equals),
-    ("NOT_EQUALS", Operator::NotEquals),
-    ("CONTAINS", Operator::Contains),
-    ("GREATER_THAN", Operator::Is(Order::Greater)),
-    ("GREATER_OR_EQUAL", Operator::Is(Order::GreaterOrEqual)),
-    ("LESS_THAN", Operator::Is(Order::Less)),
-    ("LESS_OR_EQUAL", Operator::Is(Order::LessOrEqual)),
+const SUCCESSOR_OPERATORS: [(&str, ConditionOperator); 7] = [
+    ("EQUALS", ConditionOperator::Equals),
+    ("NOT_EQUALS", ConditionOperator::NotEquals),
+    ("CONTAINS", ConditionOperator::Contains),
+    ("GREATER_THAN", ConditionOperator::Is(NumericOrder::Greater)),
+    ("GREATER_OR_EQUAL", ConditionOperator::Is(NumericOrder::GreaterOrEqual)),
+    ("LESS_THAN", ConditionOperator::Is(NumericOrder::Less)),
+    ("LESS_OR_EQUAL", ConditionOperator::Is(NumericOrder::LessOrEqual)),
 ];
 
-pub(super) fn read<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Vec<Criterion> {
+pub(super) fn read_successor_criteria<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+) -> Vec<WrittenCriterion> {
     let items = reader.objects(item, "criteria").unwrap_or_default();
-    items.iter().filter_map(|item| criterion(reader, item)).collect()
+    items.iter().filter_map(|item| read_successor_criterion(reader, item)).collect()
 }
 
-fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion> {
+fn read_successor_criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenCriterion> {
     let known = [
         "targetPath",
         "targetValue",
@@ -37,29 +40,34 @@ fn criterion<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Criterion
         "operator",
     ];
     reader.only(item, &known);
-    let target = side(reader, item, ["targetPath", "targetValue", "targetDefault", "targetTransform"]);
+    let target =
+        read_successor_side(reader, item, ["targetPath", "targetValue", "targetDefault", "targetTransform"]);
     let keys = ["dependencyPath", "dependencyValue", "dependencyDefault", "dependencyTransform"];
-    let dependency = side(reader, item, keys);
+    let dependency = read_successor_side(reader, item, keys);
     let operator = reader.filled(item, "operator");
-    let operator = operator.and_then(|found| word(reader, &found, "operator", &OPERATORS));
-    Some(Criterion { target: target?, dependency: dependency?, operator: operator? })
+    let operator = operator.and_then(|found| read_word(reader, &found, "operator", &SUCCESSOR_OPERATORS));
+    Some(ValueCriterion { target: target?, dependency: dependency?, operator: operator? })
 }
 
-fn side<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, keys: [&str; 4]) -> Option<Side> {
+fn read_successor_side<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    keys: [&str; 4],
+) -> Option<WrittenSide> {
     let [path, value, default, transform] = keys;
     let origin = match reader.string(item, value) {
-        Some(fixed) => Some(Origin::Value(fixed.value)),
-        None => reader.filled(item, path).map(|path| Origin::Paths(vec![path])),
+        Some(fixed) => Some(CriterionOrigin::Value(fixed.value)),
+        None => reader.filled(item, path).map(|path| CriterionOrigin::Paths(vec![path])),
     };
     let default = reader.object(item, default).and_then(|fields| {
         reader.only(&fields, &["path", "value"]);
         match reader.string(&fields, "value") {
-            Some(fixed) => Some(Origin::Value(fixed.value)),
-            None => reader.filled(&fields, "path").map(|path| Origin::Paths(vec![path])),
+            Some(fixed) => Some(CriterionOrigin::Value(fixed.value)),
+            None => reader.filled(&fields, "path").map(|path| CriterionOrigin::Paths(vec![path])),
         }
     });
     let transform = reader.object(item, transform).and_then(|fields| read_transform(reader, &fields));
-    Some(Side { origin: origin?, default, transform })
+    Some(CriterionSide { origin: origin?, default, transform })
 }
 
 pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Transform> {
@@ -80,7 +88,7 @@ pub(super) fn read_transform<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -
     match regex::compile(&regex.value) {
         Ok(compiled) => Some(Transform::Regex(compiled)),
         Err(error) => {
-            let message = format!("`{}` is no regular expression: {error}", regex.value);
+            let message = format!("invalid regular expression `{}`: {error}", regex.value);
             let location = reader.place(&regex.path);
             reader.report(Diagnostic::new(&code::BAD_TRANSFORM, message, location));
             None

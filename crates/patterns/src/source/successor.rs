@@ -6,18 +6,21 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::Text;
 
 use super::super::diagnostics as code;
-use super::super::pattern::{KindRef, Level, List, Presence, Topology};
-use super::conditions::{self, Style};
+use super::super::pattern::{KindRef, Level, Presence, RelationshipList, Topology};
+use super::conditions::{self, ConditionStyle};
 use super::contract::{check_id, ids};
-use super::{Definition, Link, Relationship, Resource, Rule, criteria, name, parts, word};
+use super::{
+    Definition, WrittenEffect, WrittenLink, WrittenRelationship, WrittenResource, criteria,
+    read_pattern_name, read_word, split_api_version,
+};
 use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
 
 /// The id by which messages name the target.
-const TARGET: &str = "target";
-const SEVERITIES: [(&str, Level); 4] =
+const TARGET_ID: &str = "target";
+const SUCCESSOR_SEVERITIES: [(&str, Level); 4] =
     [("LOW", Level::Low), ("MEDIUM", Level::Medium), ("HIGH", Level::High), ("CRITICAL", Level::Critical)];
 
-pub(super) fn read<'d>(
+pub(super) fn read_successor<'d>(
     reader: &mut Reader<'d>,
     version: Text,
     metadata: &Fields<'d>,
@@ -36,11 +39,11 @@ pub(super) fn read<'d>(
         "relationships",
     ];
     reader.only(spec, &known);
-    let name = name(reader, metadata);
+    let name = read_pattern_name(reader, metadata);
     let display_name = reader.filled(spec, "displayName");
     let category = reader.filled(spec, "category");
     let severity = reader.filled(spec, "severity");
-    let severity = severity.and_then(|found| word(reader, &found, "severity", &SEVERITIES));
+    let severity = severity.and_then(|found| read_word(reader, &found, "severity", &SUCCESSOR_SEVERITIES));
     let message = reader.filled(spec, "message");
     let reference = reader.string(spec, "reference").map(|found| found.value).unwrap_or_default();
     let description = reader.string(spec, "description").map(|found| found.value).unwrap_or_default();
@@ -48,24 +51,25 @@ pub(super) fn read<'d>(
     let target = reader.required_object(spec, "target");
     let emits_on_empty =
         target.as_ref().and_then(|target| reader.boolean(target, "emitOnEmpty")).unwrap_or(false);
-    let target = target.and_then(|target| resource(reader, &target, Some(TARGET)));
+    let target = target.and_then(|target| read_successor_resource(reader, &target, Some(TARGET_ID)));
     let dependencies = reader.objects(spec, "dependencies").unwrap_or_default();
-    let mut resources: Vec<Resource> = target.into_iter().collect();
+    let mut resources: Vec<WrittenResource> = target.into_iter().collect();
     let mut is_whole = !resources.is_empty();
     let mut known: HashSet<Text> = resources.iter().map(|target| target.id.clone()).collect();
     for item in &dependencies {
-        let Some(dependency) = resource(reader, item, None) else {
+        let Some(dependency) = read_successor_resource(reader, item, None) else {
             is_whole = false;
             continue;
         };
         if !known.insert(dependency.id.clone()) {
-            let message = format!("two dependencies have the id `{}`, or it is `{TARGET}`", dependency.id);
+            let message =
+                format!("duplicate dependency id `{}`, or the reserved id `{TARGET_ID}`", dependency.id);
             let location = reader.place(&child(&item.path, "id"));
             reader.report(Diagnostic::new(&code::DUPLICATE_ID, message, location));
         }
         resources.push(dependency);
     }
-    let entries = relationships(reader, spec, &resources);
+    let entries = read_successor_relationships(reader, spec, &resources);
     if !is_whole {
         return None;
     }
@@ -81,7 +85,7 @@ pub(super) fn read<'d>(
         git_url: Text::default(),
         message: message?,
         topology: Topology::Single,
-        actors: vec![Placed { value: TARGET.into(), path: child(&spec.path, "target") }],
+        actors: vec![Placed { value: TARGET_ID.into(), path: child(&spec.path, "target") }],
         resources,
         leader: 0,
         entries,
@@ -94,7 +98,11 @@ pub(super) fn read<'d>(
 }
 
 /// Reads the target, which has the id `fixed`, or a dependency.
-fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>) -> Option<Resource> {
+fn read_successor_resource<'d>(
+    reader: &mut Reader<'d>,
+    item: &Fields<'d>,
+    fixed: Option<&str>,
+) -> Option<WrittenResource> {
     let known: &[&str] = match fixed {
         Some(_) => &["kind", "apiVersion", "plural", "kinds", "category", "filters", "emitOnEmpty"],
         None => &["id", "kind", "apiVersion", "plural", "kinds", "category", "filters", "fromTarget"],
@@ -114,8 +122,8 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>)
         None => from_target(reader, item),
         Some(_) => None,
     };
-    let kinds = if from_target.is_some() { Some(any_kind()) } else { kinds(reader, item) };
-    let mut resource = Resource {
+    let kinds = if from_target.is_some() { Some(any_kind()) } else { read_successor_kinds(reader, item) };
+    let mut resource = WrittenResource {
         path: item.path.clone(),
         id: Text::default(),
         kinds: Vec::new(),
@@ -126,7 +134,7 @@ fn resource<'d>(reader: &mut Reader<'d>, item: &Fields<'d>, fixed: Option<&str>)
         any: Vec::new(),
         none: Vec::new(),
     };
-    conditions::read(reader, item, Style::Successor, &mut resource);
+    conditions::read_filters(reader, item, ConditionStyle::Successor, &mut resource);
     resource.id = id?;
     resource.kinds = kinds?;
     Some(resource)
@@ -144,70 +152,70 @@ fn from_target<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<(Placed
     Some((version?, kind?))
 }
 
-fn kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Vec<KindRef>> {
+fn read_successor_kinds<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Vec<KindRef>> {
     if let Some(category) = reader.string(item, "category") {
         return Some(vec![KindRef::Category(category.value)]);
     }
     match reader.objects(item, "kinds") {
-        Some(several) => several.iter().map(|one| kind(reader, one)).collect(),
-        None => kind(reader, item).map(|kind| vec![kind]),
+        Some(several) => several.iter().map(|one| read_successor_kind(reader, one)).collect(),
+        None => read_successor_kind(reader, item).map(|kind| vec![kind]),
     }
 }
 
-fn kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
+fn read_successor_kind<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<KindRef> {
     let kind = reader.filled(item, "kind");
     let api_version = reader.filled(item, "apiVersion");
     reader.string(item, "plural");
-    let (group, version) = parts(&api_version?.value);
+    let (group, version) = split_api_version(&api_version?.value);
     let kind = kind?.value;
     Some(KindRef::Kind { kind: (kind != "*").then_some(kind), group, version })
 }
 
-fn relationships<'d>(
+fn read_successor_relationships<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
-    resources: &[Resource],
-) -> Vec<Relationship> {
+    resources: &[WrittenResource],
+) -> Vec<WrittenRelationship> {
     let Some(groups) = reader.object(spec, "relationships") else { return Vec::new() };
     reader.only(&groups, &["matchAll", "matchAny", "matchNone"]);
     let mut entries = Vec::new();
     for (key, rule) in [
-        ("matchAll", Rule::Matrix { required: true, shared: true }),
-        ("matchAny", Rule::OneOf),
-        ("matchNone", Rule::Matrix { required: true, shared: false }),
+        ("matchAll", WrittenEffect::Matrix { required: true, shared: true }),
+        ("matchAny", WrittenEffect::OneOf),
+        ("matchNone", WrittenEffect::Matrix { required: true, shared: false }),
     ] {
         let items = reader.objects(&groups, key).unwrap_or_default();
         for (at, item) in items.iter().enumerate() {
             let id = format!("{key}[{at}]").into();
-            entries.extend(relationship(reader, item, resources, rule, id));
+            entries.extend(read_successor_relationship(reader, item, resources, rule, id));
         }
     }
     entries
 }
 
-fn relationship<'d>(
+fn read_successor_relationship<'d>(
     reader: &mut Reader<'d>,
     item: &Fields<'d>,
-    resources: &[Resource],
-    rule: Rule,
+    resources: &[WrittenResource],
+    rule: WrittenEffect,
     id: Text,
-) -> Option<Relationship> {
+) -> Option<WrittenRelationship> {
     reader.only(item, &["with", "type", "criteria", "selectorPath", "description"]);
     let with = reader.filled(item, "with");
     if let Some(with) = &with
         && !resources.iter().skip(1).any(|resource| resource.id == with.value)
     {
-        let message = format!("`{}` is no dependency of the pattern", with.value);
+        let message = format!("unknown dependency id `{}`", with.value);
         let location = reader.place(&with.path);
         reader.report(Diagnostic::new(&code::UNKNOWN_ID, message, location).help(ids(resources)));
     }
-    let link = link(reader, item);
+    let link = read_successor_link(reader, item);
     let description = reader.string(item, "description");
-    let target = Placed { value: TARGET.into(), path: item.path.clone() };
-    Some(Relationship {
+    let target = Placed { value: TARGET_ID.into(), path: item.path.clone() };
+    Some(WrittenRelationship {
         path: item.path.clone(),
         id,
-        list: List::Relationships,
+        list: RelationshipList::Relationships,
         ids: vec![target, with?],
         link: link?,
         at_least: None,
@@ -218,7 +226,7 @@ fn relationship<'d>(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Type {
+enum SuccessorLinkType {
     Custom,
     Owns,
     OwnedBy,
@@ -226,27 +234,27 @@ enum Type {
     SelectedBy,
 }
 
-fn link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Link> {
+fn read_successor_link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<WrittenLink> {
     let found = reader.filled(item, "type")?;
     let words = [
-        ("custom", Type::Custom),
-        ("owns", Type::Owns),
-        ("ownedBy", Type::OwnedBy),
-        ("selects", Type::Selects),
-        ("selectedBy", Type::SelectedBy),
+        ("custom", SuccessorLinkType::Custom),
+        ("owns", SuccessorLinkType::Owns),
+        ("ownedBy", SuccessorLinkType::OwnedBy),
+        ("selects", SuccessorLinkType::Selects),
+        ("selectedBy", SuccessorLinkType::SelectedBy),
     ];
-    let kind = word(reader, &found, "relationship type", &words)?;
-    let criteria = criteria::read(reader, item);
+    let kind = read_word(reader, &found, "relationship type", &words)?;
+    let criteria = criteria::read_successor_criteria(reader, item);
     let location = reader.place(&found.path);
     let count = reader.array(item, "criteria").map_or(0, |items| items.value.len());
     match kind {
-        Type::Custom if count == 0 => {
+        SuccessorLinkType::Custom if count == 0 => {
             let message = "a custom relationship has no criteria";
-            let help = "say in `criteria` which values must agree";
+            let help = "add `criteria`: which values must agree";
             reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
         }
-        Type::Owns | Type::OwnedBy if count > 0 => {
-            let message = format!("`{}` is known from owner references and takes no criteria", found.value);
+        SuccessorLinkType::Owns | SuccessorLinkType::OwnedBy if count > 0 => {
+            let message = format!("`{}` follows from owner references and takes no criteria", found.value);
             let help = "use `custom` to compare values";
             reader.report(Diagnostic::new(&code::BAD_CRITERIA, message, location).help(help));
         }
@@ -256,10 +264,10 @@ fn link<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<Link> {
     let path = found.path;
     let selector = selector.unwrap_or(Placed { value: "spec.selector".into(), path });
     Some(match kind {
-        Type::Custom => Link::Custom(criteria),
-        Type::Owns => Link::Owns,
-        Type::OwnedBy => Link::OwnedBy,
-        Type::Selects => Link::Selects(selector, criteria),
-        Type::SelectedBy => Link::SelectedBy(selector, criteria),
+        SuccessorLinkType::Custom => WrittenLink::Custom(criteria),
+        SuccessorLinkType::Owns => WrittenLink::Owns,
+        SuccessorLinkType::OwnedBy => WrittenLink::OwnedBy,
+        SuccessorLinkType::Selects => WrittenLink::Selects(selector, criteria),
+        SuccessorLinkType::SelectedBy => WrittenLink::SelectedBy(selector, criteria),
     })
 }

@@ -3,7 +3,7 @@
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Source, yaml};
 
-use super::super::compile;
+use super::super::compile_pattern_document;
 
 const PATTERN: &str = "\
 version: kubepattern.it/v1
@@ -40,7 +40,7 @@ spec:
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
     let reading = yaml::read(&Source::new("p.yaml", text));
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
-    compile(&reading.documents[0]).1
+    compile_pattern_document(&reading.documents[0]).1
 }
 
 /// Replaces `from` by `to` in a fine pattern; `want` are code and line of each diagnostic.
@@ -304,7 +304,7 @@ fn json_is_read_as_well() {
     let value = yaml::parse(PATTERN).expect("YAML");
     let source = Source::new("p.json", kubewright_value::json::to_pretty(&value));
     let document = kubewright_value::json::read(&source).expect("JSON");
-    let (pattern, diagnostics) = compile(&document);
+    let (pattern, diagnostics) = compile_pattern_document(&document);
     assert!(pattern.is_some() && diagnostics.is_empty());
 }
 

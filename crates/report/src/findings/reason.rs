@@ -2,16 +2,16 @@
 //! one is missing.
 
 use kubewright_graph::{Edge, Id};
-use kubewright_patterns::{Evidence, List};
+use kubewright_patterns::{Evidence, RelationshipList};
 use kubewright_value::Text;
 
-use super::{FindingRow, PatternFindings, is_shipped};
+use super::{FindingRow, ReportedFindings, is_shipped};
 
 /// The type of a relationship that consists of criteria alone.
 const CUSTOM_RELATIONSHIP: &str = "custom";
 
 /// Returns what speaks for a finding, one line for each relationship, those that are there first.
-pub(crate) fn reasons(findings: &PatternFindings<'_>, row: &FindingRow<'_>) -> Vec<String> {
+pub(crate) fn reasons(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Vec<String> {
     let evidence = &row.finding.evidence;
     let there = evidence.iter().filter(|evidence| evidence.held && evidence.wanted);
     let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted);
@@ -20,9 +20,9 @@ pub(crate) fn reasons(findings: &PatternFindings<'_>, row: &FindingRow<'_>) -> V
 }
 
 /// Returns the edge that a relationship is, if it is one.
-pub(crate) fn edge_of<'s>(findings: &PatternFindings<'s>, evidence: &Evidence) -> Option<Edge<'s>> {
+pub(crate) fn edge_of<'s>(findings: &ReportedFindings<'s>, evidence: &Evidence) -> Option<Edge<'s>> {
     let graph = findings.context.graph;
-    let end = if evidence.list == List::Common { evidence.through } else { evidence.to };
+    let end = if evidence.list == RelationshipList::Common { evidence.through } else { evidence.to };
     graph.between(evidence.from?, end?, graph.edge_type(&evidence.relationship)?)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn near_miss<'r>(row: &'r FindingRow<'_>, evidence: &Evidence) -> Opt
 }
 
 /// As `Service shop/web EXPOSES Pod shop/web-0 (spec.selector)`.
-fn present(findings: &PatternFindings<'_>, evidence: &Evidence) -> String {
+fn present(findings: &ReportedFindings<'_>, evidence: &Evidence) -> String {
     let called = |id: Option<Id>| id.map(|id| findings.label(id)).unwrap_or_default();
     let (from, to) = (called(evidence.from), called(evidence.to));
     let name = &evidence.relationship;
@@ -44,7 +44,7 @@ fn present(findings: &PatternFindings<'_>, evidence: &Evidence) -> String {
         };
     }
     match (evidence.list, evidence.through, edge_of(findings, evidence)) {
-        (List::Common, Some(through), _) => {
+        (RelationshipList::Common, Some(through), _) => {
             let details: Vec<&str> =
                 [name.as_str(), via].into_iter().filter(|part| !part.is_empty()).collect();
             format!("{from} and {to} share {} ({})", findings.label(through), details.join(", "))
@@ -64,7 +64,7 @@ fn present(findings: &PatternFindings<'_>, evidence: &Evidence) -> String {
 }
 
 /// As a pattern that ships says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
-fn absent(findings: &PatternFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> String {
+fn absent(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> String {
     let called = |role: &Text| {
         let bound = row.finding.roles.iter().find(|(own, _)| own == role);
         bound.map_or_else(|| format!("any `{role}`"), |(_, id)| findings.label(*id))

@@ -8,7 +8,7 @@ const SHIPPED_SOURCE_PREFIX: &str = "shipped pattern ";
 /// Returns the page of a pattern, if it is one that ships.
 #[must_use]
 pub fn shipped_page(pattern: &Pattern) -> Option<&'static str> {
-    shipped::named(&pattern.name).filter(|_| is_shipped(pattern)).map(|shipped| shipped.page)
+    shipped::shipped_pattern(&pattern.name).filter(|_| is_shipped(pattern)).map(|shipped| shipped.page)
 }
 
 /// Returns the source name of the shipped pattern `name`, where other patterns have a file.

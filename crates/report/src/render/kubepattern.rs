@@ -3,15 +3,15 @@
 use std::io::{self, Write as _};
 
 use kubewright_graph::Graph;
-use kubewright_patterns::resources::{Keeping, k8s_pattern, smell};
-use kubewright_patterns::{Finding, Pattern};
+use kubewright_patterns::resources::{ResourcePlacement, k8s_pattern, smell};
+use kubewright_patterns::{Pattern, PatternFinding};
 use kubewright_value::Value;
 
 use super::{Renderer, ReportWriter, yaml_text};
-use crate::{ObjectRow, PatternFindings, Report, Results};
+use crate::{ObjectRow, Report, ReportedFindings, Results};
 
 /// Makes the resource of a finding.
-type MakeResource = fn(&Pattern, &Finding, &Graph, Keeping<'_>) -> Value;
+type MakeResource = fn(&Pattern, &PatternFinding, &Graph, ResourcePlacement<'_>) -> Value;
 
 /// Renders a resource for each finding.
 pub(super) struct ResourceRenderer {
@@ -30,12 +30,12 @@ impl ResourceRenderer {
         Self { out, make: smell }
     }
 
-    fn write_resources(&mut self, findings: &PatternFindings<'_>) -> io::Result<()> {
+    fn write_resources(&mut self, findings: &ReportedFindings<'_>) -> io::Result<()> {
         for (place, row) in findings.rows.iter().enumerate() {
             if place > 0 {
                 writeln!(self.out, "---")?;
             }
-            let keeping = Keeping {
+            let keeping = ResourcePlacement {
                 namespace: findings.options.resource_namespace,
                 beside_object: findings.options.is_beside_object,
                 suppressed: row.suppression.is_some(),

@@ -40,7 +40,7 @@ impl Renderer for PolicyReportRenderer {
     }
 }
 
-/// One report for each namespace; the empty name stands for objects without any.
+/// One report for each namespace; the empty name is for objects without any.
 #[derive(Debug, Default)]
 pub struct PolicyReportSet(BTreeMap<Text, (OutcomeCounts, String)>);
 

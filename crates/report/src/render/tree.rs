@@ -6,11 +6,11 @@ use crate::{Paint, short, visible};
 
 /// The widest column of the tree.
 const MAX_COLUMN_WIDTH: usize = 60;
-/// The widest group that stands on one line.
+/// The widest group that is written on one line.
 const MAX_LINE_WIDTH: usize = 100;
 /// How much of a value is shown.
 const MAX_VALUE_CHARACTERS: usize = 100;
-/// How much of it is shown where it is as wanted and stands among others.
+/// How much of a value is shown in a group where it is as wanted.
 const MAX_REMINDER_CHARACTERS: usize = 32;
 /// How deep a tree is shown.
 const MAX_TREE_DEPTH: usize = 16;
@@ -61,7 +61,7 @@ pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
     text
 }
 
-/// Returns a group of short things on one line, and below it where the first of them stands that is not as wanted.
+/// Returns a group of short things on one line, and below it the location of the first of them that is not as wanted.
 fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Option<String> {
     let is_short = |child: &TraceNode| child.children.is_empty() && child.wanted.is_empty();
     let is_group = node.found.is_empty() && node.wanted.is_empty() && !node.children.is_empty();

@@ -2,7 +2,10 @@
 
 use kubewright_engine::{TraceNode, Verdict};
 use kubewright_graph::{Graph, Id};
-use kubewright_patterns::{Candidacy, Checked, Finding, Findings, Nearest, Pattern, Phase, Trace, TraceStep};
+use kubewright_patterns::{
+    Candidacy, ConditionCheck, DetectionPhase, LeaderTrace, NearMisses, Pattern, PatternFinding,
+    PatternFindings, TraceStep,
+};
 
 use crate::object_label;
 
@@ -11,20 +14,20 @@ const MAX_FINDINGS: usize = 5;
 
 /// An object that could lead a pattern, and all that is known of it.
 #[derive(Debug)]
-pub struct LeaderTrace<'a> {
+pub struct LeaderReport<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
     /// What was looked at.
-    pub trace: &'a Trace,
+    pub trace: &'a LeaderTrace,
     /// All findings of the pattern.
-    pub found: &'a Findings,
+    pub found: &'a PatternFindings,
     /// For each step of the trace what is near, if it is not there.
-    pub near: &'a [Option<Nearest>],
+    pub near: &'a [Option<NearMisses>],
     /// The objects.
     pub graph: &'a Graph,
 }
 
-impl LeaderTrace<'_> {
+impl LeaderReport<'_> {
     /// Returns the relationships that were looked at and the points, in the order of the phases.
     #[must_use]
     pub fn nodes(&self) -> Vec<TraceNode> {
@@ -44,7 +47,11 @@ impl LeaderTrace<'_> {
                     what: "points".to_owned(),
                     found: format!("{points} of {}", self.pattern.maximum()),
                     wanted: format!("at least {least}"),
-                    verdict: if self.trace.phase == Phase::Threshold { Verdict::No } else { Verdict::Yes },
+                    verdict: if self.trace.phase == DetectionPhase::Threshold {
+                        Verdict::No
+                    } else {
+                        Verdict::Yes
+                    },
                     location: None,
                     children: Vec::new(),
                 });
@@ -53,7 +60,7 @@ impl LeaderTrace<'_> {
         nodes
     }
 
-    fn step(&self, step: &TraceStep, near: &Option<Nearest>) -> TraceNode {
+    fn step(&self, step: &TraceStep, near: &Option<NearMisses>) -> TraceNode {
         let found = match step.with {
             Some(with) => {
                 let mut text = name(self.graph, with);
@@ -92,10 +99,10 @@ impl LeaderTrace<'_> {
     /// Returns why the leader was discarded, or the messages of its findings.
     #[must_use]
     pub fn ends(&self) -> Vec<String> {
-        if self.trace.phase != Phase::Matched {
+        if self.trace.phase != DetectionPhase::Matched {
             return vec![self.trace.reason.clone()];
         }
-        let own: Vec<&Finding> = self.findings().collect();
+        let own: Vec<&PatternFinding> = self.findings().collect();
         let mut lines: Vec<String> =
             own.iter().take(MAX_FINDINGS).map(|finding| self.finding(finding)).collect();
         if own.len() > MAX_FINDINGS {
@@ -104,7 +111,7 @@ impl LeaderTrace<'_> {
         lines
     }
 
-    fn finding(&self, finding: &Finding) -> String {
+    fn finding(&self, finding: &PatternFinding) -> String {
         let others: Vec<String> = finding
             .roles
             .iter()
@@ -118,9 +125,9 @@ impl LeaderTrace<'_> {
     }
 
     /// Returns the findings that it leads.
-    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+    pub fn findings(&self) -> impl Iterator<Item = &PatternFinding> {
         let leads =
-            |finding: &&Finding| finding.roles.first().is_some_and(|(_, id)| *id == self.trace.leader);
+            |finding: &&PatternFinding| finding.roles.first().is_some_and(|(_, id)| *id == self.trace.leader);
         self.found.findings.iter().filter(leads)
     }
 }
@@ -155,7 +162,7 @@ pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
     all.iter().map(one).collect()
 }
 
-fn condition(checked: &Checked) -> TraceNode {
+fn condition(checked: &ConditionCheck) -> TraceNode {
     TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
         found: found(checked),
@@ -167,7 +174,7 @@ fn condition(checked: &Checked) -> TraceNode {
 }
 
 /// Returns the values that a condition saw.
-fn found(checked: &Checked) -> String {
+fn found(checked: &ConditionCheck) -> String {
     match checked.found.as_slice() {
         [] => "nothing there".to_owned(),
         [one] => one.clone(),

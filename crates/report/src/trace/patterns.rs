@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_patterns::{
-    Candidacy, Checked, Difference, Finding, Findings, Miss, Near, Nearest, Pattern, TraceStep,
+    Candidacy, ConditionCheck, LabelDifference, MissReason, NearMiss, NearMisses, Pattern, PatternFinding,
+    PatternFindings, TraceStep,
 };
 use kubewright_value::{Map, Text, Value, json};
 
-use super::LeaderTrace;
+use super::LeaderReport;
 use crate::FilePosition;
 use crate::render::location_values;
 
@@ -22,7 +23,7 @@ pub fn document_text(traces: Vec<Value>, patterns: Vec<Value>) -> String {
 
 /// Returns what became of a leader.
 #[must_use]
-pub fn leader_trace(leads: &LeaderTrace<'_>, place: Option<&FilePosition>) -> Value {
+pub fn leader_trace(leads: &LeaderReport<'_>, place: Option<&FilePosition>) -> Value {
     let (trace, graph) = (leads.trace, leads.graph);
     let steps = trace.steps.iter().zip(leads.near).map(|(step, near)| step_value(step, near.as_ref(), graph));
     let findings = leads.findings().map(|finding| finding_value(finding, graph));
@@ -67,7 +68,11 @@ pub fn left_out_trace(
 
 /// Returns how many there were of a pattern.
 #[must_use]
-pub fn pattern_summary(pattern: &Pattern, found: &Findings, left_out: &BTreeMap<Text, usize>) -> Value {
+pub fn pattern_summary(
+    pattern: &Pattern,
+    found: &PatternFindings,
+    left_out: &BTreeMap<Text, usize>,
+) -> Value {
     let left_out: Map = left_out.iter().map(|(kind, count)| (kind.clone(), Value::from(*count))).collect();
     Map::from([
         ("pattern", Value::from(pattern.name.clone())),
@@ -93,7 +98,7 @@ fn trace_head(pattern: &Pattern, id: Id, graph: &Graph, place: Option<&FilePosit
     item
 }
 
-fn step_value(step: &TraceStep, near: Option<&Nearest>, graph: &Graph) -> Value {
+fn step_value(step: &TraceStep, near: Option<&NearMisses>, graph: &Graph) -> Value {
     let (file, line, column) = location_values(Some(&step.location));
     let mut item = Map::from([
         ("entry", Value::from(step.entry.clone())),
@@ -115,17 +120,17 @@ fn step_value(step: &TraceStep, near: Option<&Nearest>, graph: &Graph) -> Value 
     item.into()
 }
 
-fn nearest_value(nearest: &Nearest, graph: &Graph) -> Value {
-    let one = |near: &Near| -> Value {
+fn nearest_value(nearest: &NearMisses, graph: &Graph) -> Value {
+    let one = |near: &NearMiss| -> Value {
         let (miss, labels) = match &near.miss {
-            Miss::Labels(differences) => ("labels", differences.as_slice()),
-            Miss::LeftOut => ("filter", &[][..]),
-            Miss::Elsewhere => ("namespace", &[][..]),
-            Miss::Absent => ("absent", &[][..]),
-            Miss::Edge => ("edge", &[][..]),
-            Miss::Criteria => ("criteria", &[][..]),
+            MissReason::Labels(differences) => ("labels", differences.as_slice()),
+            MissReason::LeftOut => ("filter", &[][..]),
+            MissReason::Elsewhere => ("namespace", &[][..]),
+            MissReason::Absent => ("absent", &[][..]),
+            MissReason::Edge => ("edge", &[][..]),
+            MissReason::Criteria => ("criteria", &[][..]),
         };
-        let label = |difference: &Difference| -> Value {
+        let label = |difference: &LabelDifference| -> Value {
             Map::from([
                 ("label", Value::from(difference.label.clone())),
                 ("wanted", difference.wanted.as_str().into()),
@@ -149,7 +154,7 @@ fn nearest_value(nearest: &Nearest, graph: &Graph) -> Value {
     .into()
 }
 
-fn finding_value(finding: &Finding, graph: &Graph) -> Value {
+fn finding_value(finding: &PatternFinding, graph: &Graph) -> Value {
     Map::from([
         ("roles", roles_value(&finding.roles, graph)),
         ("points", number(&finding.points.to_string())),
@@ -159,7 +164,7 @@ fn finding_value(finding: &Finding, graph: &Graph) -> Value {
     .into()
 }
 
-fn condition_value(checked: &Checked) -> Value {
+fn condition_value(checked: &ConditionCheck) -> Value {
     let (file, line, column) = location_values(Some(&checked.location));
     Map::from([
         ("list", Value::from(checked.list)),
@@ -186,7 +191,7 @@ fn object_value(id: Option<Id>, graph: &Graph) -> Value {
 
 /// Returns `Kind/namespace/name`, as `trace --object` takes it.
 #[must_use]
-pub fn object_path(node: &Node) -> String {
+pub fn object_path(node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{}/{}", node.kind, node.name),
         namespace => format!("{}/{namespace}/{}", node.kind, node.name),

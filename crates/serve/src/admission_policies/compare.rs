@@ -4,23 +4,23 @@ use kubewright_engine::GENERATED_LABEL;
 use kubewright_value::{Map, Value};
 
 /// Returns `wanted` with what the API server fills in, so that it can be compared with what is stored.
-pub(super) fn completed(wanted: &Value) -> Value {
+pub(super) fn with_api_defaults(wanted: &Value) -> Value {
     let mut object = wanted.clone();
     let is_policy = object.get("kind").and_then(Value::as_str) == Some("ValidatingAdmissionPolicy");
-    let Some(spec) = child(&mut object, "spec") else { return object };
+    let Some(spec) = child_map(&mut object, "spec") else { return object };
     if is_policy {
-        fill(spec, "failurePolicy", "Fail".into());
+        insert_default(spec, "failurePolicy", "Fail".into());
     }
     for key in ["matchConstraints", "matchResources"] {
         let Some(matching) = spec.get_mut(key).and_then(Value::as_object_mut) else { continue };
-        fill(matching, "matchPolicy", "Equivalent".into());
-        fill(matching, "namespaceSelector", Map::new().into());
-        fill(matching, "objectSelector", Map::new().into());
+        insert_default(matching, "matchPolicy", "Equivalent".into());
+        insert_default(matching, "namespaceSelector", Map::new().into());
+        insert_default(matching, "objectSelector", Map::new().into());
         for list in ["resourceRules", "excludeResourceRules"] {
             let rules = matching.get_mut(list).and_then(Value::as_array_mut);
             for rule in rules.into_iter().flatten() {
                 if let Some(rule) = rule.as_object_mut() {
-                    fill(rule, "scope", "*".into());
+                    insert_default(rule, "scope", "*".into());
                 }
             }
         }
@@ -30,12 +30,14 @@ pub(super) fn completed(wanted: &Value) -> Value {
 
 /// Returns what is to be put in the place of `actual`, or nothing where it is as `wanted` already. `answered` is what the
 /// API server made of the same `wanted` before.
-pub(super) fn repaired(actual: &Value, wanted: &Value, answered: Option<&Value>) -> Option<Value> {
+pub(super) fn repaired_policy(actual: &Value, wanted: &Value, answered: Option<&Value>) -> Option<Value> {
     let spec = actual.get("spec");
     let is_spec_kept = spec == wanted.get("spec") || (spec.is_some() && spec == answered);
     let is_equal = is_spec_kept
-        && labels(wanted).iter().all(|(key, value)| actual.at(&["metadata", "labels", key]) == Some(value))
-        && owners(wanted).iter().all(|owner| owners(actual).contains(owner));
+        && object_labels(wanted)
+            .iter()
+            .all(|(key, value)| actual.at(&["metadata", "labels", key]) == Some(value))
+        && policy_owners(wanted).iter().all(|owner| policy_owners(actual).contains(owner));
     if is_equal {
         return None;
     }
@@ -43,20 +45,20 @@ pub(super) fn repaired(actual: &Value, wanted: &Value, answered: Option<&Value>)
     if let Some(spec) = wanted.get("spec") {
         new.as_object_mut()?.insert("spec".into(), spec.clone());
     }
-    let metadata = child(&mut new, "metadata")?;
-    let mut all = labels(actual);
-    for (key, value) in labels(wanted).iter() {
+    let metadata = child_map(&mut new, "metadata")?;
+    let mut all = object_labels(actual);
+    for (key, value) in object_labels(wanted).iter() {
         all.insert(key.clone(), value.clone());
     }
     metadata.insert("labels".into(), all.into());
-    metadata.insert("ownerReferences".into(), Value::array(owners(wanted).to_vec()));
+    metadata.insert("ownerReferences".into(), Value::array(policy_owners(wanted).to_vec()));
     Some(new)
 }
 
 /// Returns whether `actual` belongs to the owner of `wanted`.
 pub(super) fn is_owned(actual: &Value, wanted: &Value) -> bool {
     let uid = |owner: &Value| owner.get("uid").cloned();
-    owners(wanted).iter().any(|owner| is_owned_by(actual, &uid(owner).unwrap_or_default()))
+    policy_owners(wanted).iter().any(|owner| is_owned_by(actual, &uid(owner).unwrap_or_default()))
 }
 
 /// Returns whether `object` was generated for the object with this `uid`.
@@ -66,22 +68,22 @@ pub(super) fn is_generated_for(object: &Value, uid: &Value) -> bool {
 }
 
 fn is_owned_by(object: &Value, uid: &Value) -> bool {
-    !uid.is_null() && owners(object).iter().any(|owner| owner.get("uid") == Some(uid))
+    !uid.is_null() && policy_owners(object).iter().any(|owner| owner.get("uid") == Some(uid))
 }
 
-fn owners(object: &Value) -> &[Value] {
+fn policy_owners(object: &Value) -> &[Value] {
     object.at(&["metadata", "ownerReferences"]).and_then(Value::as_array).unwrap_or_default()
 }
 
-fn labels(object: &Value) -> Map {
+fn object_labels(object: &Value) -> Map {
     object.at(&["metadata", "labels"]).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-fn child<'v>(object: &'v mut Value, key: &str) -> Option<&'v mut Map> {
+fn child_map<'v>(object: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     object.as_object_mut()?.get_mut(key)?.as_object_mut()
 }
 
-fn fill(map: &mut Map, key: &'static str, value: Value) {
+fn insert_default(map: &mut Map, key: &'static str, value: Value) {
     if map.get(key).is_none() {
         map.insert(key.into(), value);
     }

@@ -3,34 +3,34 @@
 use kubewright_engine::AdmissionPolicy;
 use kubewright_value::{Text, Value};
 
-use super::compare::{is_owned, repaired};
+use super::compare::{is_owned, repaired_policy};
 
 /// How much of a warning of the API server is told, in characters.
 const MAX_WARNING_CHARACTERS: usize = 300;
 
 /// Which of the two objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Part {
+pub(super) enum PolicyPart {
     Policy,
     Binding,
 }
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum PolicyStep {
     /// This is to be written: it is new, or not as it should be.
-    Write(Part, Value),
+    Write(PolicyPart, Value),
     /// The binding is to go, because of this.
     Unbind(String),
     /// Nothing can be done, because of this.
     Wait(String),
     /// All is as it should be.
-    Settled,
+    SettledPolicy,
 }
 
 /// What there is of a rule's two objects, and what the API server made of them when they were last written.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Found<'f> {
+pub(super) struct ExistingObjects<'f> {
     pub(super) policy: Option<&'f Value>,
     pub(super) binding: Option<&'f Value>,
     pub(super) answered_policy: Option<&'f Value>,
@@ -38,35 +38,37 @@ pub(super) struct Found<'f> {
 }
 
 /// Returns what is to be done so that the API server enforces `wanted`, whose objects are complete.
-pub(super) fn step(wanted: &AdmissionPolicy, found: Found<'_>) -> Step {
+pub(super) fn next_policy_step(wanted: &AdmissionPolicy, found: ExistingObjects<'_>) -> PolicyStep {
     for (actual, wanted) in [(found.policy, &wanted.policy), (found.binding, &wanted.binding)] {
         if let Some(actual) = actual.filter(|actual| !is_owned(actual, wanted)) {
             let text = |path: &[&str]| actual.at(path).and_then(Value::as_str).unwrap_or_default();
             let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
-            return Step::Wait(format!(
+            return PolicyStep::Wait(format!(
                 "{kind} `{name}` is there already and does not belong to this policy"
             ));
         }
     }
     let policy = match found.policy {
-        None => return Step::Write(Part::Policy, wanted.policy.clone()),
-        Some(actual) => match repaired(actual, &wanted.policy, found.answered_policy) {
-            Some(new) => return Step::Write(Part::Policy, new),
+        None => return PolicyStep::Write(PolicyPart::Policy, wanted.policy.clone()),
+        Some(actual) => match repaired_policy(actual, &wanted.policy, found.answered_policy) {
+            Some(new) => return PolicyStep::Write(PolicyPart::Policy, new),
             None => actual,
         },
     };
     if !is_observed(policy) {
-        return Step::Wait("the API server has not checked the ValidatingAdmissionPolicy yet".to_owned());
+        return PolicyStep::Wait(
+            "the API server has not checked the ValidatingAdmissionPolicy yet".to_owned(),
+        );
     }
-    if let Some(warning) = warning(policy) {
+    if let Some(warning) = type_check_warning(policy) {
         let why = format!("the type check of the API server warns: {warning}");
-        return if found.binding.is_some() { Step::Unbind(why) } else { Step::Wait(why) };
+        return if found.binding.is_some() { PolicyStep::Unbind(why) } else { PolicyStep::Wait(why) };
     }
     match found.binding {
-        None => Step::Write(Part::Binding, wanted.binding.clone()),
-        Some(actual) => match repaired(actual, &wanted.binding, found.answered_binding) {
-            Some(new) => Step::Write(Part::Binding, new),
-            None => Step::Settled,
+        None => PolicyStep::Write(PolicyPart::Binding, wanted.binding.clone()),
+        Some(actual) => match repaired_policy(actual, &wanted.binding, found.answered_binding) {
+            Some(new) => PolicyStep::Write(PolicyPart::Binding, new),
+            None => PolicyStep::SettledPolicy,
         },
     }
 }
@@ -79,7 +81,7 @@ fn is_observed(policy: &Value) -> bool {
 }
 
 /// Returns the first thing that is wrong with the types of the policy, in one line.
-fn warning(policy: &Value) -> Option<String> {
+fn type_check_warning(policy: &Value) -> Option<String> {
     let warnings = policy.at(&["status", "typeChecking", "expressionWarnings"])?.as_array()?;
     let first = warnings.first()?;
     let text = |key: &str| first.get(key).and_then(Value::as_str).map(Text::new).unwrap_or_default();

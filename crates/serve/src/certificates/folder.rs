@@ -1,7 +1,7 @@
-//! Certificates that somebody else keeps, in a folder such as cert-manager's Secret mounted into the pod.
+//! Certificates from a folder, such as cert-manager's Secret mounted into the pod.
 //!
-//! The files are looked at every second: they are a few kilobytes, and a mounted Secret is replaced by renaming a
-//! link, which no way of being told of changes sees everywhere.
+//! The files are polled every second: they are a few kilobytes, and a mounted Secret is replaced by renaming a symbolic
+//! link, which file notifications do not report on every system.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -10,68 +10,84 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::Keys;
-use crate::State;
-use crate::log::Level;
+use super::CertificateKeys;
+use crate::ServerState;
+use crate::log::LogLevel;
 
-const EVERY: Duration = Duration::from_secs(1);
+const FOLDER_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How large a file may be, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_CERTIFICATE_FILE_BYTES: u64 = 1 << 20;
 
 /// Reads `tls.crt`, `tls.key` and, if it is there, `ca.crt`.
 ///
 /// # Errors
 /// When one of the first two cannot be read.
-pub fn read(folder: &Path) -> Result<Keys, String> {
+pub fn read_certificate_folder(folder: &Path) -> Result<CertificateKeys, String> {
     let file = |name: &str| {
         let path = folder.join(name);
         let wrong = |why: &dyn std::fmt::Display| format!("`{}`: {why}", path.display());
         let about = std::fs::metadata(&path).map_err(|error| wrong(&error))?;
-        // What is no file may keep whoever reads it waiting for ever.
-        if !about.is_file() || about.len() > LARGEST {
-            return Err(wrong(&"this is no file, or too large for one of certificates"));
+        // Reading a pipe or a device could block for ever.
+        if !about.is_file() || about.len() > MAX_CERTIFICATE_FILE_BYTES {
+            return Err(wrong(&"not a regular file, or larger than 1 MiB"));
         }
         std::fs::read_to_string(&path).map_err(|error| wrong(&error))
     };
     let authority = file("ca.crt").unwrap_or_default();
-    Ok(Keys { certificate: file("tls.crt")?, key: file("tls.key")?, authority, ..Keys::default() })
+    Ok(CertificateKeys {
+        certificate: file("tls.crt")?,
+        key: file("tls.key")?,
+        authority,
+        ..CertificateKeys::default()
+    })
 }
 
-/// Serves what lies in `folder`, and whatever is put there later, for ever. What is half written is left alone until
-/// it is whole. From the call on the state is not ready before there is a certificate.
-pub fn follow(state: Arc<State>, folder: PathBuf) -> impl Future<Output = Infallible> + Send {
+/// Serves the certificate in `folder` and follows its changes, for ever. Files that do not fit together yet are ignored
+/// until they do. The server is not ready before there is a certificate.
+pub fn follow_certificate_folder(
+    state: Arc<ServerState>,
+    folder: PathBuf,
+) -> impl Future<Output = Infallible> + Send {
     if !state.certificates.is_ready() {
-        state.readiness.wait_for(super::CERTIFICATE);
+        state.readiness.wait_for(super::CERTIFICATE_CONDITION);
     }
-    run(state, folder)
+    run_folder_watch(state, folder)
 }
 
-async fn run(state: Arc<State>, folder: PathBuf) -> Infallible {
+async fn run_folder_watch(state: Arc<ServerState>, folder: PathBuf) -> Infallible {
     let (mut known, mut told) = (None, String::new());
     loop {
-        match look(&state, &folder, &mut known) {
+        match serve_if_changed(&state, &folder, &mut known) {
             Ok(false) => {}
             Ok(true) => {
                 told.clear();
                 state.metrics.certificate_expires(state.certificates.expiry());
-                state.readiness.done(super::CERTIFICATE);
-                state.log.line(Level::Info, "certificate served").shown("folder", folder.display()).write();
+                state.readiness.done(super::CERTIFICATE_CONDITION);
+                state
+                    .log
+                    .line(LogLevel::Info, "certificate served")
+                    .shown("folder", folder.display())
+                    .write();
             }
             Err(error) if error != told => {
-                state.log.line(Level::Error, "cannot serve the certificate").text("error", &error).write();
+                state.log.line(LogLevel::Error, "cannot serve the certificate").text("error", &error).write();
                 told = error;
             }
             Err(_) => {}
         }
-        sleep(EVERY).await;
+        sleep(FOLDER_POLL_INTERVAL).await;
     }
 }
 
 /// Serves what lies in `folder` if it is not `known`, and returns whether it was new. The authority of before stays
 /// among those to believe: other replicas may have it for a while.
-fn look(state: &State, folder: &Path, known: &mut Option<Keys>) -> Result<bool, String> {
-    let mut keys = read(folder)?;
+fn serve_if_changed(
+    state: &ServerState,
+    folder: &Path,
+    known: &mut Option<CertificateKeys>,
+) -> Result<bool, String> {
+    let mut keys = read_certificate_folder(folder)?;
     if let Some(known) = known {
         keys.old_authority = match keys.authority == known.authority {
             true => known.old_authority.clone(),

@@ -7,37 +7,52 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use super::der;
-use super::keys::{Keys, first_certificate};
-use super::step::{Step, Terms};
+use super::keys::{CertificateKeys, first_certificate};
+use super::step::{CertificateStep, CertificateTerms};
+use super::x509;
 
 /// How far before now a certificate starts to count, in seconds, so that clocks may differ.
-pub(super) const SKEW: i64 = 600;
+pub(super) const CLOCK_SKEW_SECONDS: i64 = 600;
 
 /// How many certificates long an authority lives.
-const LIVES: i64 = 12;
+const AUTHORITY_LIFE_FACTOR: i64 = 12;
 
 /// The end of the year 9999, after which a certificate cannot say a time.
-const LAST_DAY: i64 = 253_402_300_799;
+const MAX_UNIX_SECONDS: i64 = 253_402_300_799;
 
 /// Returns what the Secret holds after `step`, which [`next`](super::next) wanted.
 ///
 /// # Errors
 /// When the step does not fit what is there.
-pub fn take(step: Step, keys: &Keys, now: i64, terms: &Terms) -> Result<Keys, Error> {
+pub fn take_certificate_step(
+    step: CertificateStep,
+    keys: &CertificateKeys,
+    now: i64,
+    terms: &CertificateTerms,
+) -> Result<CertificateKeys, Error> {
     let life = i64::try_from(terms.life.as_secs()).unwrap_or(i64::MAX / 1000).clamp(1, i64::MAX / 1000);
     match step {
-        Step::Make => {
+        CertificateStep::Make => {
             let (authority, authority_key) = make_authority(now, life)?;
-            sign(Keys { authority, authority_key, ..Keys::default() }, now, life, terms)
+            sign_certificate(
+                CertificateKeys { authority, authority_key, ..CertificateKeys::default() },
+                now,
+                life,
+                terms,
+            )
         }
-        Step::Announce => {
+        CertificateStep::Announce => {
             let (authority, authority_key) = make_authority(now, life)?;
-            Ok(Keys { authority, authority_key, old_authority: keys.authority.clone(), ..keys.clone() })
+            Ok(CertificateKeys {
+                authority,
+                authority_key,
+                old_authority: keys.authority.clone(),
+                ..keys.clone()
+            })
         }
-        Step::Switch | Step::Renew => sign(keys.clone(), now, life, terms),
-        Step::Retire => Ok(Keys { old_authority: String::new(), ..keys.clone() }),
-        Step::Wait(_) => Ok(keys.clone()),
+        CertificateStep::Switch | CertificateStep::Renew => sign_certificate(keys.clone(), now, life, terms),
+        CertificateStep::Retire => Ok(CertificateKeys { old_authority: String::new(), ..keys.clone() }),
+        CertificateStep::Wait(_) => Ok(keys.clone()),
     }
 }
 
@@ -55,55 +70,61 @@ pub(super) fn is_key_of(private: &str, public: &[u8]) -> bool {
 fn make_authority(now: i64, life: i64) -> Result<(String, String), Error> {
     let key = KeyPair::generate()?;
     let mut parameters = authority_parameters(now)?;
-    lasts(&mut parameters, now - SKEW, now.saturating_add(life * LIVES));
+    set_validity(&mut parameters, now - CLOCK_SKEW_SECONDS, now.saturating_add(life * AUTHORITY_LIFE_FACTOR));
     Ok((parameters.self_signed(&key)?.pem(), key.serialize_pem()))
 }
 
 fn authority_parameters(made: i64) -> Result<CertificateParams, Error> {
     let mut parameters = CertificateParams::new(Vec::new())?;
-    parameters.distinguished_name = name(&authority_name(made));
+    parameters.distinguished_name = distinguished_name(&authority_name(made));
     parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     Ok(parameters)
 }
 
 /// Gives `keys` a new certificate of their authority.
-fn sign(keys: Keys, now: i64, life: i64, terms: &Terms) -> Result<Keys, Error> {
+fn sign_certificate(
+    keys: CertificateKeys,
+    now: i64,
+    life: i64,
+    terms: &CertificateTerms,
+) -> Result<CertificateKeys, Error> {
     let authority = first_certificate(&keys.authority);
-    let authority = authority.as_deref().and_then(der::certificate).ok_or(Error::CouldNotParseCertificate)?;
+    let authority =
+        authority.as_deref().and_then(x509::certificate).ok_or(Error::CouldNotParseCertificate)?;
     let signer = KeyPair::from_pem(&keys.authority_key)?;
-    let issuer = Issuer::new(authority_parameters(authority.not_before + SKEW)?, signer);
+    let issuer = Issuer::new(authority_parameters(authority.not_before + CLOCK_SKEW_SECONDS)?, signer);
     let key = KeyPair::generate()?;
     let ends = now.saturating_add(life).min(authority.not_after);
-    let certificate = certificate(&issuer, &key, (now - SKEW, ends), terms)?;
-    Ok(Keys { certificate: certificate.pem(), key: key.serialize_pem(), ..keys })
+    let certificate = issue_certificate(&issuer, &key, (now - CLOCK_SKEW_SECONDS, ends), terms)?;
+    Ok(CertificateKeys { certificate: certificate.pem(), key: key.serialize_pem(), ..keys })
 }
 
-fn certificate(
+fn issue_certificate(
     issuer: &Issuer<'_, KeyPair>,
     key: &KeyPair,
     (from, to): (i64, i64),
-    terms: &Terms,
+    terms: &CertificateTerms,
 ) -> Result<Certificate, Error> {
     let mut parameters = CertificateParams::new(terms.names.clone())?;
-    parameters.distinguished_name = name("kubewright");
-    lasts(&mut parameters, from, to);
+    parameters.distinguished_name = distinguished_name("kubewright");
+    set_validity(&mut parameters, from, to);
     parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     parameters.use_authority_key_identifier_extension = true;
     parameters.signed_by(key, issuer)
 }
 
-fn name(common: &str) -> DistinguishedName {
+fn distinguished_name(common: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, common);
     name
 }
 
-fn lasts(parameters: &mut CertificateParams, from: i64, to: i64) {
+fn set_validity(parameters: &mut CertificateParams, from: i64, to: i64) {
     // A closure, because the type belongs to a crate that rcgen does not hand on.
     let date = |seconds: i64| {
-        let seconds = u64::try_from(seconds.clamp(0, LAST_DAY)).unwrap_or_default();
+        let seconds = u64::try_from(seconds.clamp(0, MAX_UNIX_SECONDS)).unwrap_or_default();
         date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
     };
     parameters.not_before = date(from);

@@ -1,7 +1,7 @@
-//! What the Secret holds: the certificate that is served, and the authority that signed it.
+//! The content of the Secret: the serving certificate, and the certificate authority that signed it.
 //!
-//! While an authority is replaced there are two. `ca.crt` is always the newer one, the only one whose key is kept;
-//! `old-ca.crt` stays in the bundle as long as anybody may still serve a certificate of its.
+//! While an authority is replaced there are two. `ca.crt` is always the newer one, the only one whose key is stored;
+//! `old-ca.crt` stays in the bundle while a replica may still serve a certificate that it signed.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::der;
+use super::x509;
 
 /// Texts in PEM; one that is missing is empty.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct CertificateKeys {
     /// `tls.crt`: what is served, with what stands between it and an authority.
     pub certificate: String,
     /// `tls.key`.
@@ -29,7 +29,7 @@ pub struct Keys {
     pub old_authority: String,
 }
 
-impl Keys {
+impl CertificateKeys {
     /// Reads a Secret. What cannot be decoded is missing.
     #[must_use]
     pub fn of(secret: &Value) -> Self {
@@ -60,7 +60,7 @@ impl Keys {
         entries.map(|(key, text)| (key.into(), STANDARD.encode(text).into())).collect::<Map>().into()
     }
 
-    /// Returns the authorities that whoever calls us has to trust.
+    /// Returns the CA bundle that clients of the webhook have to trust.
     #[must_use]
     pub fn bundle(&self) -> String {
         let parts = [&self.authority, &self.old_authority].into_iter();
@@ -74,7 +74,7 @@ impl Keys {
     #[must_use]
     pub fn ends(pem: &str) -> Vec<i64> {
         let certificates = CertificateDer::pem_slice_iter(pem.as_bytes()).filter_map(Result::ok);
-        certificates.filter_map(|one| der::certificate(&one).map(|parts| parts.not_after)).collect()
+        certificates.filter_map(|one| x509::certificate(&one).map(|parts| parts.not_after)).collect()
     }
 
     /// Returns what rustls serves, and when it ends in seconds since 1970.
@@ -84,10 +84,10 @@ impl Keys {
     pub fn served(&self) -> Result<(CertifiedKey, i64), String> {
         let chain: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(self.certificate.as_bytes()).filter_map(Result::ok).collect();
-        let ends = chain.first().and_then(|first| der::certificate(first)).map(|parts| parts.not_after);
-        let ends = ends.ok_or("`tls.crt` holds no certificate")?;
+        let ends = chain.first().and_then(|first| x509::certificate(first)).map(|parts| parts.not_after);
+        let ends = ends.ok_or("`tls.crt` contains no certificate")?;
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())
-            .map_err(|error| format!("`tls.key` holds no key: {error}"))?;
+            .map_err(|error| format!("`tls.key` contains no key: {error}"))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let served = CertifiedKey::from_der(chain, key, &provider)
             .map_err(|error| format!("`tls.key` is not the key of `tls.crt`: {error}"))?;
@@ -96,7 +96,7 @@ impl Keys {
 }
 
 /// Keys are never written anywhere but into the Secret.
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for CertificateKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keys").finish_non_exhaustive()
     }
@@ -105,5 +105,5 @@ impl std::fmt::Debug for Keys {
 /// Returns the first certificate of a PEM text.
 pub(super) fn first_certificate(text: &str) -> Option<CertificateDer<'static>> {
     let first = CertificateDer::pem_slice_iter(text.as_bytes()).next()?.ok()?;
-    der::certificate(&first).is_some().then_some(first)
+    x509::certificate(&first).is_some().then_some(first)
 }

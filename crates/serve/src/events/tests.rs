@@ -29,7 +29,7 @@ fn text_at<'v>(value: &'v Value, keys: &[&str]) -> &'v str {
 #[test]
 fn the_same_thing_within_a_minute_is_one_event_that_counts() {
     let (start, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", start);
+    let mut events = EventQueue::new("a", start);
     let refused = notice(NoticeKind::Refused, named("Pod", "web"), "no");
     assert!(events.add(&refused, start, time));
     let first = events.due(start, found).remove(0);
@@ -41,23 +41,23 @@ fn the_same_thing_within_a_minute_is_one_event_that_counts() {
     assert_eq!(text_at(&first.object, &["related", "name"]), "web");
 
     for _ in 0..3 {
-        assert!(events.add(&refused, start + SAME / 2, time));
+        assert!(events.add(&refused, start + EVENT_SERIES_TIME / 2, time));
     }
-    let second = events.due(start + SAME / 2, found).remove(0);
+    let second = events.due(start + EVENT_SERIES_TIME / 2, found).remove(0);
     assert_eq!((second.is_new, &second.name), (false, &first.name));
     assert_eq!(second.object.get("count").and_then(Value::as_i64), Some(4));
     assert!(second.object.get("message").is_none());
 
-    assert!(events.due(start + SAME * 3, found).is_empty());
-    assert!(events.add(&refused, start + SAME * 3, time));
-    let third = events.due(start + SAME * 3, found).remove(0);
+    assert!(events.due(start + EVENT_SERIES_TIME * 3, found).is_empty());
+    assert!(events.add(&refused, start + EVENT_SERIES_TIME * 3, time));
+    let third = events.due(start + EVENT_SERIES_TIME * 3, found).remove(0);
     assert!(third.is_new && third.name != first.name);
 }
 
 #[test]
 fn what_could_not_be_written_is_written_later_as_a_whole() {
     let (now, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", now);
+    let mut events = EventQueue::new("a", now);
     assert!(events.add(&notice(NoticeKind::Refused, named("Pod", "web"), "no"), now, time));
     let first = events.due(now, found).remove(0);
     events.again(&first);
@@ -71,7 +71,7 @@ fn what_could_not_be_written_is_written_later_as_a_whole() {
 #[test]
 fn different_things_are_different_events() {
     let (now, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", now);
+    let mut events = EventQueue::new("a", now);
     for kind in [NoticeKind::Refused, NoticeKind::Failed, NoticeKind::Excepted] {
         assert!(events.add(&notice(kind, named("Pod", "web"), ""), now, time));
     }
@@ -85,14 +85,14 @@ fn different_things_are_different_events() {
 #[test]
 fn a_flood_is_written_slowly_and_bounded() {
     let (start, time) = (Instant::now(), SystemTime::now());
-    let mut events = Events::new("a", start);
-    let taken = (0..MAX_THINGS + 10)
+    let mut events = EventQueue::new("a", start);
+    let taken = (0..MAX_PENDING_EVENTS + 10)
         .filter(|number| {
             let subject = named("Pod", &format!("web-{number}"));
             events.add(&notice(NoticeKind::Refused, subject, ""), start, time)
         })
         .count();
-    assert_eq!(taken, MAX_THINGS);
+    assert_eq!(taken, MAX_PENDING_EVENTS);
     assert_eq!(events.due(start, found).len(), 50);
     assert_eq!(events.due(start + Duration::from_secs(1), found).len(), 5);
 }
@@ -100,12 +100,12 @@ fn a_flood_is_written_slowly_and_bounded() {
 #[test]
 fn nothing_of_a_secret_is_told_but_its_name() {
     let secret = notice(NoticeKind::Refused, named("Secret", "login"), "the password is canary");
-    assert_eq!(text(&secret), "Secret shop/login refused");
+    assert_eq!(event_message(&secret), "Secret shop/login refused");
 }
 
 #[test]
 fn a_long_text_is_cut_between_characters() {
     let long = notice(NoticeKind::Refused, named("Pod", "web"), &"ä".repeat(2000));
-    let text = text(&long);
-    assert!(text.len() <= MAX_TEXT && text.ends_with('…'), "{} bytes", text.len());
+    let text = event_message(&long);
+    assert!(text.len() <= MAX_EVENT_MESSAGE_BYTES && text.ends_with('…'), "{} bytes", text.len());
 }

@@ -18,7 +18,7 @@ fn check(old: &str, new: &str, user: &str, groups: &str, is_refused: bool) {
     );
     let request = json::parse(&request).unwrap();
     let exempt = ["group:platform".to_owned(), "user:alice".to_owned(), "either".to_owned()];
-    let refusal = refusal(&request, &LABELS, &exempt);
+    let refusal = guard_refusal(&request, &LABELS, &exempt);
     assert_eq!(refusal.is_some(), is_refused, "{refusal:?}");
 }
 
@@ -55,7 +55,7 @@ fn administrators_and_the_exempt_may() {
 
 #[test]
 fn names_cannot_break_out_of_the_condition() {
-    let condition = condition(&LABELS, &["user:a\"] || true || \"x".to_owned()]).unwrap();
+    let condition = guard_condition(&LABELS, &["user:a\"] || true || \"x".to_owned()]).unwrap();
     assert!(condition.contains(r#""a\"] || true || \"x""#), "{condition}");
-    assert_eq!(super::condition(&[], &[]), None);
+    assert_eq!(super::guard_condition(&[], &[]), None);
 }

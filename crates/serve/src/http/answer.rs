@@ -1,4 +1,4 @@
-//! The body of an answer: sent in parts, so that one which nobody takes is counted until it is gone.
+//! The body of a response, sent in parts, so that it counts as memory until the client has read it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -7,27 +7,27 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::connections::UnderWay;
+use super::connections::RequestGuard;
 
 /// How much is handed to the connection at once.
 const PART_BYTES: usize = 64 << 10;
 
 /// The body of an answer. The request is under way, and `H` is held, until it is sent.
 #[derive(Debug)]
-pub(crate) struct AnswerBody<H> {
+pub(crate) struct ResponseBody<H> {
     bytes: Bytes,
-    _under_way: UnderWay,
+    _under_way: RequestGuard,
     _held: H,
 }
 
-impl<H> AnswerBody<H> {
-    pub(crate) fn new(bytes: Bytes, under_way: UnderWay, held: H) -> Self {
+impl<H> ResponseBody<H> {
+    pub(crate) fn new(bytes: Bytes, under_way: RequestGuard, held: H) -> Self {
         under_way.answers();
         Self { bytes, _under_way: under_way, _held: held }
     }
 }
 
-impl<H: Unpin> Body for AnswerBody<H> {
+impl<H: Unpin> Body for ResponseBody<H> {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -9,9 +9,9 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Request, StatusCode};
 
-use super::bounds::{MAX_BODY, Room, UnfinishedBody};
-use super::{Answer, problem};
-use crate::State;
+use super::bounds::{BodyPermit, MAX_BODY_BYTES, UnfinishedBody};
+use super::{HttpResponse, error_response};
+use crate::ServerState;
 
 /// How long a body may take in any case.
 const MAX_BODY_TIME: Duration = Duration::from_secs(10);
@@ -24,40 +24,46 @@ const MIN_BYTES_PER_SECOND: u32 = 64 << 10;
 const MAX_RESERVED: usize = 256 << 10;
 
 /// Reads the body of `request`, which must be JSON.
-pub(super) async fn read(state: &Arc<State>, request: Request<Incoming>) -> Result<(Bytes, Room), Answer> {
+pub(super) async fn read_body(
+    state: &Arc<ServerState>,
+    request: Request<Incoming>,
+) -> Result<(Bytes, BodyPermit), HttpResponse> {
     if !is_json(request.headers()) {
         let message = "a body of the content type application/json is expected";
-        return Err(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return Err(error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let body = request.into_body();
-    if body.size_hint().lower() > MAX_BODY as u64 {
-        return Err(too_large());
+    if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
+        return Err(body_too_large());
     }
     let Some(_unfinished) = UnfinishedBody::begin(state) else {
-        return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many requests are being read"));
+        return Err(error_response(StatusCode::TOO_MANY_REQUESTS, "too many requests are being read"));
     };
-    let mut room = Room::new(state);
-    let bytes = collect(body, &mut room).await?;
+    let mut room = BodyPermit::new(state);
+    let bytes = collect_body(body, &mut room).await?;
     if bytes.is_empty() {
-        return Err(problem(StatusCode::BAD_REQUEST, "the body is empty"));
+        return Err(error_response(StatusCode::BAD_REQUEST, "the body is empty"));
     }
     Ok((bytes, room))
 }
 
-async fn collect(mut body: Incoming, room: &mut Room) -> Result<Bytes, Answer> {
+async fn collect_body(mut body: Incoming, room: &mut BodyPermit) -> Result<Bytes, HttpResponse> {
     let begun = Instant::now();
     let mut received = 0;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = tokio::time::timeout_at(due(begun, received).into(), body.frame())
+    while let Some(frame) = tokio::time::timeout_at(body_deadline(begun, received).into(), body.frame())
         .await
-        .map_err(|_| problem(StatusCode::REQUEST_TIMEOUT, "the body took too long"))?
+        .map_err(|_| error_response(StatusCode::REQUEST_TIMEOUT, "the body took too long"))?
     {
-        let frame = frame.map_err(|_| problem(StatusCode::BAD_REQUEST, "the body broke off"))?;
+        let frame = frame.map_err(|_| error_response(StatusCode::BAD_REQUEST, "the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
         received += data.len();
         if !room.grow(data.len()) {
-            return Err(problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"));
+            return Err(error_response(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many large requests are under way",
+            ));
         }
         if first.is_empty() && all.is_empty() {
             first = data;
@@ -72,15 +78,15 @@ async fn collect(mut body: Incoming, room: &mut Room) -> Result<Bytes, Answer> {
             first = Bytes::new();
         }
         all.extend_from_slice(&data);
-        if all.len() > MAX_BODY {
-            return Err(too_large());
+        if all.len() > MAX_BODY_BYTES {
+            return Err(body_too_large());
         }
     }
     if all.is_empty() { Ok(first) } else { Ok(all.freeze()) }
 }
 
 /// Returns when more of a body must have come of which `received` bytes are there.
-fn due(begun: Instant, received: usize) -> Instant {
+fn body_deadline(begun: Instant, received: usize) -> Instant {
     let received = u32::try_from(received).unwrap_or(u32::MAX);
     let earned = Duration::from_secs(1) * received / MIN_BYTES_PER_SECOND;
     begun + (FIRST_BYTES_TIME + earned).min(MAX_BODY_TIME)
@@ -92,6 +98,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn too_large() -> Answer {
-    problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 7 MiB")
+fn body_too_large() -> HttpResponse {
+    error_response(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 7 MiB")
 }

@@ -6,39 +6,39 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::State;
-use crate::metrics::Overload;
+use crate::ServerState;
+use crate::metrics::{MetricId, OverloadReason};
 
 /// How large a body may be; the API server sends no larger object.
-pub(crate) const MAX_BODY: usize = 7 << 20;
+pub(crate) const MAX_BODY_BYTES: usize = 7 << 20;
 
 /// How much memory bodies may take together, apart from the beginning of each.
-const MAX_BODIES: usize = 32 << 20;
+const MAX_BODIES_BYTES: usize = 32 << 20;
 
-/// How much the beginnings of bodies may take together. They have room of their own, so that whoever sends large bodies
-/// slowly leaves the others, who send small ones, theirs.
-const MAX_BEGINNINGS: usize = 16 << 20;
+/// How much the beginnings of bodies may take together. They have a limit of their own, so that clients
+/// that send large bodies slowly cannot block small ones.
+const MAX_BODY_HEADS_BYTES: usize = 16 << 20;
 
 /// How much of a body is its beginning.
-const BEGINNING: usize = 64 << 10;
+const BODY_HEAD_BYTES: usize = 64 << 10;
 
 /// Up to here a body is small: it is read, decided and answered among the others. What is larger takes long enough to be
 /// felt by them, and enough memory to be weighed.
-pub(crate) const MAX_SMALL_BODY: usize = 32 << 10;
+pub(crate) const MAX_SMALL_BODY_BYTES: usize = 32 << 10;
 
 /// How many bodies may be read at once.
 const MAX_UNFINISHED_BODIES: usize = 1024;
 
 /// How many bytes of answers may wait for clients to take them, apart from short ones.
-const MAX_ANSWER_BYTES: usize = 32 << 20;
-const SHORT_ANSWER: usize = 4 << 10;
+const MAX_RESPONSES_BYTES: usize = 32 << 20;
+const SHORT_RESPONSE_BYTES: usize = 4 << 10;
 
 /// How much memory bodies that are not small may need together once they are read. One that alone needs more is read while
 /// no other is.
-const MAX_READ_MEMORY: usize = 128 << 20;
+const MAX_PARSED_BYTES: usize = 128 << 20;
 
 /// What a value needs in memory, with what rules usually make of it.
-const MEMORY_PER_VALUE: usize = 300;
+const BYTES_PER_VALUE: usize = 300;
 
 /// What is under way, and how much of it may be.
 #[derive(Debug)]
@@ -72,11 +72,11 @@ impl Bounds {
 
 /// A request that has come and of which nothing was done yet. On a machine that has more to do than it can, these are
 /// what piles up, and not the reviews under way, each of which is done in one go.
-pub(crate) struct Waiting(Arc<State>);
+pub(crate) struct QueuedRequest(Arc<ServerState>);
 
-impl Waiting {
+impl QueuedRequest {
     /// A request has come.
-    pub(crate) fn begin(state: &Arc<State>) -> Self {
+    pub(crate) fn begin(state: &Arc<ServerState>) -> Self {
         state.bounds.waiting.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(state))
     }
@@ -86,66 +86,66 @@ impl Waiting {
         let bounds = &self.0.bounds;
         let is_crowded = bounds.waiting.load(Ordering::Relaxed) > bounds.max_in_flight;
         if is_crowded {
-            self.0.metrics.overloaded(Overload::InFlight);
+            self.0.metrics.overloaded(OverloadReason::InFlight);
         }
         is_crowded
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
         self.0.bounds.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// What a request takes while it is under way; given back when it is dropped.
-pub(crate) struct Held {
-    pub(crate) _place: Place,
-    pub(crate) _room: Room,
-    pub(crate) _memory: Option<Memory>,
+pub(crate) struct RequestResources {
+    pub(crate) _place: InFlightPermit,
+    pub(crate) _room: BodyPermit,
+    pub(crate) _memory: Option<MemoryPermit>,
 }
 
 /// A place among the reviews under way, given back when it is dropped.
-pub(crate) struct Place(Arc<State>);
+pub(crate) struct InFlightPermit(Arc<ServerState>);
 
-impl Place {
+impl InFlightPermit {
     /// Takes a place, if there is one. Half of them are for small reviews alone: the others may take long.
-    pub(crate) fn take(state: &Arc<State>, is_small: bool) -> Option<Self> {
+    pub(crate) fn take(state: &Arc<ServerState>, is_small: bool) -> Option<Self> {
         let before = state.bounds.in_flight.fetch_add(1, Ordering::Relaxed);
-        state.metrics.in_flight_changed(before + 1);
+        state.metrics.set(MetricId::InFlight, (before + 1) as u64);
         let place = Self(Arc::clone(state));
         let max = state.bounds.max_in_flight;
         if before < if is_small { max } else { max.div_ceil(2) } {
             return Some(place);
         }
-        state.metrics.overloaded(Overload::InFlight);
+        state.metrics.overloaded(OverloadReason::InFlight);
         None
     }
 }
 
-impl Drop for Place {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         let before = self.0.bounds.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.0.metrics.in_flight_changed(before.saturating_sub(1));
+        self.0.metrics.set(MetricId::InFlight, (before.saturating_sub(1)) as u64);
     }
 }
 
 /// A body that is being read, until this is dropped.
-pub(crate) struct UnfinishedBody<'s>(&'s State);
+pub(crate) struct UnfinishedBody<'s>(&'s ServerState);
 
 impl<'s> UnfinishedBody<'s> {
     /// Begins to read a body, unless too many are being read and none of them is slow enough to make room.
-    pub(crate) fn begin(state: &'s State) -> Option<Self> {
+    pub(crate) fn begin(state: &'s ServerState) -> Option<Self> {
         let before = state.bounds.unfinished_bodies.fetch_add(1, Ordering::Relaxed);
         let body = Self(state);
         if before < MAX_UNFINISHED_BODIES {
             return Some(body);
         }
         if state.connections.evict_slowest_body() {
-            state.metrics.connection_evicted();
+            state.metrics.count(MetricId::ConnectionsEvicted);
             return Some(body);
         }
-        state.metrics.overloaded(Overload::InFlight);
+        state.metrics.overloaded(OverloadReason::InFlight);
         None
     }
 }
@@ -157,13 +157,13 @@ impl Drop for UnfinishedBody<'_> {
 }
 
 /// Memory of a body, given back when it is dropped.
-pub(crate) struct Room {
-    state: Arc<State>,
+pub(crate) struct BodyPermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl Room {
-    pub(crate) fn new(state: &Arc<State>) -> Self {
+impl BodyPermit {
+    pub(crate) fn new(state: &Arc<ServerState>) -> Self {
         Self { state: Arc::clone(state), bytes: 0 }
     }
 
@@ -171,59 +171,59 @@ impl Room {
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let bounds = &self.state.bounds;
-        let (begun, before) = parts(self.bytes);
+        let (begun, before) = split_body_bytes(self.bytes);
         self.bytes += bytes;
-        let (beginning, rest) = parts(self.bytes);
+        let (beginning, rest) = split_body_bytes(self.bytes);
         let (beginning, rest) = (beginning - begun, rest - before);
         let beginnings = bounds.beginnings.fetch_add(beginning, Ordering::Relaxed).saturating_add(beginning);
         let bodies = bounds.bodies.fetch_add(rest, Ordering::Relaxed).saturating_add(rest);
-        let fits = beginnings <= MAX_BEGINNINGS && (rest == 0 || bodies <= MAX_BODIES);
+        let fits = beginnings <= MAX_BODY_HEADS_BYTES && (rest == 0 || bodies <= MAX_BODIES_BYTES);
         if !fits {
-            self.state.metrics.overloaded(Overload::Memory);
+            self.state.metrics.overloaded(OverloadReason::Memory);
         }
         fits
     }
 }
 
-impl Drop for Room {
+impl Drop for BodyPermit {
     fn drop(&mut self) {
-        let (beginning, rest) = parts(self.bytes);
+        let (beginning, rest) = split_body_bytes(self.bytes);
         self.state.bounds.beginnings.fetch_sub(beginning, Ordering::Relaxed);
         self.state.bounds.bodies.fetch_sub(rest, Ordering::Relaxed);
     }
 }
 
 /// Returns how much of a body of `bytes` is its beginning, and how much the rest.
-fn parts(bytes: usize) -> (usize, usize) {
-    let beginning = bytes.min(BEGINNING);
+fn split_body_bytes(bytes: usize) -> (usize, usize) {
+    let beginning = bytes.min(BODY_HEAD_BYTES);
     (beginning, bytes - beginning)
 }
 
 /// Memory of a body that is read into values, given back when it is dropped.
-pub(crate) struct Memory {
-    state: Arc<State>,
+pub(crate) struct MemoryPermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl Memory {
+impl MemoryPermit {
     /// Takes what `body` needs, as soon as others have given back enough; nothing if that is not before `deadline`.
-    pub(crate) async fn take(state: &Arc<State>, body: &[u8], deadline: Instant) -> Option<Self> {
-        let bytes = needed(body).min(MAX_READ_MEMORY);
+    pub(crate) async fn take(state: &Arc<ServerState>, body: &[u8], deadline: Instant) -> Option<Self> {
+        let bytes = estimate_memory(body).min(MAX_PARSED_BYTES);
         loop {
             let freed = state.bounds.memory_freed.notified();
             if state.bounds.try_take_memory(bytes) {
                 return Some(Self { state: Arc::clone(state), bytes });
             }
-            // Whoever needs little does not wait behind those who need much: each tries when something was freed.
+            // Every waiter tries when memory is freed, so that a small request does not queue behind a large one.
             if tokio::time::timeout_at(deadline.into(), freed).await.is_err() {
-                state.metrics.overloaded(Overload::Memory);
+                state.metrics.overloaded(OverloadReason::Memory);
                 return None;
             }
         }
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
         self.state.bounds.memory.fetch_sub(self.bytes, Ordering::Relaxed);
         self.state.bounds.memory_freed.notify_waiters();
@@ -232,13 +232,13 @@ impl Drop for Memory {
 
 impl Bounds {
     fn try_take_memory(&self, bytes: usize) -> bool {
-        let more = |taken: usize| Some(taken + bytes).filter(|taken| *taken <= MAX_READ_MEMORY);
+        let more = |taken: usize| Some(taken + bytes).filter(|taken| *taken <= MAX_PARSED_BYTES);
         self.memory.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 }
 
 /// Returns what `body`, which is JSON, needs in memory when it is read: its texts, and its values.
-fn needed(body: &[u8]) -> usize {
+fn estimate_memory(body: &[u8]) -> usize {
     let (mut values, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in body {
         match (is_text, byte) {
@@ -249,31 +249,31 @@ fn needed(body: &[u8]) -> usize {
             _ => {}
         }
     }
-    body.len() * 2 + values * MEMORY_PER_VALUE
+    body.len() * 2 + values * BYTES_PER_VALUE
 }
 
 /// Bytes of an answer that waits to be taken, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct AnswerRoom {
-    state: Arc<State>,
+pub(crate) struct ResponsePermit {
+    state: Arc<ServerState>,
     bytes: usize,
 }
 
-impl AnswerRoom {
+impl ResponsePermit {
     /// Takes room for an answer of `bytes`. Short ones need none.
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn take(state: &Arc<State>, bytes: usize) -> Result<Option<Self>, ()> {
-        if bytes <= SHORT_ANSWER {
+    pub(crate) fn take(state: &Arc<ServerState>, bytes: usize) -> Result<Option<Self>, ()> {
+        if bytes <= SHORT_RESPONSE_BYTES {
             return Ok(None);
         }
         let before = state.bounds.answers.fetch_add(bytes, Ordering::Relaxed);
         let room = Self { state: Arc::clone(state), bytes };
         // The first answer is given whatever its size.
-        if before > 0 && before.saturating_add(bytes) > MAX_ANSWER_BYTES {
-            state.metrics.overloaded(Overload::Memory);
-            // Whoever does not take an answer makes room for those who do.
+        if before > 0 && before.saturating_add(bytes) > MAX_RESPONSES_BYTES {
+            state.metrics.overloaded(OverloadReason::Memory);
+            // A client that does not read its answer is evicted for those that do.
             if !state.connections.evict_slowest_reader() {
                 return Err(());
             }
@@ -282,7 +282,7 @@ impl AnswerRoom {
     }
 }
 
-impl Drop for AnswerRoom {
+impl Drop for ResponsePermit {
     fn drop(&mut self) {
         self.state.bounds.answers.fetch_sub(self.bytes, Ordering::Relaxed);
     }

@@ -2,7 +2,7 @@
 //!
 //! A new connection is always taken. Where there are as many as may be, the one on which nothing useful has happened for
 //! the longest time makes room: one that never asked anything, one that is idle, or one that sends a body or takes an
-//! answer slowly. So nobody who holds connections without using them keeps others from connecting.
+//! answer slowly. So idle connections cannot keep others from connecting.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -23,155 +23,169 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// How long a client must have kept us waiting to be given up for the sake of others.
 const MIN_STALE_TIME: Duration = Duration::from_secs(1);
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+static CONNECTIONS_EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// All connections of a port.
 #[derive(Debug)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionTable {
     max: usize,
     next: AtomicU64,
     closing: AtomicUsize,
-    open: Mutex<HashMap<u64, Arc<Usage>>>,
+    open: Mutex<HashMap<u64, Arc<ConnectionUsage>>>,
 }
 
 /// A place among the open connections, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Connection<'c> {
-    connections: &'c Connections,
+pub(crate) struct ConnectionSlot<'c> {
+    connections: &'c ConnectionTable,
     id: u64,
-    pub(crate) usage: Arc<Usage>,
+    pub(crate) usage: Arc<ConnectionUsage>,
 }
 
 /// What is asked on a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Usage {
+pub(crate) struct ConnectionUsage {
     has_asked: AtomicBool,
-    /// When something was asked or answered last, in milliseconds since [`START`].
+    /// When something was asked or answered last, in milliseconds since [`CONNECTIONS_EPOCH`].
     last: AtomicU64,
     /// The requests under way, each with what is waited for and since when.
-    requests: Mutex<BTreeMap<u64, (Waiting, u64)>>,
+    requests: Mutex<BTreeMap<u64, (WaitingFor, u64)>>,
     next: AtomicU64,
     /// How the connection is to end, once it is to.
-    ending: Mutex<Option<Ending>>,
+    ending: Mutex<Option<ConnectionEnding>>,
     ended: Notify,
 }
 
 /// What a request under way waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum WaitingFor {
     /// The client, who sends the body.
     Body,
     /// Us.
     Decision,
     /// The client, who takes the answer.
-    Answer,
+    HttpResponse,
 }
 
 /// How a connection is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ConnectionEnding {
     /// The other side is told, and may finish what it has begun.
     Graceful,
     /// At once.
     Abrupt,
 }
 
-impl Connections {
+impl ConnectionTable {
     pub(crate) fn new(max: usize) -> Self {
         Self { max, next: AtomicU64::new(0), closing: AtomicUsize::new(0), open: Mutex::default() }
     }
 
     /// Takes a place, which another connection may have to make; returns also whether one had to.
-    pub(crate) fn open(&self) -> (Connection<'_>, bool) {
+    pub(crate) fn open(&self) -> (ConnectionSlot<'_>, bool) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let usage = Arc::new(Usage { last: AtomicU64::new(now()), ..Usage::default() });
+        let usage = Arc::new(ConnectionUsage {
+            last: AtomicU64::new(milliseconds_since_start()),
+            ..ConnectionUsage::default()
+        });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_evicted = false;
         if open.len() >= self.max
-            && let Some(stalest) = stalest(&open, |usage| Some(usage.staleness(now())))
+            && let Some(stalest) =
+                stalest_connection(&open, |usage| Some(usage.staleness(milliseconds_since_start())))
             && let Some(usage) = open.remove(&stalest)
         {
             // Those that may still finish take a place too; there must not be many.
             let is_full = self.closing.load(Ordering::Relaxed) >= self.max / 10;
-            usage.end(if is_full || !usage.is_idle() { Ending::Abrupt } else { Ending::Graceful });
+            usage.end(if is_full || !usage.is_idle() {
+                ConnectionEnding::Abrupt
+            } else {
+                ConnectionEnding::Graceful
+            });
             is_evicted = true;
         }
         open.insert(id, Arc::clone(&usage));
-        (Connection { connections: self, id, usage }, is_evicted)
+        (ConnectionSlot { connections: self, id, usage }, is_evicted)
     }
 
     /// Ends the connection whose body is unfinished for the longest time; returns whether there is one.
     pub(crate) fn evict_slowest_body(&self) -> bool {
-        self.evict_slowest(Waiting::Body)
+        self.evict_slowest(WaitingFor::Body)
     }
 
     /// Ends the connection that has not taken an answer for the longest time; returns whether there is one.
     pub(crate) fn evict_slowest_reader(&self) -> bool {
-        self.evict_slowest(Waiting::Answer)
+        self.evict_slowest(WaitingFor::HttpResponse)
     }
 
-    fn evict_slowest(&self, what: Waiting) -> bool {
+    fn evict_slowest(&self, what: WaitingFor) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = now();
-        let age = |usage: &Usage| usage.oldest(what).map(|since| now.saturating_sub(since));
-        let stale = |usage: &Usage| age(usage).filter(|age| u128::from(*age) >= MIN_STALE_TIME.as_millis());
-        let Some(usage) = stalest(&open, stale).and_then(|id| open.remove(&id)) else { return false };
-        usage.end(Ending::Abrupt);
+        let now = milliseconds_since_start();
+        let age = |usage: &ConnectionUsage| usage.oldest(what).map(|since| now.saturating_sub(since));
+        let stale =
+            |usage: &ConnectionUsage| age(usage).filter(|age| u128::from(*age) >= MIN_STALE_TIME.as_millis());
+        let Some(usage) = stalest_connection(&open, stale).and_then(|id| open.remove(&id)) else {
+            return false;
+        };
+        usage.end(ConnectionEnding::Abrupt);
         true
     }
 
     /// Counts a connection that ends gracefully, until what is returned is dropped.
-    pub(crate) fn closing(&self) -> Closing<'_> {
+    pub(crate) fn closing(&self) -> ClosingConnection<'_> {
         self.closing.fetch_add(1, Ordering::Relaxed);
-        Closing(self)
+        ClosingConnection(self)
     }
 }
 
-fn stalest(open: &HashMap<u64, Arc<Usage>>, staleness: impl Fn(&Usage) -> Option<u64>) -> Option<u64> {
+fn stalest_connection(
+    open: &HashMap<u64, Arc<ConnectionUsage>>,
+    staleness: impl Fn(&ConnectionUsage) -> Option<u64>,
+) -> Option<u64> {
     let all = open.iter().filter_map(|(id, usage)| Some((staleness(usage)?, std::cmp::Reverse(*id))));
     all.max().map(|(_, std::cmp::Reverse(id))| id)
 }
 
 /// A connection that ends gracefully.
-pub(crate) struct Closing<'c>(&'c Connections);
+pub(crate) struct ClosingConnection<'c>(&'c ConnectionTable);
 
-impl Drop for Closing<'_> {
+impl Drop for ClosingConnection<'_> {
     fn drop(&mut self) {
         self.0.closing.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Drop for Connection<'_> {
+impl Drop for ConnectionSlot<'_> {
     fn drop(&mut self) {
         let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.remove(&self.id);
     }
 }
 
-impl Usage {
+impl ConnectionUsage {
     /// Something is asked, of which the body comes first.
-    pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
+    pub(crate) fn begin(self: &Arc<Self>) -> RequestGuard {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.has_asked.store(true, Ordering::Relaxed);
-        let under_way = UnderWay { usage: Arc::clone(self), id };
-        under_way.waits_for(Waiting::Body);
+        let under_way = RequestGuard { usage: Arc::clone(self), id };
+        under_way.waits_for(WaitingFor::Body);
         under_way
     }
 
     /// Returns how the connection is to end, as soon as it is to.
-    pub(crate) async fn ending(&self) -> Ending {
+    pub(crate) async fn ending(&self) -> ConnectionEnding {
         loop {
             let look = tokio::time::timeout(CHECK_INTERVAL, self.ended.notified()).await;
             if let Some(ending) = *self.ending.lock().unwrap_or_else(PoisonError::into_inner) {
                 return ending;
             }
-            if look.is_err() && self.is_over(now()) {
-                return Ending::Abrupt;
+            if look.is_err() && self.is_over(milliseconds_since_start()) {
+                return ConnectionEnding::Abrupt;
             }
         }
     }
 
-    fn end(&self, ending: Ending) {
+    fn end(&self, ending: ConnectionEnding) {
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
         self.ended.notify_one();
     }
@@ -182,7 +196,7 @@ impl Usage {
         if !self.has_asked.load(Ordering::Relaxed) {
             return is_longer(self.last.load(Ordering::Relaxed), MAX_SILENCE);
         }
-        self.oldest(Waiting::Answer).is_some_and(|since| is_longer(since, MAX_ANSWER_TIME))
+        self.oldest(WaitingFor::HttpResponse).is_some_and(|since| is_longer(since, MAX_ANSWER_TIME))
     }
 
     fn is_idle(&self) -> bool {
@@ -197,14 +211,14 @@ impl Usage {
             true => self.last.load(Ordering::Relaxed),
             // While we decide, it is not the other side that is slow.
             false => {
-                let theirs = requests.values().filter(|(waiting, _)| *waiting != Waiting::Decision);
+                let theirs = requests.values().filter(|(waiting, _)| *waiting != WaitingFor::Decision);
                 theirs.map(|(_, since)| *since).min().unwrap_or(now)
             }
         };
         now.saturating_sub(since)
     }
 
-    fn oldest(&self, what: Waiting) -> Option<u64> {
+    fn oldest(&self, what: WaitingFor) -> Option<u64> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.values().filter(|(waiting, _)| *waiting == what).map(|(_, since)| *since).min()
     }
@@ -212,39 +226,39 @@ impl Usage {
 
 /// A request under way, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
-    usage: Arc<Usage>,
+pub(crate) struct RequestGuard {
+    usage: Arc<ConnectionUsage>,
     id: u64,
 }
 
-impl UnderWay {
+impl RequestGuard {
     /// The body is there.
     pub(crate) fn decides(&self) {
-        self.waits_for(Waiting::Decision);
+        self.waits_for(WaitingFor::Decision);
     }
 
     /// The answer is made.
     pub(crate) fn answers(&self) {
-        self.waits_for(Waiting::Answer);
+        self.waits_for(WaitingFor::HttpResponse);
     }
 
-    fn waits_for(&self, waiting: Waiting) {
-        let now = now();
+    fn waits_for(&self, waiting: WaitingFor) {
+        let now = milliseconds_since_start();
         self.usage.last.store(now, Ordering::Relaxed);
         let mut requests = self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.insert(self.id, (waiting, now));
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.usage.last.store(now(), Ordering::Relaxed);
+        self.usage.last.store(milliseconds_since_start(), Ordering::Relaxed);
         self.usage.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
-fn now() -> u64 {
-    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn milliseconds_since_start() -> u64 {
+    u64::try_from(CONNECTIONS_EPOCH.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

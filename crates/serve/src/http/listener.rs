@@ -17,24 +17,25 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Answer;
-use super::answer::AnswerBody;
-use super::bounds::{AnswerRoom, Waiting};
-use super::connections::{Ending, UnderWay, Usage};
+use super::HttpResponse;
+use super::answer::ResponseBody;
+use super::bounds::{QueuedRequest, ResponsePermit};
+use super::connections::{ConnectionEnding, ConnectionUsage, RequestGuard};
 use super::routes::{self, too_many};
-use crate::State;
+use crate::ServerState;
+use crate::metrics::MetricId;
 
-const HANDSHAKE: Duration = Duration::from_secs(5);
-const HEADERS: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection that makes room may take to end.
-const ENDING: Duration = Duration::from_secs(1);
-const PING: Duration = Duration::from_secs(30);
-const PONG: Duration = Duration::from_secs(10);
-const STREAMS: u32 = 100;
+const EVICTION_GRACE: Duration = Duration::from_secs(1);
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PONG_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_STREAMS: u32 = 100;
 
 /// What connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ListenerPhase {
     /// They are accepted and served.
     Serving,
     /// No more are accepted, and those that are open are closed when what is under way is answered.
@@ -42,33 +43,33 @@ pub(crate) enum Phase {
 }
 
 /// Serves until `phase` says that connections are to be closed, and returns when all are.
-pub(crate) async fn serve(
-    state: Arc<State>,
+pub(crate) async fn run_listener(
+    state: Arc<ServerState>,
     listener: TcpListener,
     configuration: Arc<ServerConfig>,
-    mut phase: watch::Receiver<Phase>,
+    mut phase: watch::Receiver<ListenerPhase>,
 ) {
     let acceptor = TlsAcceptor::from(configuration);
     // Every connection holds one end; when all are dropped, all connections are closed.
     let (open, mut closed) = tokio::sync::mpsc::channel::<Infallible>(1);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener) => accepted,
-            _ = phase.wait_for(|phase| *phase == Phase::Closing) => break,
+            accepted = accept_connection(&listener) => accepted,
+            _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => break,
         };
         let Some(stream) = accepted else { continue };
         let (state, acceptor, phase) = (Arc::clone(&state), acceptor.clone(), phase.clone());
         let open = open.clone();
         tokio::spawn(async move {
             let _open = open;
-            connected(&state, stream, &acceptor, phase).await;
+            serve_stream(&state, stream, &acceptor, phase).await;
         });
     }
     drop((listener, open));
     let _ = closed.recv().await;
 }
 
-async fn accept(listener: &TcpListener) -> Option<TcpStream> {
+async fn accept_connection(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
         Ok((stream, _)) => Some(stream),
         Err(_) => {
@@ -80,47 +81,47 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
 }
 
 /// Serves one connection to its end, for which another may have to make room.
-async fn connected(
-    state: &Arc<State>,
+async fn serve_stream(
+    state: &Arc<ServerState>,
     stream: TcpStream,
     acceptor: &TlsAcceptor,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<ListenerPhase>,
 ) {
     let (place, is_evicted) = state.connections.open();
     if is_evicted {
-        state.metrics.connection_evicted();
+        state.metrics.count(MetricId::ConnectionsEvicted);
     }
     let _ = stream.set_nodelay(true);
     let handshake = tokio::select! {
-        handshake = timeout(HANDSHAKE, acceptor.accept(stream)) => handshake.ok().and_then(Result::ok),
+        handshake = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)) => handshake.ok().and_then(Result::ok),
         _ = place.usage.ending() => None,
     };
     let Some(stream) = handshake else {
-        state.metrics.handshake_failed();
+        state.metrics.count(MetricId::HandshakesFailed);
         return;
     };
     state.metrics.connected();
-    connection(state, stream, &place.usage, phase).await;
+    serve_http(state, stream, &place.usage, phase).await;
     state.metrics.disconnected();
 }
 
-async fn connection(
-    state: &Arc<State>,
+async fn serve_http(
+    state: &Arc<ServerState>,
     stream: TlsStream<TcpStream>,
-    usage: &Arc<Usage>,
-    phase: watch::Receiver<Phase>,
+    usage: &Arc<ConnectionUsage>,
+    phase: watch::Receiver<ListenerPhase>,
 ) {
     let service = {
         let (state, usage) = (Arc::clone(state), Arc::clone(usage));
         service_fn(move |request: Request<Incoming>| {
-            let (under_way, waiting) = (usage.begin(), Waiting::begin(&state));
+            let (under_way, waiting) = (usage.begin(), QueuedRequest::begin(&state));
             let state = Arc::clone(&state);
             async move {
                 let answer = match waiting.end() {
                     true => too_many(),
-                    false => routes::answer(&state, request, &under_way).await,
+                    false => routes::route_request(&state, request, &under_way).await,
                 };
-                Ok::<_, Infallible>(sent(&state, answer, under_way))
+                Ok::<_, Infallible>(response_to_send(&state, answer, under_way))
             }
         })
     };
@@ -130,14 +131,14 @@ async fn connection(
         let mut server = http2::Builder::new(TokioExecutor::new());
         server
             .timer(TokioTimer::new())
-            .max_concurrent_streams(STREAMS)
+            .max_concurrent_streams(MAX_STREAMS)
             .max_header_list_size(16 << 10)
             .initial_stream_window_size(256 << 10)
             .initial_connection_window_size(1 << 20)
             .max_pending_accept_reset_streams(20)
             .max_local_error_reset_streams(200)
-            .keep_alive_interval(PING)
-            .keep_alive_timeout(PONG);
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PONG_TIMEOUT);
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
@@ -145,7 +146,11 @@ async fn connection(
         .await;
     } else {
         let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10).max_headers(64);
+        server
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS_TIMEOUT)
+            .max_buf_size(64 << 10)
+            .max_headers(64);
         let mut connection = pin!(server.serve_connection(stream, service));
         until_closed(state, phase, usage, connection.as_mut(), |connection| {
             connection.graceful_shutdown();
@@ -155,33 +160,37 @@ async fn connection(
 }
 
 /// Returns `answer` as it goes to the client, or that there is no room for it.
-fn sent(state: &Arc<State>, answer: Answer, under_way: UnderWay) -> Response<AnswerBody<Option<AnswerRoom>>> {
-    match AnswerRoom::take(state, answer.body().len()) {
-        Ok(room) => answer.map(|bytes| AnswerBody::new(bytes, under_way, room)),
-        Err(()) => too_many().map(|bytes| AnswerBody::new(bytes, under_way, None)),
+fn response_to_send(
+    state: &Arc<ServerState>,
+    answer: HttpResponse,
+    under_way: RequestGuard,
+) -> Response<ResponseBody<Option<ResponsePermit>>> {
+    match ResponsePermit::take(state, answer.body().len()) {
+        Ok(room) => answer.map(|bytes| ResponseBody::new(bytes, under_way, room)),
+        Err(()) => too_many().map(|bytes| ResponseBody::new(bytes, under_way, None)),
     }
 }
 
 /// Drives `connection` to its end, which `close` asks for when the server closes or others need the room.
 async fn until_closed<C: Future>(
-    state: &State,
-    mut phase: watch::Receiver<Phase>,
-    usage: &Usage,
+    state: &ServerState,
+    mut phase: watch::Receiver<ListenerPhase>,
+    usage: &ConnectionUsage,
     mut connection: std::pin::Pin<&mut C>,
     close: impl FnOnce(std::pin::Pin<&mut C>),
 ) {
     let makes_room = tokio::select! {
         _ = connection.as_mut() => return,
         ending = usage.ending() => match ending {
-            Ending::Abrupt => return,
-            Ending::Graceful => true,
+            ConnectionEnding::Abrupt => return,
+            ConnectionEnding::Graceful => true,
         },
-        _ = phase.wait_for(|phase| *phase == Phase::Closing) => false,
+        _ = phase.wait_for(|phase| *phase == ListenerPhase::Closing) => false,
     };
     close(connection.as_mut());
     if makes_room {
         let _closing = state.connections.closing();
-        let _ = timeout(ENDING, connection).await;
+        let _ = timeout(EVICTION_GRACE, connection).await;
     } else {
         let _ = connection.await;
     }

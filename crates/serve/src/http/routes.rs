@@ -1,4 +1,4 @@
-//! Who answers what.
+//! Routes: which endpoint answers which path.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,73 +8,80 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use tokio::runtime::Handle;
 
-use super::bounds::{Held, MAX_SMALL_BODY, Memory, Place, Room};
-use super::connections::UnderWay;
-use super::{Answer, beside, body, problem};
-use crate::State;
+use super::bounds::{BodyPermit, InFlightPermit, MAX_SMALL_BODY_BYTES, MemoryPermit, RequestResources};
+use super::connections::RequestGuard;
+use super::{HttpResponse, body, endpoints, error_response};
+use crate::ServerState;
+use crate::metrics::MetricId;
 use crate::review;
-use crate::traces::Parent;
+use crate::traces::TraceParent;
 
 /// What the API server waits when it does not say.
-const TIMEOUT: Duration = Duration::from_secs(10);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much earlier we are.
-const MARGIN: Duration = Duration::from_millis(500);
+const ANSWER_MARGIN: Duration = Duration::from_millis(500);
 
 /// Where rule objects are checked, pods that are bound told of, labels of namespaces guarded, and rules tried out.
-const RULES: &str = "rules";
-const BINDING: &str = "binding";
-const GUARD: &str = "guard";
-const DRY_RUN: &str = "v1/dryrun";
+const RULES_PATH: &str = "rules";
+const BINDING_PATH: &str = "binding";
+const GUARD_PATH: &str = "guard";
+const DRY_RUN_PATH: &str = "v1/dryrun";
 
 /// How long a path may be: no webhook of ours has a longer name.
 const MAX_PATH_BYTES: usize = 300;
 
 /// What was asked, with everything that it takes while it is under way.
-pub(crate) struct Call {
+pub(crate) struct WebhookCall {
     /// The path, without the slash before it.
     pub(crate) hook: String,
     pub(crate) bytes: Bytes,
     pub(crate) deadline: Instant,
-    pub(crate) parent: Option<Parent>,
-    pub(crate) held: Arc<Held>,
+    pub(crate) parent: Option<TraceParent>,
+    pub(crate) held: Arc<RequestResources>,
     /// The runtime that serves connections, where this is answered in another one.
     pub(crate) home: Option<Handle>,
 }
 
 /// Answers `request`.
-pub(super) async fn answer(state: &Arc<State>, request: Request<Incoming>, under_way: &UnderWay) -> Answer {
+pub(super) async fn route_request(
+    state: &Arc<ServerState>,
+    request: Request<Incoming>,
+    under_way: &RequestGuard,
+) -> HttpResponse {
     let begun = Instant::now();
     let path = request.uri().path();
     let known = path.strip_prefix('/').filter(|hook| hook.len() <= MAX_PATH_BYTES && is_hook(hook));
     let Some(hook) = known.map(str::to_owned) else {
-        state.metrics.refused_request();
-        return problem(StatusCode::NOT_FOUND, "there is nothing here");
+        state.metrics.count(MetricId::BadRequests);
+        return error_response(StatusCode::NOT_FOUND, "not found");
     };
-    let method = if hook == DRY_RUN { Method::PUT } else { Method::POST };
+    let method = if hook == DRY_RUN_PATH { Method::PUT } else { Method::POST };
     if request.method() != method {
-        state.metrics.refused_request();
-        return problem(StatusCode::METHOD_NOT_ALLOWED, &format!("this is asked with {method}"));
+        state.metrics.count(MetricId::BadRequests);
+        return error_response(StatusCode::METHOD_NOT_ALLOWED, &format!("use {method}"));
     }
     let deadline = begun + time_left(request.uri().query().unwrap_or_default());
-    let parent = state.traces.is_on().then(|| parent(&request)).flatten();
-    let (bytes, room) = match body::read(state, request).await {
+    let parent = state.traces.is_on().then(|| trace_parent(&request)).flatten();
+    let (bytes, room) = match body::read_body(state, request).await {
         Ok(read) => read,
         Err(answer) => {
-            state.metrics.refused_request();
+            state.metrics.count(MetricId::BadRequests);
             return answer;
         }
     };
     under_way.decides();
-    let is_small = bytes.len() <= MAX_SMALL_BODY;
-    let Some(place) = Place::take(state, is_small && !matches!(hook.as_str(), RULES | DRY_RUN)) else {
+    let is_small = bytes.len() <= MAX_SMALL_BODY_BYTES;
+    let Some(place) =
+        InFlightPermit::take(state, is_small && !matches!(hook.as_str(), RULES_PATH | DRY_RUN_PATH))
+    else {
         return too_many();
     };
     let pending = Pending { hook, bytes, deadline, parent, place, room };
     if is_small {
-        return dispatch(state, pending.call(None, None)).await;
+        return dispatch_call(state, pending.call(None, None)).await;
     }
-    large(state, pending).await
+    route_large_request(state, pending).await
 }
 
 /// A request whose body is there, and for which there is a place.
@@ -82,68 +89,68 @@ struct Pending {
     hook: String,
     bytes: Bytes,
     deadline: Instant,
-    parent: Option<Parent>,
-    place: Place,
-    room: Room,
+    parent: Option<TraceParent>,
+    place: InFlightPermit,
+    room: BodyPermit,
 }
 
 impl Pending {
-    fn call(self, memory: Option<Memory>, home: Option<Handle>) -> Call {
+    fn call(self, memory: Option<MemoryPermit>, home: Option<Handle>) -> WebhookCall {
         let Self { hook, bytes, deadline, parent, place, room } = self;
-        let held = Arc::new(Held { _place: place, _room: room, _memory: memory });
-        Call { hook, bytes, deadline, parent, held, home }
+        let held = Arc::new(RequestResources { _place: place, _room: room, _memory: memory });
+        WebhookCall { hook, bytes, deadline, parent, held, home }
     }
 }
 
 /// Answers what is not small, apart from what is: reading it alone takes long enough to be felt by others.
-async fn large(state: &Arc<State>, pending: Pending) -> Answer {
+async fn route_large_request(state: &Arc<ServerState>, pending: Pending) -> HttpResponse {
     let (home, hook) = (Handle::current(), pending.hook.clone());
     let runtime = state.large.handle().unwrap_or(&home).clone();
     let state_there = Arc::clone(state);
     let deadline = pending.deadline;
     let answered = runtime.spawn(async move {
         let state = state_there;
-        match Memory::take(&state, &pending.bytes, pending.deadline).await {
-            Some(memory) => dispatch(&state, pending.call(Some(memory), Some(home))).await,
-            None => problem(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
+        match MemoryPermit::take(&state, &pending.bytes, pending.deadline).await {
+            Some(memory) => dispatch_call(&state, pending.call(Some(memory), Some(home))).await,
+            None => error_response(StatusCode::TOO_MANY_REQUESTS, "too many large requests are under way"),
         }
     });
-    // Whatever happens there, whoever asked has an answer in time.
-    match tokio::time::timeout_at((deadline + MARGIN / 5).into(), answered).await {
-        Ok(answered) => answered.unwrap_or_else(|_| beside::failed(state)),
-        Err(_) => review::late(state, &hook),
+    // The client gets an answer in time, whatever happens on the other runtime.
+    match tokio::time::timeout_at((deadline + ANSWER_MARGIN / 5).into(), answered).await {
+        Ok(answered) => answered.unwrap_or_else(|_| endpoints::panicked(state)),
+        Err(_) => review::review_timed_out(state, &hook),
     }
 }
 
-async fn dispatch(state: &Arc<State>, call: Call) -> Answer {
+async fn dispatch_call(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
     match call.hook.as_str() {
-        RULES => beside::rules(state, call).await,
-        GUARD => beside::guard(state, &call.bytes),
-        BINDING => beside::binding(state, &call.bytes, call.deadline).await,
-        DRY_RUN => beside::dry_run(state, call).await,
-        _ => review::answer(state, call).await,
+        RULES_PATH => endpoints::review_rule_object(state, call).await,
+        GUARD_PATH => endpoints::review_namespace_label(state, &call.bytes),
+        BINDING_PATH => endpoints::review_pod_binding(state, &call.bytes, call.deadline).await,
+        DRY_RUN_PATH => endpoints::answer_dry_run(state, call).await,
+        _ => review::answer_review(state, call).await,
     }
 }
 
 /// What is answered to what is over the bound.
-pub(super) fn too_many() -> Answer {
-    problem(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way")
+pub(super) fn too_many() -> HttpResponse {
+    error_response(StatusCode::TOO_MANY_REQUESTS, "too many reviews are under way")
 }
 
-fn parent<B>(request: &Request<B>) -> Option<Parent> {
-    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(Parent::read)
+fn trace_parent<B>(request: &Request<B>) -> Option<TraceParent> {
+    request.headers().get("traceparent").and_then(|header| header.to_str().ok()).and_then(TraceParent::read)
 }
 
 /// Returns whether a webhook configuration of ours may name `path`. One that no rule is behind any more is still asked
 /// until the API server has heard of it.
 fn is_hook(path: &str) -> bool {
     match path.split_once('/') {
-        None => matches!(path, "mutate" | "validate" | RULES | BINDING | GUARD),
+        None => matches!(path, "mutate" | "validate" | RULES_PATH | BINDING_PATH | GUARD_PATH),
         Some(("mutate" | "validate", rest)) => {
             matches!(rest, "fail" | "ignore")
                 || rest.strip_prefix("own/").is_some_and(|name| !name.is_empty())
         }
-        Some(_) => path == DRY_RUN,
+        Some(_) => path == DRY_RUN_PATH,
     }
 }
 
@@ -152,8 +159,8 @@ fn time_left(query: &str) -> Duration {
     let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
     let given = given.and_then(|text| kubewright_value::duration::Duration::parse(text).ok());
     let given = given.and_then(|given| u64::try_from(given.nanoseconds()).ok()).map(Duration::from_nanos);
-    let given = given.filter(|given| !given.is_zero()).unwrap_or(TIMEOUT).min(LONGEST_TIMEOUT);
-    given.checked_sub(MARGIN).filter(|left| *left > MARGIN / 5).unwrap_or(given / 2)
+    let given = given.filter(|given| !given.is_zero()).unwrap_or(DEFAULT_CALL_TIMEOUT).min(MAX_CALL_TIMEOUT);
+    given.checked_sub(ANSWER_MARGIN).filter(|left| *left > ANSWER_MARGIN / 5).unwrap_or(given / 2)
 }
 
 #[cfg(test)]

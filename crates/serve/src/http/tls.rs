@@ -6,19 +6,19 @@ use rustls::crypto::ring::default_provider;
 use rustls::server::ResolvesServerCert;
 use rustls::{ServerConfig, SupportedProtocolVersion, version};
 
-const TLS13: &[&SupportedProtocolVersion] = &[&version::TLS13];
+const TLS13_ONLY: &[&SupportedProtocolVersion] = &[&version::TLS13];
 // Every cipher of 1.2 that the library has is authenticated.
-const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+const TLS12_AND_TLS13: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
 /// Returns the configuration of a server that shows the certificates of `certificates`.
 ///
 /// # Errors
 /// Never with the versions that are built in.
-pub(crate) fn configuration(
+pub(crate) fn server_tls_config(
     certificates: Arc<dyn ResolvesServerCert>,
     allows_tls12: bool,
 ) -> Result<ServerConfig, rustls::Error> {
-    let versions = if allows_tls12 { BOTH } else { TLS13 };
+    let versions = if allows_tls12 { TLS12_AND_TLS13 } else { TLS13_ONLY };
     let mut configuration = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(versions)?
         .with_no_client_auth()

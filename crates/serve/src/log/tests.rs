@@ -18,8 +18,8 @@ fn times_are_dates_in_utc() {
 
 #[test]
 fn a_line_is_one_json_object_whatever_is_in_it() {
-    let (log, mut lines) = Log::captured(Level::Info);
-    log.line(Level::Info, "two\nlines \"quoted\"").text("a", "\u{1}").number("n", 3).write();
+    let (log, mut lines) = Log::captured(LogLevel::Info);
+    log.line(LogLevel::Info, "two\nlines \"quoted\"").text("a", "\u{1}").number("n", 3).write();
     let line = lines.next().unwrap();
     assert_eq!(line.matches('\n').count(), 1, "{line}");
     let value = json::parse(&line).unwrap();
@@ -30,28 +30,28 @@ fn a_line_is_one_json_object_whatever_is_in_it() {
 
 #[test]
 fn what_matters_less_than_the_level_is_left_out() {
-    let (log, mut lines) = Log::captured(Level::Warn);
-    log.line(Level::Info, "quiet").write();
-    log.line(Level::Error, "loud").write();
+    let (log, mut lines) = Log::captured(LogLevel::Warn);
+    log.line(LogLevel::Info, "quiet").write();
+    log.line(LogLevel::Error, "loud").write();
     assert!(lines.next().unwrap().contains("loud"));
     assert_eq!(lines.next(), None);
 }
 
 #[test]
-fn lines_that_nobody_takes_are_dropped_and_counted() {
-    let (log, _lines) = Log::captured(Level::Info);
+fn log_lines_beyond_the_queue_are_dropped_and_counted() {
+    let (log, _lines) = Log::captured(LogLevel::Info);
     for _ in 0..MAX_WAITING_LINES + 5 {
-        log.line(Level::Info, "x").write();
+        log.line(LogLevel::Info, "x").write();
     }
     assert_eq!(log.dropped(), 5);
 }
 
 #[test]
 fn a_line_has_a_bounded_length_whatever_comes_from_outside() {
-    let (log, mut lines) = Log::captured(Level::Info);
+    let (log, mut lines) = Log::captured(LogLevel::Info);
     let long = "\u{1}".repeat(6 << 20);
     let mut line =
-        log.line(Level::Info, &long).text("name", &long).value("patch", &Value::from(long.as_str()));
+        log.line(LogLevel::Info, &long).text("name", &long).value("patch", &Value::from(long.as_str()));
     for _ in 0..100 {
         line = line.text("user", &long);
     }
@@ -65,10 +65,10 @@ fn a_line_has_a_bounded_length_whatever_comes_from_outside() {
 
 #[test]
 fn lines_that_wait_have_bounded_bytes_together() {
-    let (log, lines) = Log::captured(Level::Info);
-    let long = "a".repeat(MAX_TEXT_BYTES);
+    let (log, lines) = Log::captured(LogLevel::Info);
+    let long = "a".repeat(MAX_LOG_TEXT_BYTES);
     for _ in 0..MAX_WAITING_LINES {
-        log.line(Level::Info, "x").text("a", &long).text("b", &long).write();
+        log.line(LogLevel::Info, "x").text("a", &long).text("b", &long).write();
     }
     let dropped = log.dropped();
     let waited: Vec<String> = lines.collect();

@@ -1,4 +1,4 @@
-//! How many of what took how long.
+//! A histogram of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::text::Exposition;
 
 /// The upper ends of the buckets, in microseconds and as they are written.
-const BUCKETS: [(u64, &str); 11] = [
+const DURATION_BUCKETS: [(u64, &str); 11] = [
     (50, "5e-05"),
     (100, "0.0001"),
     (250, "0.00025"),
@@ -20,17 +20,17 @@ const BUCKETS: [(u64, &str); 11] = [
     (1_000_000, "1"),
 ];
 
-/// How many of what took how long.
+/// Durations, counted by bucket.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
-    buckets: [AtomicU64; BUCKETS.len() + 1],
+    buckets: [AtomicU64; DURATION_BUCKETS.len() + 1],
     nanoseconds: AtomicU64,
 }
 
 impl Histogram {
     pub(super) fn observe(&self, time: Duration) {
         let microseconds = u64::try_from(time.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX);
-        let place = BUCKETS.partition_point(|(end, _)| *end < microseconds);
+        let place = DURATION_BUCKETS.partition_point(|(end, _)| *end < microseconds);
         if let Some(bucket) = self.buckets.get(place) {
             bucket.fetch_add(1, Ordering::Relaxed);
         }
@@ -40,7 +40,7 @@ impl Histogram {
 
     pub(super) fn expose(&self, text: &mut Exposition, name: &str, labels: &str) {
         let mut sum = 0;
-        let ends = BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]);
+        let ends = DURATION_BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]);
         for (bucket, end) in self.buckets.iter().zip(ends) {
             sum += bucket.load(Ordering::Relaxed);
             text.sample(&format!("{name}_bucket"), &format!("{labels},le=\"{end}\""), sum);

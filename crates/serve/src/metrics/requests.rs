@@ -7,12 +7,12 @@ use std::sync::{PoisonError, RwLock};
 use kubewright_k8s::Operation;
 use kubewright_value::Text;
 
-use super::SERIES;
-use super::text::{Exposition, MAX_LABEL_BYTES, escaped};
-use crate::shorten::shortened;
+use super::MAX_SERIES;
+use super::text::{Exposition, MAX_LABEL_BYTES, escape_label};
+use crate::shorten::shorten_text;
 
 /// Kinds and webhooks come from outside; the rest of the series belongs to rules.
-const MOST: usize = SERIES / 5;
+const MAX_REQUEST_SERIES: usize = MAX_SERIES / 5;
 
 /// What requests are counted by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -38,21 +38,21 @@ impl Requests {
             }
         }
         let mut counts = self.counts.write().unwrap_or_else(PoisonError::into_inner);
-        let key = match counts.len() < MOST {
-            true => RequestKey { webhook: short(key.webhook), kind: short(key.kind), ..key },
+        let key = match counts.len() < MAX_REQUEST_SERIES {
+            true => {
+                RequestKey { webhook: shortened_label(key.webhook), kind: shortened_label(key.kind), ..key }
+            }
             false => RequestKey { webhook: "other".into(), kind: "other".into(), ..key },
         };
         counts.entry(key).or_default().fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn expose(&self, text: &mut Exposition) {
-        let name = "kubewright_admission_requests_total";
-        text.family(name, "counter", "Requests that were decided.");
+    pub(super) fn expose(&self, text: &mut Exposition, name: &str) {
         let counts = self.counts.read().unwrap_or_else(PoisonError::into_inner);
         let mut lines: Vec<(String, u64)> = counts
             .iter()
             .map(|(key, count)| {
-                let (webhook, kind) = (escaped(&key.webhook), escaped(&key.kind));
+                let (webhook, kind) = (escape_label(&key.webhook), escape_label(&key.kind));
                 let RequestKey { is_allowed, operation, .. } = key;
                 let labels = format!(
                     "allowed=\"{is_allowed}\",webhook=\"{webhook}\",kind=\"{kind}\",operation=\"{operation}\""
@@ -68,6 +68,6 @@ impl Requests {
 }
 
 /// Returns what is kept of `name`: series live as long as the process.
-fn short(name: Text) -> Text {
-    if name.len() <= MAX_LABEL_BYTES { name } else { shortened(&name, MAX_LABEL_BYTES).into() }
+fn shortened_label(name: Text) -> Text {
+    if name.len() <= MAX_LABEL_BYTES { name } else { shorten_text(&name, MAX_LABEL_BYTES).into() }
 }

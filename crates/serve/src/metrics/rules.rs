@@ -1,7 +1,7 @@
-//! What each rule said, how often.
+//! Counters of the results of rules.
 //!
-//! An outcome names its rule by a reference to the name that the rule itself holds, so the counters of the rules of a
-//! snapshot are found by that address: nothing is hashed but a number, and nothing is locked.
+//! An outcome shares the `Arc` of its rule's id, so the counters of a snapshot are found by that address: on the review
+//! path only a number is hashed and nothing is locked.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use kubewright_engine::{Outcome, RuleId, Status};
 
-use super::text::{Exposition, escaped};
-use super::{SERIES, add};
+use super::MAX_SERIES;
+use super::text::{Exposition, escape_label};
 use crate::Snapshot;
 
 /// Result and cause, in the order of the counters.
-const RESULTS: [(&str, &str); 9] = [
+const RULE_RESULTS: [(&str, &str); 9] = [
     ("pass", ""),
     ("pass", "patched"),
     ("fail", "refused"),
@@ -28,7 +28,7 @@ const RESULTS: [(&str, &str); 9] = [
 ];
 
 /// What requests leave to rules; see [`super::requests`].
-const MOST: usize = SERIES / 5 * 4;
+const MAX_RULE_SERIES: usize = MAX_SERIES / 5 * 4;
 
 /// The counters of the rules of one snapshot, and those of the one before.
 #[derive(Debug, Default)]
@@ -47,7 +47,19 @@ pub(crate) struct Meters {
 #[derive(Debug)]
 struct Counters {
     rule: Arc<RuleId>,
-    counts: [AtomicU64; RESULTS.len()],
+    counts: [AtomicU64; RULE_RESULTS.len()],
+}
+
+impl Counters {
+    fn count(&self, place: usize) {
+        if let Some(counter) = self.counts.get(place) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn value(&self, place: usize) -> u64 {
+        self.counts.get(place).map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
 }
 
 impl RuleMeters {
@@ -64,37 +76,35 @@ impl RuleMeters {
             Some(counters) if Arc::ptr_eq(&counters.rule, rule) => Arc::clone(counters),
             known => {
                 // The name is held as long as its address is in the table.
-                let counts: [AtomicU64; RESULTS.len()] = std::array::from_fn(|place| {
-                    AtomicU64::new(known.map_or(0, |known| super::at(&known.counts, place)))
-                });
+                let counts: [AtomicU64; RULE_RESULTS.len()] =
+                    std::array::from_fn(|place| AtomicU64::new(known.map_or(0, |known| known.value(place))));
                 Arc::new(Counters { rule: Arc::clone(rule), counts })
             }
         };
         let rules = ["mutate", "validate"].into_iter().filter_map(|door| snapshot.engine(door));
         let rules = rules.flat_map(|engine| engine.rules().iter().map(|rule| &rule.id));
-        let by_address = rules.map(|rule| (address(rule), counters(rule))).collect();
-        let meters = Meters { snapshot: pointer(snapshot), generation: snapshot.generation, by_address };
+        let by_address = rules.map(|rule| (rule_address(rule), counters(rule))).collect();
+        let meters =
+            Meters { snapshot: snapshot_address(snapshot), generation: snapshot.generation, by_address };
         self.current.store(Arc::new(meters));
         self.current.load()
     }
 
-    pub(super) fn expose(&self, text: &mut Exposition) {
-        let name = "kubewright_rule_results_total";
-        text.family(name, "counter", "What rules said.");
+    pub(super) fn expose(&self, text: &mut Exposition, name: &str) {
         let current = self.current.load();
         let mut all: Vec<&Arc<Counters>> = current.by_address.values().collect();
         all.sort_by(|a, b| a.rule.cmp(&b.rule));
         let (mut series, mut rest) = (0, 0);
         for counters in all {
             let RuleId { dialect, policy, rule } = &*counters.rule;
-            let (policy, rule) = (escaped(policy), escaped(rule));
-            for ((result, cause), count) in RESULTS.iter().zip(&counters.counts) {
+            let (policy, rule) = (escape_label(policy), escape_label(rule));
+            for ((result, cause), count) in RULE_RESULTS.iter().zip(&counters.counts) {
                 let count = count.load(Ordering::Relaxed);
                 if count == 0 {
                     continue;
                 }
                 series += 1;
-                if series > MOST {
+                if series > MAX_RULE_SERIES {
                     rest += count;
                     continue;
                 }
@@ -114,17 +124,17 @@ impl RuleMeters {
 impl Meters {
     /// Counts `outcome`.
     pub(crate) fn count(&self, outcome: &Outcome) {
-        if let Some(counters) = self.by_address.get(&address(&outcome.rule)) {
-            add(&counters.counts, place(outcome));
+        if let Some(counters) = self.by_address.get(&rule_address(&outcome.rule)) {
+            counters.count(result_index(outcome));
         }
     }
 
     fn is_of(&self, snapshot: &Arc<Snapshot>) -> bool {
-        self.snapshot == pointer(snapshot) && self.generation == snapshot.generation
+        self.snapshot == snapshot_address(snapshot) && self.generation == snapshot.generation
     }
 }
 
-fn place(outcome: &Outcome) -> usize {
+fn result_index(outcome: &Outcome) -> usize {
     match (outcome.status, outcome.is_refusal) {
         (Status::Pass, _) => usize::from(!outcome.patch.is_empty()),
         (Status::Fail, true) => 2,
@@ -137,10 +147,10 @@ fn place(outcome: &Outcome) -> usize {
     }
 }
 
-fn address(rule: &Arc<RuleId>) -> usize {
+fn rule_address(rule: &Arc<RuleId>) -> usize {
     Arc::as_ptr(rule).addr()
 }
 
-fn pointer(snapshot: &Arc<Snapshot>) -> usize {
+fn snapshot_address(snapshot: &Arc<Snapshot>) -> usize {
     Arc::as_ptr(snapshot).addr()
 }

@@ -1,18 +1,20 @@
-//! The text that Prometheus reads.
+//! The text format of Prometheus.
 
 use std::fmt::{Display, Write as _};
 
-use crate::shorten::shortened;
+use super::table::MetricRow;
+use crate::shorten::shorten_text;
 
-/// A text that is being made.
+/// The text of an exposition, while it is written.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     text: String,
 }
 
 impl Exposition {
-    /// Begins the samples of `name`.
-    pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
+    /// Writes the help and the type of a metric; its samples follow.
+    pub(super) fn family(&mut self, row: &MetricRow) {
+        let MetricRow { name, kind, help, .. } = row;
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
@@ -24,21 +26,15 @@ impl Exposition {
         };
     }
 
-    /// Adds a family of one sample.
-    pub(super) fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
-        self.family(name, kind, help);
-        self.sample(name, "", value);
-    }
-
     pub(super) fn finish(self) -> String {
         self.text
     }
 }
 
-/// How long the value of a label may be; of a longer one the beginning is shown.
+/// How long the value of a label may be; a longer one is shortened.
 pub(super) const MAX_LABEL_BYTES: usize = 253;
 
 /// Returns `value` as it is written between the quotes of a label.
-pub(super) fn escaped(value: &str) -> String {
-    shortened(value, MAX_LABEL_BYTES).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+pub(super) fn escape_label(value: &str) -> String {
+    shorten_text(value, MAX_LABEL_BYTES).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! What registries said lately. An image by its digest never changes; what a tag means may.
+//! A cache of images. An image by its digest never changes; a tag may move.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,33 +10,33 @@ use kubewright_value::Value;
 /// How long a tag is taken to mean the same image.
 const TAG_LIFE: Duration = Duration::from_secs(30);
 
-/// How long an image by its digest is kept. Whoever loses a pull secret loses the image after that.
+/// How long an image by its digest is cached. After a pull secret is revoked the image is readable for this long.
 const DIGEST_LIFE: Duration = Duration::from_secs(600);
 
 /// How many images are kept.
 const MAX_IMAGES: usize = 256;
 
 /// How many bytes all of them were as they were read.
-const MAX_BYTES: usize = 8 << 20;
+const MAX_CACHED_IMAGE_BYTES: usize = 8 << 20;
 
-/// By what was asked, credentials included: nobody sees what another one's pull secret opened.
+/// Images by query and pull secrets, so that one policy never reads what the pull secret of another one opened.
 #[derive(Debug, Default)]
-pub(super) struct Cache(Mutex<Kept>);
+pub(super) struct ImageCache(Mutex<CachedImages>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    images: HashMap<ImageLookup, Image>,
+struct CachedImages {
+    images: HashMap<ImageLookup, CachedImage>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Image {
+struct CachedImage {
     value: Value,
     size: usize,
     until: Instant,
 }
 
-impl Cache {
+impl ImageCache {
     pub(super) fn get(&self, image: &ImageLookup) -> Option<Value> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.images.get(image).filter(|known| known.until > Instant::now()).map(|known| known.value.clone())
@@ -44,14 +44,14 @@ impl Cache {
 
     pub(super) fn put(&self, image: &ImageLookup, is_by_digest: bool, value: &Value, size: usize) {
         let life = if is_by_digest { DIGEST_LIFE } else { TAG_LIFE };
-        let new = Image { value: value.clone(), size, until: Instant::now() + life };
+        let new = CachedImage { value: value.clone(), size, until: Instant::now() + life };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_BYTES {
+        if kept.images.len() >= MAX_IMAGES || kept.bytes + size > MAX_CACHED_IMAGE_BYTES {
             let now = Instant::now();
             kept.images.retain(|_, known| known.until > now);
             kept.bytes = kept.images.values().map(|known| known.size).sum();
         }
-        if kept.images.len() < MAX_IMAGES && kept.bytes + size <= MAX_BYTES {
+        if kept.images.len() < MAX_IMAGES && kept.bytes + size <= MAX_CACHED_IMAGE_BYTES {
             let before = kept.images.insert(image.clone(), new).map_or(0, |known| known.size);
             kept.bytes = (kept.bytes + size).saturating_sub(before);
         }

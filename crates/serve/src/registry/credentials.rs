@@ -22,14 +22,15 @@ impl Credentials {
     /// When it holds neither; what it holds is not in the error.
     pub(crate) fn add(&mut self, secret: &Value) -> Result<(), String> {
         let data = |key: &str| secret.at(&["data", key]).and_then(Value::as_str);
-        let text = data(".dockerconfigjson").or_else(|| data(".dockercfg")).ok_or("it is no pull secret")?;
+        let text =
+            data(".dockerconfigjson").or_else(|| data(".dockercfg")).ok_or("it is not a pull secret")?;
         let bytes = STANDARD.decode(text).map_err(|_| "what it holds is not Base64")?;
-        let text = String::from_utf8(bytes).map_err(|_| "what it holds is no text")?;
+        let text = String::from_utf8(bytes).map_err(|_| "its content is not UTF-8")?;
         let config = json::parse(&text).map_err(|_| "what it holds is not JSON")?;
         let entries = config.get("auths").unwrap_or(&config);
         for (host, entry) in entries.as_object().into_iter().flat_map(|entries| entries.iter()) {
-            if let Some(login) = login(entry) {
-                self.0.push((host_of(host), login));
+            if let Some(login) = basic_login(entry) {
+                self.0.push((registry_host(host), login));
             }
         }
         Ok(())
@@ -42,13 +43,13 @@ impl Credentials {
 }
 
 /// Keys are hosts, or addresses of old such as `https://index.docker.io/v1/`.
-fn host_of(key: &str) -> String {
+fn registry_host(key: &str) -> String {
     let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or_default().to_lowercase();
     if host == "docker.io" { "index.docker.io".to_owned() } else { host }
 }
 
-fn login(entry: &Value) -> Option<HeaderValue> {
+fn basic_login(entry: &Value) -> Option<HeaderValue> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let encoded = match (text("auth"), text("username").zip(text("password"))) {
         (_, Some((name, password))) => STANDARD.encode(format!("{name}:{password}")),

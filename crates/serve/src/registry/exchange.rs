@@ -14,15 +14,15 @@ use tokio_rustls::TlsConnector;
 
 use super::Registries;
 use crate::services::address::{is_forbidden, is_private};
-use crate::services::url::Url;
-use crate::services::{send, tls};
+use crate::services::url::ServiceUrl;
+use crate::services::{client_tls_config, send_http1};
 
 /// How large the answer of a token service may be, in bytes.
-pub(super) const MAX_TOKEN_BYTES: usize = 64 << 10;
+pub(super) const MAX_TOKEN_ANSWER_BYTES: usize = 64 << 10;
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub(super) struct RegistryAnswer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
     /// Where a redirect leads.
@@ -35,11 +35,11 @@ impl Registries {
     /// Reads `url`, at most `limit` bytes of it, and follows nothing.
     pub(super) async fn get(
         &self,
-        url: &Url,
+        url: &ServiceUrl,
         authorization: Option<&HeaderValue>,
         accept: &'static str,
         limit: usize,
-    ) -> Result<Fetched, String> {
+    ) -> Result<RegistryAnswer, String> {
         let address = self.resolve(url).await?;
         let unreachable = |error: &dyn std::fmt::Display| format!("cannot reach `{}`: {error}", url.host);
         let tcp = TcpStream::connect(address).await.map_err(|error| unreachable(&error))?;
@@ -53,19 +53,19 @@ impl Registries {
         let request = request.body(Full::new(Bytes::new()));
         let request = request.map_err(|_| format!("`{}` has an address that is none", url.host))?;
         let response = if url.is_tls {
-            let config = self.tls.get_or_init(|| tls("")).clone()?;
+            let config = self.tls.get_or_init(|| client_tls_config("")).clone()?;
             let name = ServerName::try_from(url.host.clone()).map_err(|error| unreachable(&error))?;
             let stream = TlsConnector::from(Arc::new(config)).connect(name, tcp).await;
-            send(stream.map_err(|error| unreachable(&error))?, request).await
+            send_http1(stream.map_err(|error| unreachable(&error))?, request).await
         } else {
-            send(tcp, request).await
+            send_http1(tcp, request).await
         };
-        read(response.map_err(|error| unreachable(&error))?, limit).await
+        read_registry_answer(response.map_err(|error| unreachable(&error))?, limit).await
     }
 
     /// Returns the address of a host. What the operator allows may be in a private network; where it is written as an
     /// address, it is that very address. What a registry redirects to is outside, or nothing.
-    async fn resolve(&self, url: &Url) -> Result<SocketAddr, String> {
+    async fn resolve(&self, url: &ServiceUrl) -> Result<SocketAddr, String> {
         let is_listed = self.allowed.iter().any(|one| one.is(url));
         if let Ok(address) = url.host.parse::<IpAddr>()
             && is_listed
@@ -88,7 +88,10 @@ impl Registries {
     }
 }
 
-async fn read(response: Response<hyper::body::Incoming>, limit: usize) -> Result<Fetched, String> {
+async fn read_registry_answer(
+    response: Response<hyper::body::Incoming>,
+    limit: usize,
+) -> Result<RegistryAnswer, String> {
     let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let status = response.status().as_u16();
     let location =
@@ -104,11 +107,11 @@ async fn read(response: Response<hyper::body::Incoming>, limit: usize) -> Result
         }
         body.extend_from_slice(data);
     }
-    Ok(Fetched { status, body, location, challenge })
+    Ok(RegistryAnswer { status, body, location, challenge })
 }
 
 /// Returns `realm` and `service` of a challenge such as `Bearer realm="https://a/token",service="a"`.
-pub(super) fn bearer(challenge: &str) -> Option<(String, String)> {
+pub(super) fn bearer_challenge(challenge: &str) -> Option<(String, String)> {
     let (scheme, parameters) = challenge.split_once(' ')?;
     let value = |name: &str| {
         let start = parameters.find(&format!("{name}=\""))? + name.len() + 2;
@@ -120,18 +123,18 @@ pub(super) fn bearer(challenge: &str) -> Option<(String, String)> {
 }
 
 /// Returns the address at which a token to pull from `repository` is asked for, whatever else the registry suggests.
-pub(super) fn token_url(realm: &Url, service: &str, repository: &str) -> Url {
+pub(super) fn token_url(realm: &ServiceUrl, service: &str, repository: &str) -> ServiceUrl {
     let separator = if realm.target.contains('?') { '&' } else { '?' };
     let target = format!(
         "{}{separator}service={}&scope={}",
         realm.target,
-        encoded(service),
-        encoded(&format!("repository:{repository}:pull"))
+        percent_encode(service),
+        percent_encode(&format!("repository:{repository}:pull"))
     );
-    Url { target, ..realm.clone() }
+    ServiceUrl { target, ..realm.clone() }
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let letter = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
@@ -140,7 +143,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns the token that a token service gave. What it said besides is in no error.
-pub(super) fn token(fetched: &Fetched) -> Result<HeaderValue, String> {
+pub(super) fn bearer_token(fetched: &RegistryAnswer) -> Result<HeaderValue, String> {
     if fetched.status != 200 {
         return Err(format!("the token service answers HTTP {}", fetched.status));
     }

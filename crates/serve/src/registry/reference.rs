@@ -3,14 +3,14 @@
 use crate::services::url::host_and_port;
 
 /// Where images are that name no registry.
-const DEFAULT_REGISTRY: &str = "index.docker.io";
+const DOCKER_HUB: &str = "index.docker.io";
 
 /// How long a name may be, in bytes.
 const MAX_REFERENCE_BYTES: usize = 1024;
 
 /// The name of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct ImageReference {
     /// Host and perhaps port.
     pub(super) registry: String,
     pub(super) repository: String,
@@ -20,13 +20,13 @@ pub(super) struct Reference {
     pub(super) digest: Option<String>,
 }
 
-impl Reference {
+impl ImageReference {
     /// Reads `text`.
     ///
     /// # Errors
     /// When it is no name of an image.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{}` is no image: {why}", text.escape_debug());
+        let wrong = |why: &str| format!("`{}` is not an image reference: {why}", text.escape_debug());
         if text.len() > MAX_REFERENCE_BYTES {
             return Err("the name of the image is too long".to_owned());
         }
@@ -36,19 +36,19 @@ impl Reference {
         };
         let (registry, rest) = match name.split_once('/') {
             Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest),
-            _ => (DEFAULT_REGISTRY, name),
+            _ => (DOCKER_HUB, name),
         };
-        let registry = if registry == "docker.io" { DEFAULT_REGISTRY } else { registry };
-        host_and_port(registry).ok_or_else(|| wrong("the registry is no plain host"))?;
+        let registry = if registry == "docker.io" { DOCKER_HUB } else { registry };
+        host_and_port(registry).ok_or_else(|| wrong("the registry is not a plain host name"))?;
         let (repository, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
-        let repository = match registry == DEFAULT_REGISTRY && !repository.contains('/') {
+        let repository = match registry == DOCKER_HUB && !repository.contains('/') {
             true => format!("library/{repository}"),
             false => repository.to_owned(),
         };
-        if !repository.split('/').all(is_component) {
+        if !repository.split('/').all(is_repository_component) {
             return Err(wrong("a repository has small letters, digits and `.`, `_`, `-` between them"));
         }
-        if !is_tag(tag) {
+        if !is_image_tag(tag) {
             return Err(wrong("a tag has at most 128 letters, digits, `.`, `_` and `-`"));
         }
         Ok(Self { registry: registry.to_lowercase(), repository, tag: tag.to_owned(), digest })
@@ -70,7 +70,7 @@ pub(super) fn checked_digest(text: &str) -> Result<String, String> {
     }
 }
 
-fn is_component(text: &str) -> bool {
+fn is_repository_component(text: &str) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends_well = |byte: Option<&u8>| byte.copied().is_some_and(is_small);
     let bytes = text.as_bytes();
@@ -80,7 +80,7 @@ fn is_component(text: &str) -> bool {
         && !text.contains("..")
 }
 
-fn is_tag(text: &str) -> bool {
+fn is_image_tag(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();
     bytes.len() <= 128

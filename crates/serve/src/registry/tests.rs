@@ -9,7 +9,7 @@ use base64::Engine as _;
 use super::*;
 
 fn parsed(text: &str) -> Result<(String, String, String), String> {
-    let reference = Reference::parse(text)?;
+    let reference = ImageReference::parse(text)?;
     let identifier = reference.identifier().to_owned();
     Ok((reference.registry, reference.repository, identifier))
 }
@@ -51,12 +51,12 @@ fn names_of_images_are_read_as_everybody_reads_them() {
 fn only_registries_that_are_allowed_are_asked_and_without_tls_only_where_both_say_so() {
     let base = |hosts: &[&str], image: &str, is_insecure: bool| {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let url = Registries::new(&hosts).base(&Reference::parse(image).expect("an image"), is_insecure);
+        let url = Registries::new(&hosts).base(&ImageReference::parse(image).expect("an image"), is_insecure);
         url.map(|url| format!("{}{}", if url.is_tls { "https://" } else { "http://" }, url.authority()))
     };
     assert_eq!(base(&["r.io"], "r.io/a", false), Ok("https://r.io".to_owned()));
     assert_eq!(base(&["docker.io"], "nginx", false), Ok("https://index.docker.io".to_owned()));
-    assert_eq!(base(&["r.io"], "r.io/a", true), Ok("https://r.io".to_owned()), "nobody allowed it without");
+    assert_eq!(base(&["r.io"], "r.io/a", true), Ok("https://r.io".to_owned()), "not allowed without TLS");
     assert_eq!(base(&["http://r.io"], "r.io/a", true), Ok("http://r.io".to_owned()));
     assert!(base(&["http://r.io"], "r.io/a", false).is_err_and(|why| why.contains("allowInsecureRegistry")));
     assert!(base(&[], "r.io/a", false).is_err_and(|why| why.contains("--allow-registry r.io")));
@@ -217,12 +217,12 @@ fn a_real_registry_says_what_was_pushed() {
     let Some(registry) = Registry::start("plain", None) else { return };
     let (digest, index) = registry.push("team/app", "1000");
     let hosts = [format!("http://{}", registry.host)];
-    let nobody = Credentials::default();
+    let anonymous = Credentials::default();
     let text =
         |value: &Value, path: &[&str]| value.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     for (identifier, resolved) in [("one", &digest), ("all", &index)] {
         let reference = format!("{}/team/app:{identifier}", registry.host);
-        let said = ask(&hosts, &reference, true, &nobody).expect("an answer").expect("an image");
+        let said = ask(&hosts, &reference, true, &anonymous).expect("an answer").expect("an image");
         assert_eq!(text(&said, &["configData", "config", "User"]), "1000");
         assert_eq!(text(&said, &["resolvedImage"]), format!("{}/team/app@{resolved}", registry.host));
         assert_eq!(text(&said, &["registry"]), registry.host);
@@ -231,12 +231,12 @@ fn a_real_registry_says_what_was_pushed() {
         assert_eq!(said.get("manifestList").is_some_and(Value::is_null), identifier == "one");
     }
     let by_digest = format!("{}/team/app@{digest}", registry.host);
-    assert!(ask(&hosts, &by_digest, true, &nobody).expect("an answer").is_some());
+    assert!(ask(&hosts, &by_digest, true, &anonymous).expect("an answer").is_some());
     let missing = format!("{}/team/app:none", registry.host);
-    assert_eq!(ask(&hosts, &missing, true, &nobody), Ok(None));
-    let refused = ask(&hosts, &format!("{}/team/app:one", registry.host), false, &nobody);
+    assert_eq!(ask(&hosts, &missing, true, &anonymous), Ok(None));
+    let refused = ask(&hosts, &format!("{}/team/app:one", registry.host), false, &anonymous);
     assert!(refused.is_err_and(|why| why.contains("allowInsecureRegistry")));
-    let unlisted = ask(&[], &format!("{}/team/app:one", registry.host), true, &nobody);
+    let unlisted = ask(&[], &format!("{}/team/app:one", registry.host), true, &anonymous);
     assert!(unlisted.is_err_and(|why| why.contains("--allow-registry")));
 }
 
@@ -282,7 +282,7 @@ fn a_registry_that_wants_a_token_gets_one_from_an_allowed_service_alone() {
     let own = format!("http://{}", registry.host);
     let refused = ask(std::slice::from_ref(&own), &reference, true, &credentials).expect_err("not allowed");
     assert!(refused.contains("token service") && !refused.contains("pw"), "{refused}");
-    assert!(seen.lock().expect("a list").is_empty(), "credentials went to a service that nobody allowed");
+    assert!(seen.lock().expect("a list").is_empty(), "credentials went to a service that is not allowed");
     let said = ask(&[own, format!("http://{service}")], &reference, true, &credentials).expect("an answer");
     assert!(said.is_some());
     let seen = seen.lock().expect("a list").join("\n");

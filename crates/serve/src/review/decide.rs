@@ -1,7 +1,6 @@
-//! The decision of one review: at once where it is quick, apart from the others where it is not, and again where rules
-//! ask for what nobody knew.
+//! The decision of one review: at once if it is quick, in a lane if it is not, and again after lookups.
 //!
-//! Whatever takes long is interrupted when its time is over, and begins anew where there is more time. An interrupted
+//! A decision that takes too long is interrupted and started again in the next lane, which has more time. An interrupted
 //! decision is never used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,11 +12,11 @@ use kubewright_k8s::AdmissionRequest;
 use kubewright_value::{Text, Value};
 use tokio::runtime::Handle;
 
-use super::{Review, Undecided};
-use crate::http::{Call, Held};
+use super::{AdmissionReview, UndecidedReview};
+use crate::http::{RequestResources, WebhookCall};
 use crate::lane::{Lane, LaneError};
-use crate::metrics::Trouble;
-use crate::{Snapshot, State, clock};
+use crate::metrics::{MetricId, UndecidedReason};
+use crate::{ServerState, Snapshot, clock};
 
 /// How many steps are taken among the other reviews, and for how long: a few milliseconds.
 const QUICK_STEPS: u64 = 300_000;
@@ -32,30 +31,35 @@ const MEDIUM_STEPS: u64 = 4_000_000;
 const MEDIUM_TIME: Duration = Duration::from_millis(200);
 
 /// How many steps are taken at all.
-const MAX_STEPS: u64 = 40_000_000;
+const MAX_REVIEW_STEPS: u64 = 40_000_000;
 
 /// How often it is decided anew because something was looked up.
-const ROUNDS: usize = 8;
+const MAX_LOOKUP_ROUNDS: usize = 8;
 
 /// How much is looked up for one review.
-const QUERIES: usize = 32;
+const MAX_LOOKUPS_PER_REVIEW: usize = 32;
 
 /// A review, and everything that its decision needs: it may move to another thread.
-pub(super) struct Case {
-    state: Arc<State>,
+pub(super) struct PendingReview {
+    state: Arc<ServerState>,
     snapshot: Arc<Snapshot>,
     hook: Text,
-    review: Review,
+    review: AdmissionReview,
     answers: OpenWorld,
     asked: usize,
     /// The runtime that talks to the cluster, where the review is not in it.
     home: Option<Handle>,
-    /// What the review takes; given back when it is decided, even where nobody waits for it any more.
-    _held: Arc<Held>,
+    /// The permits of the request; released when it is decided, even if the client is gone.
+    _held: Arc<RequestResources>,
 }
 
-impl Case {
-    pub(super) fn new(state: &Arc<State>, snapshot: &Arc<Snapshot>, call: &Call, review: Review) -> Self {
+impl PendingReview {
+    pub(super) fn new(
+        state: &Arc<ServerState>,
+        snapshot: &Arc<Snapshot>,
+        call: &WebhookCall,
+        review: AdmissionReview,
+    ) -> Self {
         Self {
             state: Arc::clone(state),
             snapshot: Arc::clone(snapshot),
@@ -68,19 +72,30 @@ impl Case {
         }
     }
 
-    fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, Undecided> {
+    fn decide(&self, total: u64, deadline: Instant) -> Result<Decision, UndecidedReview> {
         let learnt = (self.asked > 0).then_some(&self.answers);
-        let world = Seen { known: &*self.state.world, learnt };
-        decide(&self.snapshot, &self.hook, &self.review.request, &world, (total, Some(deadline)))
-            .ok_or(Undecided::Trouble(Trouble::Panic))
+        let world = ReviewWorld { known: &*self.state.world, learnt };
+        decide_within_budget(
+            &self.snapshot,
+            &self.hook,
+            &self.review.request,
+            &world,
+            (total, Some(deadline)),
+        )
+        .ok_or(UndecidedReview::UndecidedReason(UndecidedReason::Panic))
     }
 
     /// Decides for at most `time`, and remembers where that was not kept.
-    fn decide_within(&self, total: u64, time: Duration, deadline: Instant) -> Result<Decision, Undecided> {
+    fn decide_within(
+        &self,
+        total: u64,
+        time: Duration,
+        deadline: Instant,
+    ) -> Result<Decision, UndecidedReview> {
         let begun = Instant::now();
         let decision = self.decide(total, deadline.min(begun + time));
         if begun.elapsed() > time + OVERRUN_TIME {
-            self.state.metrics.overran();
+            self.state.metrics.count(MetricId::ReviewOverruns);
             self.state.overruns.mark(&self.hook, &self.review.request.kind.kind);
         }
         decision
@@ -92,7 +107,10 @@ impl Case {
 }
 
 /// Decides `case` before `deadline`.
-pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review, Decision), Undecided> {
+pub(super) async fn decide_review(
+    mut case: PendingReview,
+    deadline: Instant,
+) -> Result<(AdmissionReview, Decision), UndecidedReview> {
     let mut round = 0;
     loop {
         // What is large is never quick, and must not hold up the reading of others that are.
@@ -104,21 +122,21 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
             Some(decision) => decision,
             None => {
                 let decision;
-                (case, decision) = apart(case, deadline).await?;
+                (case, decision) = decide_in_lanes(case, deadline).await?;
                 decision
             }
         };
         round += 1;
-        // A rule that asks on where nobody answers any more has its error.
+        // If lookups are not possible, a rule with an open query keeps its error.
         let is_open = !decision.queries.is_empty() && case.state.lookup.is_there();
-        if !is_open || round > ROUNDS + 2 {
+        if !is_open || round > MAX_LOOKUP_ROUNDS + 2 {
             return Ok((case.review, decision));
         }
         for query in decision.queries {
-            let found = if round >= ROUNDS || case.asked >= QUERIES {
-                Err("the rules ask for too much".to_owned())
+            let found = if round >= MAX_LOOKUP_ROUNDS || case.asked >= MAX_LOOKUPS_PER_REVIEW {
+                Err("too many lookups".to_owned())
             } else {
-                look_up(&case, &query, deadline).await
+                look_up_query(&case, &query, deadline).await
             };
             case.asked += 1;
             match found {
@@ -129,73 +147,85 @@ pub(super) async fn decided(mut case: Case, deadline: Instant) -> Result<(Review
     }
 }
 
-/// Decides without anybody to ask.
-pub(super) fn at_once(
+/// Decides without lookups.
+pub(super) fn decide_without_lookups(
     snapshot: &Snapshot,
     hook: &str,
     request: &AdmissionRequest,
     world: &dyn World,
 ) -> Option<Decision> {
-    decide(snapshot, hook, request, world, (MAX_STEPS, None)).filter(|decision| !decision.is_unfinished)
+    decide_within_budget(snapshot, hook, request, world, (MAX_REVIEW_STEPS, None))
+        .filter(|decision| !decision.is_unfinished)
 }
 
 /// Decides apart from the other reviews: for a while with those that are not quick, then with those that are slow.
-async fn apart(mut case: Case, deadline: Instant) -> Result<(Case, Decision), Undecided> {
+async fn decide_in_lanes(
+    mut case: PendingReview,
+    deadline: Instant,
+) -> Result<(PendingReview, Decision), UndecidedReview> {
     let state = Arc::clone(&case.state);
-    state.metrics.went_slow();
+    state.metrics.count(MetricId::SlowReviews);
     if !case.is_marked() {
         let decision;
-        (case, decision) = in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
+        (case, decision) = decide_in_lane(&state.medium, case, Some(MEDIUM_TIME), deadline).await?;
         if !decision.is_unfinished {
             return Ok((case, decision));
         }
     }
-    let (case, decision) = in_lane(&state.slow, case, None, deadline).await?;
+    let (case, decision) = decide_in_lane(&state.slow, case, None, deadline).await?;
     match decision.is_unfinished {
         false => Ok((case, decision)),
-        true if Instant::now() >= deadline => Err(Undecided::Trouble(Trouble::Deadline)),
-        true => Err(Undecided::Trouble(Trouble::Steps)),
+        true if Instant::now() >= deadline => {
+            Err(UndecidedReview::UndecidedReason(UndecidedReason::Deadline))
+        }
+        true => Err(UndecidedReview::UndecidedReason(UndecidedReason::Steps)),
     }
 }
 
 /// Decides in `lane`, for as long as `slice` says or until `deadline`.
-async fn in_lane(
+async fn decide_in_lane(
     lane: &Lane,
-    case: Case,
+    case: PendingReview,
     slice: Option<Duration>,
     deadline: Instant,
-) -> Result<(Case, Decision), Undecided> {
+) -> Result<(PendingReview, Decision), UndecidedReview> {
     let work = move || {
         let decision = match slice {
             Some(slice) => case.decide_within(MEDIUM_STEPS, slice, deadline),
-            None => case.decide(MAX_STEPS, deadline),
+            None => case.decide(MAX_REVIEW_STEPS, deadline),
         };
         decision.map(|decision| (case, decision))
     };
     match lane.run(work, deadline).await {
         Ok(decided) => decided,
-        Err(LaneError::Full) => Err(Undecided::Overload),
-        Err(LaneError::Deadline) => Err(Undecided::Trouble(Trouble::Deadline)),
+        Err(LaneError::Full) => Err(UndecidedReview::OverloadReason),
+        Err(LaneError::Deadline) => Err(UndecidedReview::UndecidedReason(UndecidedReason::Deadline)),
     }
 }
 
-async fn look_up(case: &Case, query: &Query, deadline: Instant) -> Result<Option<Value>, String> {
+async fn look_up_query(
+    case: &PendingReview,
+    query: &Query,
+    deadline: Instant,
+) -> Result<Option<Value>, String> {
     let (state, query) = (Arc::clone(&case.state), query.clone());
     let looking = async move {
-        state.metrics.looked_up();
+        state.metrics.count(MetricId::Lookups);
         let looking = state.lookup.look_up(&query, deadline);
         let found = tokio::time::timeout_at(deadline.into(), looking).await;
-        found.unwrap_or_else(|_| Err("there was no time left to ask".to_owned()))
+        found.unwrap_or_else(|_| Err("the lookup timed out".to_owned()))
     };
     match &case.home {
         None => looking.await,
         // Connections to the cluster live where nothing large keeps them waiting.
-        Some(home) => home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was given up".to_owned())),
+        Some(home) => {
+            home.spawn(looking).await.unwrap_or_else(|_| Err("the lookup was cancelled".to_owned()))
+        }
     }
 }
 
 /// Nothing a rule contains should panic; where it does, it is the error of this review and of no other.
-fn decide(
+fn decide_within_budget(
     snapshot: &Snapshot,
     hook: &str,
     request: &AdmissionRequest,
@@ -205,7 +235,7 @@ fn decide(
     let settings = Settings {
         evaluation_mode: Some(EvaluationMode::Admission),
         total: Some(total),
-        deadline: deadline.map(clock::deadline),
+        deadline: deadline.map(clock::engine_deadline),
         keeps_identity: true,
         abridges_patches: true,
         ..Settings::default()
@@ -216,12 +246,12 @@ fn decide(
 }
 
 /// What is known of the cluster, and what was learnt for this review.
-struct Seen<'a> {
+struct ReviewWorld<'a> {
     known: &'a dyn World,
     learnt: Option<&'a OpenWorld>,
 }
 
-impl World for Seen<'_> {
+impl World for ReviewWorld<'_> {
     fn get(&self, query: &Query) -> Answer {
         match self.learnt.map(|learnt| learnt.get(query)) {
             None | Some(Answer::Unknown) => self.known.get(query),

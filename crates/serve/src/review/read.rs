@@ -1,11 +1,11 @@
-//! An AdmissionReview, read into what the engine asks about.
+//! Reads an AdmissionReview into a request of the engine.
 
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind, Operation, kind_of_resource};
 use kubewright_value::{Map, Text, Value, json};
 use thiserror::Error;
 
 /// How many values an AdmissionReview may consist of.
-const MAX_NODES: usize = 1_000_000;
+const MAX_REVIEW_NODES: usize = 1_000_000;
 
 /// How long a `uid` may be; the API server's have 36 bytes.
 const MAX_UID_BYTES: usize = 128;
@@ -16,7 +16,7 @@ const MAX_API_NAME_BYTES: usize = 253;
 
 /// What the API server asks.
 #[derive(Debug, Clone)]
-pub struct Review {
+pub struct AdmissionReview {
     /// What the engine asks about.
     pub request: AdmissionRequest,
     /// The `request` as it was sent.
@@ -30,7 +30,7 @@ pub struct Review {
 #[error("{0}")]
 pub struct BadReview(pub String);
 
-impl Review {
+impl AdmissionReview {
     /// Reads an AdmissionReview of `admission.k8s.io/v1`. What it has besides is ignored.
     ///
     /// # Errors
@@ -38,10 +38,10 @@ impl Review {
     pub fn read(bytes: &[u8]) -> Result<Self, BadReview> {
         let wrong = |message: &str| BadReview(message.to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("the body is not UTF-8"))?;
-        let mut review = json::parse_within(text, MAX_NODES)
+        let mut review = json::parse_within(text, MAX_REVIEW_NODES)
             .map_err(|error| BadReview(format!("the body is not JSON: {error}")))?;
         if review.get("kind").and_then(Value::as_str) != Some("AdmissionReview") {
-            return Err(wrong("the body is no AdmissionReview"));
+            return Err(wrong("the body is not an AdmissionReview"));
         }
         match review.get("apiVersion").and_then(Value::as_str) {
             Some("admission.k8s.io/v1") => {}

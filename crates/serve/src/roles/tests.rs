@@ -15,7 +15,7 @@ fn binding(home: &str, role: &str, subject: &str) -> Value {
 
 /// Compares the roles and cluster roles of a user in namespace `shop`.
 #[track_caller]
-fn has(index: &Index, user: &str, want: &str) {
+fn has(index: &SubjectRoles, user: &str, want: &str) {
     let (roles, cluster_roles) = index.roles(&parsed(user), "shop");
     assert_eq!(format!("{} | {}", roles.join(" "), cluster_roles.join(" ")), want);
 }
@@ -30,7 +30,7 @@ fn roles_are_found_by_user_group_and_account() {
         binding("shop", "Role own", "{kind: ServiceAccount, name: robot}"),
     ];
     let of_cluster = [binding("", "ClusterRole cluster-admin", "{kind: Group, name: system:masters}")];
-    let index = Index::of(&in_namespaces, &of_cluster);
+    let index = SubjectRoles::of(&in_namespaces, &of_cluster);
     has(&index, "{username: ann, groups: ['system:authenticated']}", "shop:editor | view");
     has(&index, "{username: system:serviceaccount:shop:robot}", "other:editor shop:own | ");
     has(
@@ -38,6 +38,6 @@ fn roles_are_found_by_user_group_and_account() {
         "{username: root, groups: ['system:masters', 'system:authenticated']}",
         " | cluster-admin view",
     );
-    has(&index, "{username: nobody}", " | ");
+    has(&index, "{username: unknown}", " | ");
     has(&index, "{}", " | ");
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What clouds tell their machines about themselves, outside of the ranges for that.
-const METADATA: [Ipv4Addr; 3] =
+const METADATA_ADDRESSES: [Ipv4Addr; 3] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 
 /// Returns whether `address` is never called.
@@ -14,7 +14,7 @@ pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     }
 }
 
-/// Returns whether `address` is one of a network that is nobody's outside.
+/// Returns whether `address` belongs to a private network.
 pub(crate) fn is_private(address: IpAddr) -> bool {
     let is_private_v4 = |address: Ipv4Addr| {
         address.is_private() || matches!(address.octets(), [100, 64..=127, ..] | [198, 18..=19, ..])
@@ -22,7 +22,8 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
         IpAddr::V6(address) => {
-            matches!(address.segments(), [0xfc00..=0xfdff, ..]) || within(address).is_some_and(is_private_v4)
+            matches!(address.segments(), [0xfc00..=0xfdff, ..])
+                || embedded_ipv4(address).is_some_and(is_private_v4)
         }
     }
 }
@@ -33,9 +34,9 @@ fn is_forbidden_v4(address: Ipv4Addr) -> bool {
         || address.is_unspecified()
         || address.is_multicast()
         || address.is_broadcast()
-        // All of `0.0.0.0/8` is this network, and all of `240.0.0.0/4` nobody's.
+        // All of `0.0.0.0/8` is this network, and all of `240.0.0.0/4` is reserved.
         || matches!(address.octets(), [0 | 240..=255, ..])
-        || METADATA.contains(&address)
+        || METADATA_ADDRESSES.contains(&address)
 }
 
 fn is_forbidden_v6(address: Ipv6Addr) -> bool {
@@ -45,11 +46,11 @@ fn is_forbidden_v6(address: Ipv6Addr) -> bool {
         || address.is_multicast()
         || matches!(segments, [0xfe80..=0xfeff, ..])
         || matches!(segments, [0xfd00, 0x0ec2, ..]);
-    is_own || within(address).is_some_and(is_forbidden_v4)
+    is_own || embedded_ipv4(address).is_some_and(is_forbidden_v4)
 }
 
 /// Returns the older address that is written into a newer one: mapped, compatible, translated, or on the way to 6.
-fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d] = match address.octets() {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d]
         | [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, a, b, c, d]

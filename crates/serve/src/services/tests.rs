@@ -92,15 +92,15 @@ fn an_address_that_can_be_read_in_two_ways_is_refused() {
         "https://[::1/",
         "https://[::1]x/",
     ] {
-        assert!(Url::parse(url).is_err(), "{url}");
+        assert!(ServiceUrl::parse(url).is_err(), "{url}");
     }
 }
 
 #[test]
 fn hosts_are_compared_as_hosts() {
-    let url = Url::parse("https://EXAMPLE.com.:443/a?b=c").expect("an address");
+    let url = ServiceUrl::parse("https://EXAMPLE.com.:443/a?b=c").expect("an address");
     assert_eq!((url.host.as_str(), url.port, url.target.as_str()), ("example.com", 443, "/a?b=c"));
-    assert!(Allowed::parse("Example.com").is_some_and(|allowed| allowed.is(&url)));
+    assert!(AllowedHost::parse("Example.com").is_some_and(|allowed| allowed.is(&url)));
     assert_eq!(url.authority(), "example.com");
 }
 
@@ -171,8 +171,11 @@ fn some_headers_are_not_a_rules_to_write() {
 
 #[test]
 fn an_answer_is_read_up_to_a_limit() {
-    let answer =
-        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", LARGEST + 1, "a".repeat(LARGEST + 1));
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}",
+        MAX_SERVICE_ANSWER_BYTES + 1,
+        "a".repeat(MAX_SERVICE_ANSWER_BYTES + 1)
+    );
     let (port, _asked) = serve(Box::leak(answer.into_boxed_str()));
     let error = run(here().call(&get(&format!("http://127.0.0.1:{port}/")))).expect_err("too large");
     assert!(error.contains("larger than"), "{error}");

@@ -1,11 +1,11 @@
 //! The address of a service, read once.
 
 /// Names under which clouds tell their machines about themselves.
-const METADATA: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.goog", "instance-data"];
+const METADATA_HOSTS: [&str; 4] = ["metadata", "metadata.google.internal", "metadata.goog", "instance-data"];
 
 /// The address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Url {
+pub(crate) struct ServiceUrl {
     pub(crate) is_tls: bool,
     /// In lower case, without a dot at its end and without brackets.
     pub(crate) host: String,
@@ -14,7 +14,7 @@ pub(crate) struct Url {
     pub(crate) target: String,
 }
 
-impl Url {
+impl ServiceUrl {
     /// Reads `text`.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl Url {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let refused = |why: &str| Err(format!("the address `{}` {why}", text.escape_debug()));
         if text.len() > 8 << 10 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return refused("has characters that are none of an address, or too many");
+            return refused("has characters that are not allowed in an address, or is too long");
         }
         let (is_tls, rest) = if let Some(rest) = text.strip_prefix("https://") {
             (true, rest)
@@ -37,8 +37,8 @@ impl Url {
             return refused("has a fragment or a backslash");
         }
         let Some((host, port)) = host_and_port(authority) else { return refused("has no plain host") };
-        if METADATA.contains(&host.as_str()) {
-            return refused("is that of what a cloud tells its machines");
+        if METADATA_HOSTS.contains(&host.as_str()) {
+            return refused("is the metadata service of a cloud");
         }
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
         Ok(Self { is_tls, host, port: port.unwrap_or(if is_tls { 443 } else { 80 }), target })

@@ -129,7 +129,8 @@ fn rule(phase: AdmissionPhase, name: &Text) -> Rule {
 /// Returns the rules that answer each path.
 fn rules_by_path(documents: &str, paths: &[&str]) -> Vec<String> {
     let documents = yaml::read(&Source::new("p.yaml", documents)).documents;
-    let snapshot = Snapshot::compile(vec![Box::new(TwoPhases)], &documents, 1, &Progress::default());
+    let snapshot =
+        Snapshot::compile(vec![Box::new(TwoPhases)], &documents, 1, &GenerationProgress::default());
     let rules = |path: &&str| {
         let engine = snapshot.engine(path);
         let names = engine.map(|engine| engine.rules().iter().map(|rule| rule.id.rule.to_string()));

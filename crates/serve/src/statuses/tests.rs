@@ -21,7 +21,7 @@ fn state(generation: i64, rules: usize) -> RuleState {
 fn apply(stored: &str, state: &RuleState, seconds: u64) -> Option<Value> {
     let stored = yaml::parse(stored).expect("yaml");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    change(&stored, report(state), now, RuleReport::status)
+    status_patch(&stored, rule_report(state), now, RuleReport::status)
 }
 
 #[test]
@@ -68,19 +68,19 @@ fn a_failure_is_news_until_it_is_written_and_then_for_a_minute_none() {
         kind: NoticeKind::Failed,
         message: "no such field".to_owned(),
     };
-    let (mut failures, start) = (Failures::default(), Instant::now());
+    let (mut failures, start) = (RecordedFailures::default(), Instant::now());
     failures.add(&notice, SystemTime::UNIX_EPOCH);
     assert_eq!(failures.due(start), HashSet::from([notice.document.clone()]));
     let news = failures.news(&notice.document).expect("news");
     assert_eq!((news.message.as_str(), news.object.as_str()), ("no such field", "Pod shop/web"));
     failures.written(&notice.document, start);
-    assert!(failures.due(start + FAILURES_APART).is_empty(), "it is written");
+    assert!(failures.due(start + FAILURE_WRITE_INTERVAL).is_empty(), "it is written");
 
     notice.subject.kind = "Secret".into();
     notice.message = "canary".to_owned();
     failures.add(&notice, SystemTime::UNIX_EPOCH);
-    assert!(failures.due(start + FAILURES_APART / 2).is_empty(), "a minute has not passed");
-    assert_eq!(failures.due(start + FAILURES_APART).len(), 1);
+    assert!(failures.due(start + FAILURE_WRITE_INTERVAL / 2).is_empty(), "a minute has not passed");
+    assert_eq!(failures.due(start + FAILURE_WRITE_INTERVAL).len(), 1);
     assert_eq!(
         failures.news(&notice.document).map(|news| news.message.as_str()),
         Some("the rule could not answer")

@@ -10,20 +10,21 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// How long sending may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The collector that takes traces.
 #[derive(Debug)]
-pub(super) struct Collector {
+pub(super) struct OtlpCollector {
     /// Host and port.
     authority: String,
     path: String,
 }
 
-impl Collector {
+impl OtlpCollector {
     /// Reads the address of a collector.
     pub(super) fn at(endpoint: &str) -> Result<Self, String> {
-        let wrong = || format!("`{endpoint}` is no address of a collector, such as `http://collector:4318`");
+        let wrong =
+            || format!("`{endpoint}` is not the address of a collector, such as `http://collector:4318`");
         let uri: hyper::Uri = endpoint.parse().map_err(|_| wrong())?;
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else { return Err(wrong()) };
         let authority = format!("{host}:{}", uri.port_u16().unwrap_or(4318));
@@ -36,7 +37,7 @@ impl Collector {
 
     /// Sends `body`.
     pub(super) async fn send(&self, body: String) -> Result<(), ()> {
-        let sent = tokio::time::timeout(PATIENCE, self.try_to_send(body)).await;
+        let sent = tokio::time::timeout(COLLECTOR_TIMEOUT, self.try_to_send(body)).await;
         sent.map_err(|_| ())?
     }
 

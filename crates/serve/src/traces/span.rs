@@ -11,12 +11,12 @@ use kubewright_value::{Text, json};
 
 /// The span of the one who asks, as the header `traceparent` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Parent {
+pub(crate) struct TraceParent {
     trace: String,
     span: String,
 }
 
-impl Parent {
+impl TraceParent {
     /// Reads a header as the W3C writes it: `00-<trace>-<span>-<flags>`.
     pub(crate) fn read(header: &str) -> Option<Self> {
         let mut parts = header.split('-');
@@ -34,7 +34,7 @@ impl Parent {
 /// A review that is over.
 #[derive(Debug)]
 pub(crate) struct ReviewSpan {
-    pub(crate) parent: Option<Parent>,
+    pub(crate) parent: Option<TraceParent>,
     pub(crate) begun: SystemTime,
     pub(crate) ended: SystemTime,
     pub(crate) webhook: Text,
@@ -54,12 +54,12 @@ pub(crate) struct RuleSpan {
 
 /// Reviews that are sent together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct SpanBatch {
     spans: String,
     count: usize,
 }
 
-impl Batch {
+impl SpanBatch {
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -67,10 +67,10 @@ impl Batch {
     pub(super) fn add(&mut self, review: &ReviewSpan) {
         self.count += 1;
         let (trace, parent) = match &review.parent {
-            Some(Parent { trace, span }) => (trace.clone(), span.as_str()),
-            None => (format!("{:016x}{:016x}", id(), id()), ""),
+            Some(TraceParent { trace, span }) => (trace.clone(), span.as_str()),
+            None => (format!("{:016x}{:016x}", random_span_id(), random_span_id()), ""),
         };
-        let own = format!("{:016x}", id());
+        let own = format!("{:016x}", random_span_id());
         let times = (review.begun, review.ended);
         let GroupVersionKind { group, version, kind } = &review.kind;
         let attributes = [
@@ -90,7 +90,7 @@ impl Batch {
                 ("kubewright.rule", &rule.rule),
                 ("kubewright.result", result),
             ];
-            let id = format!("{:016x}", id());
+            let id = format!("{:016x}", random_span_id());
             self.span((&trace, &id, &own), ("rule", 1), times, &attributes);
         }
     }
@@ -125,22 +125,22 @@ impl Batch {
         self.spans.push_str(&format!(
             "{{\"traceId\":\"{trace}\",\"spanId\":\"{own}\",\"parentSpanId\":\"{parent}\",\"name\":\"{name}\",\
              \"kind\":{kind},\"startTimeUnixNano\":\"{}\",\"endTimeUnixNano\":\"{}\",\"attributes\":[{}]}}",
-            nanoseconds(begun),
-            nanoseconds(ended),
+            unix_nanoseconds(begun),
+            unix_nanoseconds(ended),
             attributes.join(",")
         ));
     }
 }
 
-fn nanoseconds(time: SystemTime) -> u128 {
+fn unix_nanoseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
 /// Returns a number that no other span has, here or elsewhere.
-fn id() -> u64 {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
+fn random_span_id() -> u64 {
+    static SPAN_COUNT: AtomicU64 = AtomicU64::new(0);
     // The keys of the hasher are random.
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u64(COUNT.fetch_add(1, Ordering::Relaxed));
+    hasher.write_u64(SPAN_COUNT.fetch_add(1, Ordering::Relaxed));
     hasher.finish().max(1)
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::*;
 
-fn review(parent: Option<Parent>) -> ReviewSpan {
+fn review(parent: Option<TraceParent>) -> ReviewSpan {
     let rule = RuleId { dialect: "test", policy: "p\"q".into(), rule: "r".into() };
     ReviewSpan {
         parent,
@@ -25,8 +25,8 @@ fn review(parent: Option<Parent>) -> ReviewSpan {
 #[test]
 fn a_rule_is_below_its_review_and_a_review_below_who_asked() {
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    let mut batch = Batch::default();
-    batch.add(&review(Parent::read(header)));
+    let mut batch = SpanBatch::default();
+    batch.add(&review(TraceParent::read(header)));
     let sent = json::parse(&batch.written()).unwrap();
     let spans =
         sent.get("resourceSpans").unwrap().item(0).unwrap().get("scopeSpans").unwrap().item(0).unwrap();
@@ -45,7 +45,7 @@ fn a_header_that_names_no_span_is_ignored() {
     for header in
         ["", "00", "00-0-0-01", "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-g-h-i"]
     {
-        assert_eq!(Parent::read(header), None, "{header}");
+        assert_eq!(TraceParent::read(header), None, "{header}");
     }
 }
 
@@ -57,7 +57,7 @@ fn addresses_of_collectors_are_checked() {
 }
 
 #[test]
-fn spans_arrive_together_and_are_dropped_when_nobody_takes_them() {
+fn spans_are_sent_in_batches_and_dropped_without_a_collector() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let traces = Traces::to(&format!("http://{address}")).unwrap();

@@ -3,55 +3,55 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use kubewright_cluster::{Client, Event, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchEvent, jitter};
 use kubewright_value::Value;
 use tokio::time::Instant;
 
-use super::compare::repaired;
-use super::object;
+use super::compare::repaired_configuration;
+use super::json_object;
 use super::rewrites::Rewrites;
-use crate::jitter::jitter;
-use crate::log::Level;
-use crate::reread::reread;
-use crate::{Settings, State, clock};
+use crate::log::LogLevel;
+use crate::metrics::MetricId;
+use crate::reread::refresh_object;
+use crate::{ServeSettings, ServerState, clock};
 
 /// The longest wait before a write that our own rules want.
-const APART: Duration = Duration::from_millis(150);
-/// How long a change of somebody else stands, before the random part.
-const SETTLING: Duration = Duration::from_millis(500);
+const MAX_WEBHOOK_WRITE_JITTER: Duration = Duration::from_millis(150);
+/// How long a change by another client is left alone, before the random part.
+const FOREIGN_CHANGE_DELAY: Duration = Duration::from_millis(500);
 
 /// The mutating configuration or the validating one.
-pub(super) struct Configuration {
-    pub(super) resource: Resource,
+pub(super) struct WebhookConfiguration {
+    pub(super) resource: GroupVersionResource,
     pub(super) store: Arc<Store>,
     /// What was last wanted and written, or found to be there.
     settled: Option<Value>,
     rewrites: Rewrites,
-    /// Whether somebody else has changed it and nobody has put it right yet.
+    /// Whether another client has changed it and it is not restored yet.
     is_changed: bool,
-    /// Whether it was told that somebody keeps changing it.
-    is_told: bool,
+    /// Whether the conflict with another client was reported.
+    is_conflict_reported: bool,
     /// When the next write is.
     due: Option<Instant>,
     /// Webhooks that the API server does not take, with their names.
     refused: Vec<(String, Value)>,
 }
 
-impl Configuration {
-    pub(super) fn new(resource: Resource, store: Arc<Store>) -> Self {
+impl WebhookConfiguration {
+    pub(super) fn new(resource: GroupVersionResource, store: Arc<Store>) -> Self {
         Self {
             resource,
             store,
             settled: None,
             rewrites: Rewrites::default(),
             is_changed: false,
-            is_told: false,
+            is_conflict_reported: false,
             due: None,
             refused: Vec::new(),
         }
     }
 
-    /// Whatever is there now is nobody's mistake.
+    /// Forgets the written state, so that the stored one does not count as a foreign change.
     pub(super) fn forget(&mut self) {
         self.settled = None;
         self.is_changed = false;
@@ -60,14 +60,14 @@ impl Configuration {
     /// Writes `wanted` where it is not there. Returns when to look again, or nothing where all is well.
     pub(super) async fn settle(
         &mut self,
-        state: &State,
+        state: &ServerState,
         client: &Client,
         wanted: Value,
     ) -> Result<Option<Duration>, String> {
         let now = Instant::now();
         let wanted = self.without_refused(wanted);
         let Some(new) = self.differs(&state.settings, &wanted) else {
-            // Whoever put it right: replicas together are one side of a fight.
+            // Restored by any replica: all replicas together are one side of the conflict.
             if std::mem::take(&mut self.is_changed) {
                 self.rewrites.add(now);
             }
@@ -79,17 +79,17 @@ impl Configuration {
         self.is_changed |= !is_ours;
         match self.rewrites.wait(now) {
             Some(wait) if !is_ours => {
-                self.tell_of_fight(state, client).await;
+                self.report_conflict(state, client).await;
                 return Ok(Some(wait));
             }
             Some(_) => {}
             None if self.rewrites.is_fought() => {}
-            None => self.is_told = false,
+            None => self.is_conflict_reported = false,
         }
         // Everything is looked at once more when it is due: what is wanted may be something else by then.
         let due = *self.due.get_or_insert_with(|| match is_ours {
-            true => now + jitter(APART),
-            false => now + SETTLING + jitter(APART * 2),
+            true => now + jitter(MAX_WEBHOOK_WRITE_JITTER),
+            false => now + FOREIGN_CHANGE_DELAY + jitter(MAX_WEBHOOK_WRITE_JITTER * 2),
         });
         if now < due {
             return Ok(Some(due - now));
@@ -100,16 +100,16 @@ impl Configuration {
     }
 
     /// Returns what is to be written.
-    fn differs(&self, settings: &Settings, wanted: &Value) -> Option<Value> {
+    fn differs(&self, settings: &ServeSettings, wanted: &Value) -> Option<Value> {
         match self.store.get("", &settings.name) {
-            Some(actual) => repaired(&actual, wanted, settings.tls_folder.is_some()),
+            Some(actual) => repaired_configuration(&actual, wanted, settings.tls_folder.is_some()),
             None => Some(wanted.clone()),
         }
     }
 
     async fn write(
         &mut self,
-        state: &State,
+        state: &ServerState,
         client: &Client,
         new: Value,
         wanted: Value,
@@ -123,25 +123,25 @@ impl Configuration {
         };
         match written {
             Ok(object) => {
-                self.store.apply(Event::Set(object));
+                self.store.apply(WatchEvent::Set(object));
                 self.settled = Some(wanted);
                 if !is_ours {
                     self.rewrites.add(Instant::now());
                     self.is_changed = false;
-                    state.metrics.webhook_rewritten();
+                    state.metrics.count(MetricId::WebhookRewrites);
                 }
                 let message = match (is_ours, is_there) {
                     (true, true) => "webhook configuration changed",
                     (true, false) => "webhook configuration created",
-                    (false, true) => "webhook configuration was changed by somebody else and is put right",
-                    (false, false) => "webhook configuration was deleted by somebody else and is made again",
+                    (false, true) => "webhook configuration was changed by another client; restored",
+                    (false, false) => "webhook configuration was deleted by another client; created again",
                 };
-                let level = if is_ours { Level::Info } else { Level::Warn };
+                let level = if is_ours { LogLevel::Info } else { LogLevel::Warn };
                 state.log.line(level, message).text("resource", &self.resource.name).write();
                 Ok(())
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {
-                reread(client, &path, &self.store).await.map_err(|error| error.to_string())
+                refresh_object(client, &path, &self.store).await.map_err(|error| error.to_string())
             }
             Err(error) if error.is_invalid() => self.refuse(state, &new, &error.to_string()),
             Err(error) => Err(error.to_string()),
@@ -149,7 +149,7 @@ impl Configuration {
     }
 
     /// Remembers the webhook that the API server does not take, so that the others are not held up by it.
-    fn refuse(&mut self, state: &State, new: &Value, message: &str) -> Result<(), String> {
+    fn refuse(&mut self, state: &ServerState, new: &Value, message: &str) -> Result<(), String> {
         let number = message.split_once("webhooks[").and_then(|(_, rest)| rest.split_once(']'));
         let number = number.and_then(|(number, _)| number.parse::<usize>().ok());
         let webhook = number.and_then(|number| new.get("webhooks")?.item(number)).cloned();
@@ -158,7 +158,7 @@ impl Configuration {
             return Err(message.to_owned());
         };
         let line =
-            state.log.line(Level::Error, "the API server does not take a webhook; its rules are not asked");
+            state.log.line(LogLevel::Error, "API server rejected a webhook; its rules are not enforced");
         line.text("webhook", &name).text("error", message).write();
         self.refused.push((name, webhook));
         Ok(())
@@ -178,34 +178,35 @@ impl Configuration {
         wanted
     }
 
-    async fn tell_of_fight(&mut self, state: &State, client: &Client) {
-        if std::mem::replace(&mut self.is_told, true) {
+    async fn report_conflict(&mut self, state: &ServerState, client: &Client) {
+        if std::mem::replace(&mut self.is_conflict_reported, true) {
             return;
         }
-        let message = "somebody else keeps changing the webhook configuration; it is put right once a minute from now on";
-        state.log.line(Level::Error, message).text("resource", &self.resource.name).write();
+        let message =
+            "another client keeps changing the webhook configuration; it is now restored once a minute";
+        state.log.line(LogLevel::Error, message).text("resource", &self.resource.name).write();
         let Some(configuration) = self.store.get("", &state.settings.name) else { return };
-        let events = Resource::new("", "v1", "events").within("default");
+        let events = GroupVersionResource::new("", "v1", "events").within("default");
         // It is in the log and counted already; who may not write Events misses nothing else.
-        let _ = client.create(&events, &event(&configuration, message)).await;
+        let _ = client.create(&events, &conflict_event(&configuration, message)).await;
     }
 }
 
 /// Returns an Event about a configuration. Those about what is in no namespace are in `default`.
-fn event(configuration: &Value, message: &str) -> Value {
+fn conflict_event(configuration: &Value, message: &str) -> Value {
     let text = |path: &[&str]| configuration.at(path).cloned().unwrap_or_default();
-    let (name, time) = (text(&["metadata", "name"]), clock::text(SystemTime::now()));
-    let involved = object([
+    let (name, time) = (text(&["metadata", "name"]), clock::rfc3339_seconds(SystemTime::now()));
+    let involved = json_object([
         ("apiVersion", text(&["apiVersion"])),
         ("kind", text(&["kind"])),
         ("name", name.clone()),
         ("uid", text(&["metadata", "uid"])),
     ]);
-    let metadata = object([
+    let metadata = json_object([
         ("generateName", format!("{}-", name.as_str().unwrap_or_default()).into()),
         ("namespace", "default".into()),
     ]);
-    object([
+    json_object([
         ("apiVersion", "v1".into()),
         ("kind", "Event".into()),
         ("metadata", metadata),
@@ -213,7 +214,7 @@ fn event(configuration: &Value, message: &str) -> Value {
         ("type", "Warning".into()),
         ("reason", "WebhookConfigurationFought".into()),
         ("message", message.into()),
-        ("source", object([("component", "kubewright".into())])),
+        ("source", json_object([("component", "kubewright".into())])),
         ("firstTimestamp", time.as_str().into()),
         ("lastTimestamp", time.into()),
         ("count", 1_u64.into()),

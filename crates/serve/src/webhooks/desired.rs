@@ -2,36 +2,37 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::Resources;
+use kubewright_cluster::DiscoveredResources;
 use kubewright_engine::{AdmissionPhase, FailurePolicy, WatchRole, WatchedResource, WebhookPlan};
 use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Map, Text, Value};
 
-use super::object;
-use super::spared::Spared;
-use super::targets::Rules;
+use super::exempt::Exemptions;
+use super::json_object;
+use super::targets::WebhookRules;
 use crate::guard;
 
 /// The longest timeout that the API server accepts.
 const MAX_TIMEOUT_SECONDS: u8 = 30;
 /// How many conditions a webhook may have.
-const MAX_CONDITIONS: usize = 64;
+const MAX_MATCH_CONDITIONS: usize = 64;
 
 /// The domain of the names of webhooks.
-const DOMAIN: &str = "kubewright.dev";
+const WEBHOOK_DOMAIN: &str = "kubewright.dev";
 
 /// By what our configurations are known: a selector of their labels.
-pub const SELECTOR: &str = "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
+pub const CONFIGURATION_SELECTOR: &str =
+    "app.kubernetes.io/name=kubewright,app.kubernetes.io/component=webhooks";
 
 /// What the configurations are made from.
 #[derive(Debug, Clone)]
-pub struct Wanted<'w> {
+pub struct WebhookInputs<'w> {
     /// The name of both configurations.
     pub name: &'w str,
     /// Our own namespace.
     pub namespace: &'w str,
     /// Where the API server finds us.
-    pub address: Address,
+    pub address: WebhookAddress,
     /// Whom it should believe, in PEM; without any, whatever stands there is left.
     pub bundle: Option<&'w str>,
     /// What the rules want, each with its path.
@@ -47,14 +48,14 @@ pub struct Wanted<'w> {
     /// Who may give a namespace such a label.
     pub exempt: &'w [String],
     /// What the configurations belong to.
-    pub owner: Option<Owner>,
+    pub owner: Option<OwnerRole>,
     /// The Certificate, as `namespace/name`, from which cert-manager puts in whom to believe.
     pub injected_from: Option<&'w str>,
 }
 
 /// Where the API server finds us.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub enum WebhookAddress {
     /// At an address, such as `https://127.0.0.1:9443`.
     Url(String),
     /// Behind a Service.
@@ -68,7 +69,7 @@ pub enum Address {
 
 /// The ClusterRole with which the configurations go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct OwnerRole {
     /// Its name.
     pub name: Text,
     /// Its uid.
@@ -77,33 +78,33 @@ pub struct Owner {
 
 /// Returns the configurations: that of the webhooks that change, then that of those that judge.
 #[must_use]
-pub fn desired(wanted: &Wanted<'_>, discovery: &Resources) -> [Value; 2] {
-    let Wanted { name, namespace, labels, kinds, .. } = wanted;
-    let spared = Spared { name, namespace, labels, kinds };
+pub fn desired_configurations(wanted: &WebhookInputs<'_>, discovery: &DiscoveredResources) -> [Value; 2] {
+    let WebhookInputs { name, namespace, labels, kinds, .. } = wanted;
+    let exemptions = Exemptions { name, namespace, labels, kinds };
     let (mut mutating, mut validating) = (Vec::new(), Vec::new());
     for (path, webhook) in &wanted.hooks {
         let entries = match webhook.phase {
             AdmissionPhase::Mutating => &mut mutating,
             AdmissionPhase::Validating => &mut validating,
         };
-        entries.extend(of_rules(wanted, path, webhook, discovery, &spared));
+        entries.extend(rule_webhooks(wanted, path, webhook, discovery, &exemptions));
     }
-    validating.extend(checking(wanted));
+    validating.extend(rule_object_webhook(wanted));
     if wanted.observes_pod_bindings {
-        validating.push(binding(wanted, &spared));
+        validating.push(pod_binding_webhook(wanted, &exemptions));
     }
-    validating.extend(guarding(wanted, &spared));
+    validating.extend(guard_webhook(wanted, &exemptions));
     [
-        configuration(wanted, "MutatingWebhookConfiguration", mutating),
-        configuration(wanted, "ValidatingWebhookConfiguration", validating),
+        configuration_object(wanted, "MutatingWebhookConfiguration", mutating),
+        configuration_object(wanted, "ValidatingWebhookConfiguration", validating),
     ]
 }
 
 /// A webhook that is being made.
-struct Entry<'e> {
+struct WebhookEntry<'e> {
     name: String,
     path: &'e str,
-    rules: Rules,
+    rules: WebhookRules,
     failure_policy: FailurePolicy,
     phase: AdmissionPhase,
     timeout_seconds: u8,
@@ -114,14 +115,14 @@ struct Entry<'e> {
 }
 
 /// Returns the webhook of rules, and its twin for what must not be refused for want of an answer.
-fn of_rules(
-    wanted: &Wanted<'_>,
+fn rule_webhooks(
+    wanted: &WebhookInputs<'_>,
     path: &str,
     webhook: &WebhookPlan,
-    discovery: &Resources,
-    spared: &Spared<'_>,
+    discovery: &DiscoveredResources,
+    exemptions: &Exemptions<'_>,
 ) -> Vec<Value> {
-    let (mut asked, kept_apart) = Rules::of(&webhook.rules, discovery, spared);
+    let (mut asked, kept_apart) = WebhookRules::of(&webhook.rules, discovery, exemptions);
     if webhook.failure_policy == FailurePolicy::Ignore {
         asked.extend(&kept_apart);
     }
@@ -129,19 +130,19 @@ fn of_rules(
         0 => WebhookPlan::DEFAULT_TIMEOUT_SECONDS,
         seconds => seconds.min(MAX_TIMEOUT_SECONDS),
     };
-    let entry = |rules: Rules, failure_policy: FailurePolicy, is_twin: bool| {
+    let entry = |rules: WebhookRules, failure_policy: FailurePolicy, is_twin: bool| {
         let fails = failure_policy == FailurePolicy::Fail;
-        let conditions = webhook.match_conditions.iter().cloned().chain([spared.not_ourselves()]);
-        Entry {
-            name: name_of(webhook, is_twin),
+        let conditions = webhook.match_conditions.iter().cloned().chain([exemptions.not_ourselves()]);
+        WebhookEntry {
+            name: webhook_name(webhook, is_twin),
             path,
             rules,
             failure_policy,
             phase: webhook.phase,
             timeout_seconds,
-            namespace_selector: spared.namespaces(&webhook.namespace_selector, fails),
+            namespace_selector: exemptions.namespaces(&webhook.namespace_selector, fails),
             object_selector: webhook.object_selector.clone(),
-            match_conditions: conditions.chain(fails.then(|| spared.condition())).collect(),
+            match_conditions: conditions.chain(fails.then(|| exemptions.condition())).collect(),
             side_effects: "None",
         }
     };
@@ -153,65 +154,70 @@ fn of_rules(
 }
 
 /// Rule objects are checked before they are stored. Only kinds of ours are asked about, so nothing else can be held
-/// up, and no namespace is left out: a rule that does not work helps nobody anywhere.
-fn checking(wanted: &Wanted<'_>) -> Option<Value> {
-    let mut rules = Rules::default();
+/// up, and no namespace is left out: a rule that does not compile must not be stored anywhere.
+fn rule_object_webhook(wanted: &WebhookInputs<'_>) -> Option<Value> {
+    let mut rules = WebhookRules::default();
     let operations: Operations = [Operation::Create, Operation::Update].into_iter().collect();
     for kind in wanted.checked.iter().filter(|kind| kind.role != WatchRole::Shared) {
         rules.add(&kind.group.into(), &"*".into(), kind.resource, "", operations);
     }
-    let entry =
-        Entry { failure_policy: FailurePolicy::Fail, ..plain(format!("rules.{DOMAIN}"), "rules", rules) };
+    let entry = WebhookEntry {
+        failure_policy: FailurePolicy::Fail,
+        ..plain_entry(format!("rules.{WEBHOOK_DOMAIN}"), "rules", rules)
+    };
     (!entry.rules.is_empty()).then(|| entry.value(wanted))
 }
 
-fn binding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Value {
-    let mut rules = Rules::default();
+fn pod_binding_webhook(wanted: &WebhookInputs<'_>, exemptions: &Exemptions<'_>) -> Value {
+    let mut rules = WebhookRules::default();
     rules.add(&"".into(), &"v1".into(), "pods", "binding", [Operation::Create].into_iter().collect());
-    let entry = plain(format!("binding.{DOMAIN}"), "binding", rules);
-    let namespace_selector = spared.namespaces(&Value::Null, false);
+    let entry = plain_entry(format!("binding.{WEBHOOK_DOMAIN}"), "binding", rules);
+    let namespace_selector = exemptions.namespaces(&Value::Null, false);
     // What is written is written to the pod, and not when the binding is only tried.
-    Entry { namespace_selector, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
+    WebhookEntry { namespace_selector, side_effects: "NoneOnDryRun", ..entry }.value(wanted)
 }
 
-/// Whoever may label a namespace could take it out of everything, so that label is guarded.
-fn guarding(wanted: &Wanted<'_>, spared: &Spared<'_>) -> Option<Value> {
-    let condition = guard::condition(&wanted.labels, wanted.exempt)?;
-    let mut rules = Rules::default();
+/// Returns the webhook that guards the labels that exempt a namespace from all rules.
+fn guard_webhook(wanted: &WebhookInputs<'_>, exemptions: &Exemptions<'_>) -> Option<Value> {
+    let condition = guard::guard_condition(&wanted.labels, wanted.exempt)?;
+    let mut rules = WebhookRules::default();
     let operations = [Operation::Create, Operation::Update].into_iter().collect();
-    // Whoever writes a part writes the labels with it.
+    // A write of a subresource can change the labels too.
     for part in ["", "status", "finalize"] {
         rules.add(&"".into(), &"v1".into(), "namespaces", part, operations);
     }
-    let entry = Entry {
+    let entry = WebhookEntry {
         failure_policy: FailurePolicy::Fail,
         // Not by labels: the selector sees the labels that the namespace is about to have.
-        namespace_selector: spared.named_namespaces(),
-        match_conditions: vec![("label-added-or-changed".into(), condition.into()), spared.not_ourselves()],
-        ..plain(format!("guard.{DOMAIN}"), "guard", rules)
+        namespace_selector: exemptions.named_namespaces(),
+        match_conditions: vec![
+            ("label-added-or-changed".into(), condition.into()),
+            exemptions.not_ourselves(),
+        ],
+        ..plain_entry(format!("guard.{WEBHOOK_DOMAIN}"), "guard", rules)
     };
     Some(entry.value(wanted))
 }
 
-fn plain(name: String, path: &str, rules: Rules) -> Entry<'_> {
-    Entry {
+fn plain_entry(name: String, path: &str, rules: WebhookRules) -> WebhookEntry<'_> {
+    WebhookEntry {
         name,
         path,
         rules,
         failure_policy: FailurePolicy::Ignore,
         phase: AdmissionPhase::Validating,
         timeout_seconds: WebhookPlan::DEFAULT_TIMEOUT_SECONDS,
-        namespace_selector: object([]),
+        namespace_selector: json_object([]),
         object_selector: Value::Null,
         match_conditions: Vec::new(),
         side_effects: "None",
     }
 }
 
-impl Entry<'_> {
-    fn value(&self, wanted: &Wanted<'_>) -> Value {
+impl WebhookEntry<'_> {
+    fn value(&self, wanted: &WebhookInputs<'_>) -> Value {
         let objects = &self.object_selector;
-        let objects = if objects.is_null() { object([]) } else { objects.clone() };
+        let objects = if objects.is_null() { json_object([]) } else { objects.clone() };
         let failure_policy = match self.failure_policy {
             FailurePolicy::Fail => "Fail",
             FailurePolicy::Ignore => "Ignore",
@@ -219,7 +225,7 @@ impl Entry<'_> {
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
         put("name", self.name.as_str().into());
-        put("clientConfig", client(wanted, self.path));
+        put("clientConfig", client_config(wanted, self.path));
         put("rules", self.rules.value());
         put("failurePolicy", failure_policy.into());
         put("matchPolicy", "Equivalent".into());
@@ -241,26 +247,26 @@ impl Entry<'_> {
 /// Returns `matchConditions`; those beyond what the API server accepts are joined into the last one.
 fn match_conditions(all: &[(Text, Text)]) -> Value {
     let one = |(name, expression): &(Text, Text)| {
-        object([("name", name.clone().into()), ("expression", expression.clone().into())])
+        json_object([("name", name.clone().into()), ("expression", expression.clone().into())])
     };
-    if all.len() <= MAX_CONDITIONS {
+    if all.len() <= MAX_MATCH_CONDITIONS {
         return Value::array(all.iter().map(one).collect());
     }
-    let (first, last) = all.split_at(MAX_CONDITIONS - 1);
+    let (first, last) = all.split_at(MAX_MATCH_CONDITIONS - 1);
     let joined: Vec<String> = last.iter().map(|(_, expression)| format!("({expression})")).collect();
     let name = last.first().map(|(name, _)| name.clone()).unwrap_or_default();
     let last = one(&(name, joined.join(" && ").into()));
     Value::array(first.iter().map(one).chain([last]).collect())
 }
 
-fn client(wanted: &Wanted<'_>, path: &str) -> Value {
+fn client_config(wanted: &WebhookInputs<'_>, path: &str) -> Value {
     let mut map = Map::new();
     match &wanted.address {
-        Address::Url(url) => {
+        WebhookAddress::Url(url) => {
             map.insert("url".into(), format!("{}/{path}", url.trim_end_matches('/')).into());
         }
-        Address::Service { namespace, name } => {
-            let service = object([
+        WebhookAddress::Service { namespace, name } => {
+            let service = json_object([
                 ("namespace", namespace.as_str().into()),
                 ("name", name.as_str().into()),
                 ("path", format!("/{path}").into()),
@@ -275,12 +281,12 @@ fn client(wanted: &Wanted<'_>, path: &str) -> Value {
     map.into()
 }
 
-fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
+fn configuration_object(wanted: &WebhookInputs<'_>, kind: &str, webhooks: Vec<Value>) -> Value {
     let mut metadata = Map::new();
     metadata.insert("name".into(), wanted.name.into());
     metadata.insert(
         "labels".into(),
-        object([
+        json_object([
             ("app.kubernetes.io/name", "kubewright".into()),
             ("app.kubernetes.io/instance", wanted.name.into()),
             ("app.kubernetes.io/component", "webhooks".into()),
@@ -288,11 +294,11 @@ fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value
         ]),
     );
     if let Some(certificate) = wanted.injected_from {
-        let annotation = object([("cert-manager.io/inject-ca-from", certificate.into())]);
+        let annotation = json_object([("cert-manager.io/inject-ca-from", certificate.into())]);
         metadata.insert("annotations".into(), annotation);
     }
     if let Some(owner) = &wanted.owner {
-        let reference = object([
+        let reference = json_object([
             ("apiVersion", "rbac.authorization.k8s.io/v1".into()),
             ("kind", "ClusterRole".into()),
             ("name", owner.name.clone().into()),
@@ -300,7 +306,7 @@ fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value
         ]);
         metadata.insert("ownerReferences".into(), Value::array(vec![reference]));
     }
-    object([
+    json_object([
         ("apiVersion", "admissionregistration.k8s.io/v1".into()),
         ("kind", kind.into()),
         ("metadata", metadata.into()),
@@ -308,22 +314,24 @@ fn configuration(wanted: &Wanted<'_>, kind: &str, webhooks: Vec<Value>) -> Value
     ])
 }
 
-fn name_of(webhook: &WebhookPlan, is_twin: bool) -> String {
+fn webhook_name(webhook: &WebhookPlan, is_twin: bool) -> String {
     let verb = match webhook.phase {
         AdmissionPhase::Mutating => "patch",
         AdmissionPhase::Validating => "judge",
     };
     let twin = if is_twin { "-spared" } else { "" };
     match (&webhook.dedicated_name, webhook.phase, webhook.failure_policy) {
-        (Some(name), _, _) => format!("{}.{verb}{twin}.{DOMAIN}", label(name)),
-        (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{DOMAIN}"),
-        (None, _, FailurePolicy::Fail) => format!("{verb}-fail{twin}.{DOMAIN}"),
-        (None, AdmissionPhase::Validating, FailurePolicy::Ignore) => format!("{verb}-ignore.{DOMAIN}"),
+        (Some(name), _, _) => format!("{}.{verb}{twin}.{WEBHOOK_DOMAIN}", dns_label(name)),
+        (None, AdmissionPhase::Mutating, FailurePolicy::Ignore) => format!("{verb}.{WEBHOOK_DOMAIN}"),
+        (None, _, FailurePolicy::Fail) => format!("{verb}-fail{twin}.{WEBHOOK_DOMAIN}"),
+        (None, AdmissionPhase::Validating, FailurePolicy::Ignore) => {
+            format!("{verb}-ignore.{WEBHOOK_DOMAIN}")
+        }
     }
 }
 
 /// Returns `name` as part of a domain: unchanged if it can be one, else told apart from others by a number.
-fn label(name: &str) -> String {
+fn dns_label(name: &str) -> String {
     const MAX_LABEL_BYTES: usize = 180;
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {

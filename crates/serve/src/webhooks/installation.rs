@@ -1,19 +1,19 @@
-//! Whether we are still installed: the ClusterRole that owns the configurations, and our namespace.
+//! Whether kubewright is still installed: the ClusterRole that owns the configurations, and our namespace.
 //!
-//! Both may be missing from the start, as for a server on somebody's machine; then nobody owns the configurations.
-//! Once they were there and go, everything goes, and the configurations must not be made again behind them.
+//! Both may be missing from the start, as for a server that runs outside of the cluster; then the configurations have
+//! no owner. If they existed and are deleted, the installation goes, and the configurations must not be created again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kubewright_cluster::{Client, Pace, Resource, Store};
+use kubewright_cluster::{Client, GroupVersionResource, Store, WatchPolicy};
 use kubewright_value::Value;
 
-use super::Owner;
-use crate::Settings;
+use super::OwnerRole;
+use crate::ServeSettings;
 
-/// An annotation of the ClusterRole: `off` keeps the webhooks away while an operator needs the door open.
-pub const WEBHOOKS: &str = "kubewright.dev/webhooks";
+/// The annotation of the ClusterRole whose value `off` removes the webhooks, so that an operator can repair a cluster.
+pub const WEBHOOKS_ANNOTATION: &str = "kubewright.dev/webhooks";
 
 /// What tells whether we are installed.
 pub(super) struct Installation {
@@ -26,8 +26,8 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    pub(super) fn watch(client: &Client, settings: &Settings) -> Self {
-        let keep = |resource: &Resource, name: &str| {
+    pub(super) fn watch(client: &Client, settings: &ServeSettings) -> Self {
+        let keep = |resource: &GroupVersionResource, name: &str| {
             // Neither the rules of a role nor the spec of a namespace is asked for.
             let store = Arc::new(Store::new(|object| {
                 if let Some(map) = object.as_object_mut() {
@@ -35,12 +35,20 @@ impl Installation {
                 }
             }));
             let path = resource.only("", name);
-            tokio::spawn(kubewright_cluster::keep(client.clone(), path, Arc::clone(&store), Pace::default()));
+            tokio::spawn(kubewright_cluster::run_reflector(
+                client.clone(),
+                path,
+                Arc::clone(&store),
+                WatchPolicy::default(),
+            ));
             store
         };
         Self {
-            role: keep(&Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles"), &settings.name),
-            namespace: keep(&Resource::new("", "v1", "namespaces"), &settings.namespace),
+            role: keep(
+                &GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles"),
+                &settings.name,
+            ),
+            namespace: keep(&GroupVersionResource::new("", "v1", "namespaces"), &settings.namespace),
             role_name: settings.name.clone(),
             namespace_name: settings.namespace.clone(),
             had_role: AtomicBool::new(false),
@@ -64,15 +72,15 @@ impl Installation {
         let role = self.role.get("", &self.role_name);
         let namespace = self.namespace.get("", &self.namespace_name);
         let is_off = role.as_ref().is_some_and(|role| {
-            role.at(&["metadata", "annotations", WEBHOOKS]).and_then(Value::as_str) == Some("off")
+            role.at(&["metadata", "annotations", WEBHOOKS_ANNOTATION]).and_then(Value::as_str) == Some("off")
         });
         is_off || is_gone(role.as_ref(), &self.had_role) || is_gone(namespace.as_ref(), &self.had_namespace)
     }
 
-    pub(super) fn owner(&self) -> Option<Owner> {
+    pub(super) fn owner(&self) -> Option<OwnerRole> {
         let role = self.role.get("", &self.role_name)?;
         let uid = role.at(&["metadata", "uid"]).and_then(Value::as_str)?;
-        Some(Owner { name: self.role_name.as_str().into(), uid: uid.into() })
+        Some(OwnerRole { name: self.role_name.as_str().into(), uid: uid.into() })
     }
 }
 

@@ -1,7 +1,7 @@
-//! How often a configuration is put right: at once, unless somebody else keeps changing it.
+//! Rate limit of restoring a configuration: at once, unless another client keeps changing it.
 //!
-//! A program that wants our configuration otherwise would change it as often as we do, and both would keep the API
-//! server busy for ever. After a few times we are the one who waits.
+//! A controller that wants our configuration otherwise would change it as often as we restore it, and both would keep
+//! the API server busy for ever. After a few times we back off.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How many times in a row.
-const AT_ONCE: usize = 5;
+const MAX_REPAIRS_PER_WINDOW: usize = 5;
 /// In how long, and how long is waited then.
-const WINDOW: Duration = Duration::from_secs(60);
+const REPAIR_WINDOW: Duration = Duration::from_secs(60);
 
 /// When a configuration was put right.
 #[derive(Debug, Default)]
@@ -25,23 +25,23 @@ impl Rewrites {
     pub(crate) fn wait(&mut self, now: Instant) -> Option<Duration> {
         let since = now.duration_since(*self.times.back()?);
         // Who has been quiet for two minutes has given up.
-        if since >= WINDOW * 2 {
+        if since >= REPAIR_WINDOW * 2 {
             self.is_fought = false;
         }
-        self.times.retain(|time| now.duration_since(*time) < WINDOW);
-        self.is_fought |= self.times.len() >= AT_ONCE;
-        let left = WINDOW.saturating_sub(since);
+        self.times.retain(|time| now.duration_since(*time) < REPAIR_WINDOW);
+        self.is_fought |= self.times.len() >= MAX_REPAIRS_PER_WINDOW;
+        let left = REPAIR_WINDOW.saturating_sub(since);
         (self.is_fought && !left.is_zero()).then_some(left)
     }
 
-    /// Returns whether somebody keeps changing it, as of the last [`wait`](Self::wait).
+    /// Returns whether another client keeps changing it, as of the last [`wait`](Self::wait).
     pub(crate) fn is_fought(&self) -> bool {
         self.is_fought
     }
 
     /// It was put right.
     pub(crate) fn add(&mut self, now: Instant) {
-        self.times.retain(|time| now.duration_since(*time) < WINDOW);
+        self.times.retain(|time| now.duration_since(*time) < REPAIR_WINDOW);
         self.times.push_back(now);
     }
 }

@@ -2,45 +2,49 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubewright_cluster::{ApiResource, Resources};
+use kubewright_cluster::{ApiResource, DiscoveredResources};
 use kubewright_engine::{KindOrResource, WebhookRule};
 use kubewright_golib::glob::Glob;
 use kubewright_k8s::{Operation, Operations};
 use kubewright_value::{Budget, Limits, Text, Value};
 
-use super::object;
-use super::spared::Spared;
+use super::exempt::Exemptions;
+use super::json_object;
 
 /// The parts of pods that hold containers, which are about pods as much as the pods are.
-const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
+const POD_SUBRESOURCES: [&str; 2] = ["ephemeralcontainers", "resize"];
 
 /// The rules of a webhook, by group, version and operations.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Rules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
+pub(super) struct WebhookRules(BTreeMap<(Text, Text, Operations), BTreeSet<Text>>);
 
-impl Rules {
-    /// Returns the rules for `targets`, those that a webhook that refuses may have and those that are spared.
-    pub(super) fn of(targets: &[WebhookRule], discovery: &Resources, spared: &Spared<'_>) -> (Self, Self) {
+impl WebhookRules {
+    /// Returns the rules for `targets`, those of a `failurePolicy: Fail` webhook and those that are exempt from it.
+    pub(super) fn of(
+        targets: &[WebhookRule],
+        discovery: &DiscoveredResources,
+        exemptions: &Exemptions<'_>,
+    ) -> (Self, Self) {
         let (mut asked, mut kept_apart) = (Self::default(), Self::default());
         let mut add = |group: &Text, version: &Text, resource: &str, subresource: &str, operations| {
-            let rules = if spared.has(group, resource) { &mut kept_apart } else { &mut asked };
+            let rules = if exemptions.has(group, resource) { &mut kept_apart } else { &mut asked };
             rules.add(group, version, resource, subresource, operations);
         };
         for target in targets {
             match &target.name {
-                KindOrResource::Resource(name) if is_plain(target) => {
+                KindOrResource::Resource(name) if is_wildcard_free(target) => {
                     add(&target.group, &target.version, name, &target.subresource, target.operations);
                 }
-                KindOrResource::Kind(kind) if kind == "*" && is_plain(target) => {
+                KindOrResource::Kind(kind) if kind == "*" && is_wildcard_free(target) => {
                     add(&target.group, &target.version, "*", &target.subresource, target.operations);
                     if target.subresource.is_empty() && matches!(target.group.as_str(), "*" | "") {
-                        for part in PARTS_OF_PODS {
+                        for part in POD_SUBRESOURCES {
                             add(&"".into(), &"v1".into(), "pods", part, target.operations);
                         }
                     }
                 }
                 _ => {
-                    for (resource, subresource) in found(target, discovery) {
+                    for (resource, subresource) in discovered_resources(target, discovery) {
                         let version = if has_wildcards(&target.version) && target.version != "*" {
                             &resource.version
                         } else {
@@ -85,11 +89,14 @@ impl Rules {
         let rule =
             |((group, version, operations), resources): (&(Text, Text, Operations), &BTreeSet<Text>)| {
                 let one = |text: &Text| Value::array(vec![text.clone().into()]);
-                object([
+                json_object([
                     ("apiGroups", one(group)),
                     ("apiVersions", one(version)),
-                    ("operations", names(*operations)),
-                    ("resources", Value::array(simplest(resources).cloned().map(Value::from).collect())),
+                    ("operations", operation_names(*operations)),
+                    (
+                        "resources",
+                        Value::array(without_covered(resources).cloned().map(Value::from).collect()),
+                    ),
                     ("scope", "*".into()),
                 ])
             };
@@ -98,7 +105,7 @@ impl Rules {
 }
 
 /// The API server takes no list in which a wildcard stands beside what it has already.
-fn simplest(resources: &BTreeSet<Text>) -> impl Iterator<Item = &Text> {
+fn without_covered(resources: &BTreeSet<Text>) -> impl Iterator<Item = &Text> {
     resources.iter().filter(|resource| {
         let has = |wildcard: &str| wildcard != resource.as_str() && resources.contains(wildcard);
         let is_had = match resource.split_once('/') {
@@ -109,7 +116,7 @@ fn simplest(resources: &BTreeSet<Text>) -> impl Iterator<Item = &Text> {
     })
 }
 
-fn names(operations: Operations) -> Value {
+fn operation_names(operations: Operations) -> Value {
     if operations == Operations::ALL {
         return Value::array(vec!["*".into()]);
     }
@@ -118,7 +125,7 @@ fn names(operations: Operations) -> Value {
 }
 
 /// Whether the API server knows group, version and part as they are written.
-fn is_plain(target: &WebhookRule) -> bool {
+fn is_wildcard_free(target: &WebhookRule) -> bool {
     [&target.group, &target.version, &target.subresource]
         .into_iter()
         .all(|text| text == "*" || !has_wildcards(text))
@@ -129,28 +136,32 @@ fn has_wildcards(text: &str) -> bool {
 }
 
 /// Returns the resources and their parts that a target is about, in every version that it wants.
-fn found<'d>(target: &WebhookRule, discovery: &'d Resources) -> Vec<(&'d ApiResource, Text)> {
+fn discovered_resources<'d>(
+    target: &WebhookRule,
+    discovery: &'d DiscoveredResources,
+) -> Vec<(&'d ApiResource, Text)> {
     let (group, version) = (Glob::parse(&target.group), Glob::parse(&target.version));
     let part = Glob::parse(&target.subresource);
-    let is_meant =
-        |resource: &&ApiResource| fits(&group, &resource.group) && fits(&version, &resource.version);
+    let is_meant = |resource: &&ApiResource| {
+        glob_fits(&group, &resource.group) && glob_fits(&version, &resource.version)
+    };
     let (name, is_kind) = match &target.name {
         KindOrResource::Kind(name) => (Glob::parse(name), true),
         KindOrResource::Resource(name) => (Glob::parse(name), false),
     };
     let mut found = Vec::new();
     for resource in discovery.iter().filter(is_meant) {
-        if !fits(&name, if is_kind { &resource.kind } else { &resource.resource }) {
+        if !glob_fits(&name, if is_kind { &resource.kind } else { &resource.resource }) {
             continue;
         }
         if target.subresource.is_empty() {
             found.push((resource, Text::default()));
             let is_pod = is_kind && resource.group.is_empty() && resource.resource == "pods";
-            found.extend(PARTS_OF_PODS.into_iter().filter(|_| is_pod).map(|part| (resource, part.into())));
+            found.extend(POD_SUBRESOURCES.into_iter().filter(|_| is_pod).map(|part| (resource, part.into())));
         } else if target.subresource == "*" {
             found.push((resource, "*".into()));
         } else {
-            let parts = resource.subresources.iter().filter(|other| fits(&part, &other.name));
+            let parts = resource.subresources.iter().filter(|other| glob_fits(&part, &other.name));
             found.extend(parts.map(|other| (resource, other.name.clone())));
         }
     }
@@ -165,18 +176,18 @@ fn parts_of_kind<'d>(
     kind: &Glob,
     group: &Glob,
     version: &Glob,
-    discovery: &'d Resources,
+    discovery: &'d DiscoveredResources,
 ) -> Vec<(&'d ApiResource, Text)> {
     let parts =
         discovery.iter().flat_map(|resource| resource.subresources.iter().map(move |part| (resource, part)));
     let parts = parts.filter(|(_, part)| {
-        fits(kind, &part.kind) && fits(group, &part.group) && fits(version, &part.version)
+        glob_fits(kind, &part.kind) && glob_fits(group, &part.group) && glob_fits(version, &part.version)
     });
     parts.map(|(resource, part)| (resource, part.name.clone())).collect()
 }
 
 /// A name that takes more than is reasonable to compare is taken for one that is meant: to be asked once too often
 /// does no harm.
-fn fits(glob: &Glob, text: &str) -> bool {
+fn glob_fits(glob: &Glob, text: &str) -> bool {
     glob.matches(text, &mut Budget::new(Limits::default())).unwrap_or(true)
 }

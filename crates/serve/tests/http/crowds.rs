@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use kubewright_engine::AdmissionPhase;
-use kubewright_serve::{Settings, Snapshot, State};
+use kubewright_serve::{ServeSettings, ServerState, Snapshot};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::server::{Running, review};
@@ -16,7 +16,7 @@ const MAX_CONNECTIONS: usize = 60;
 fn server() -> Running {
     Running::start(Snapshot::of_rules(AdmissionPhase::Validating, Vec::new(), 1), |state| {
         state.settings.max_connections = MAX_CONNECTIONS;
-        *state = State::new(state.settings.clone(), state.notices.clone());
+        *state = ServerState::new(state.settings.clone(), state.notices.clone());
     })
 }
 
@@ -80,7 +80,7 @@ enum Crowd {
 
 #[track_caller]
 fn check_crowd(crowd: Crowd) {
-    assert_eq!(Settings::default().max_connections, 1000);
+    assert_eq!(ServeSettings::default().max_connections, 1000);
     let server = server();
     let took = server.runtime.block_on(async {
         let mut held = Vec::new();
@@ -128,7 +128,7 @@ fn check_crowd(crowd: Crowd) {
 }
 
 #[test]
-fn a_new_connection_does_not_wait_for_those_that_nobody_uses() {
+fn new_connection_evicts_idle_ones() {
     check_crowd(Crowd::Silent);
     check_crowd(Crowd::Idle);
     check_crowd(Crowd::Dribbling);

@@ -33,7 +33,7 @@ fn readiness_goes_first_and_reviews_are_answered_until_the_end_of_the_drain() {
         .expect("in time")
         .expect("an end");
     assert!(begun.elapsed() >= Duration::from_secs(1));
-    assert!(server.runtime.block_on(server.tls(b"h2")).is_err(), "nobody listens any more");
+    assert!(server.runtime.block_on(server.tls(b"h2")).is_err(), "the port is closed");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn more_reviews_than_may_be_under_way_are_refused_at_once() {
         Snapshot::of_rules(AdmissionPhase::Validating, vec![rule("sleeps", "Job")], 1),
         |state| {
             state.settings.max_in_flight = 2;
-            *state = kubewright_serve::State::new(state.settings.clone(), state.notices.clone());
+            *state = kubewright_serve::ServerState::new(state.settings.clone(), state.notices.clone());
         },
     );
     let (statuses, retry) = server.runtime.block_on(async {
@@ -272,7 +272,7 @@ fn many_large_bodies_at_once_do_not_take_all_memory() {
 }
 
 #[test]
-fn whoever_sends_large_bodies_slowly_leaves_small_ones_their_room() {
+fn slow_large_bodies_do_not_block_small_ones() {
     let server = quiet();
     let held = server.runtime.block_on(async {
         let mut held = Vec::new();

@@ -2,7 +2,7 @@
 
 use kubewright_engine::AdmissionPhase;
 use kubewright_serve::Snapshot;
-use kubewright_serve::log::{Level, Log};
+use kubewright_serve::log::{Log, LogLevel};
 use kubewright_value::{Value, json};
 
 use crate::server::{Running, snapshot};
@@ -66,7 +66,7 @@ spec:
   match: [{select: '$.kind', matchValue: ConfigMap}]
 ";
     let server = Running::start(snapshot(rules), |state| {
-        let (log, taken) = Log::captured(Level::Info);
+        let (log, taken) = Log::captured(LogLevel::Info);
         state.log = log;
         lines = Some(taken);
     });

@@ -15,7 +15,7 @@ spec:
 ";
 
 #[test]
-fn what_nobody_knows_forgives_nothing() {
+fn unknown_old_object_forgives_no_violation() {
     let server = Running::with_rules(POLICY);
     let object = |labels: &str| {
         format!(

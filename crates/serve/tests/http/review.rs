@@ -145,7 +145,7 @@ fn what_is_no_review_is_refused_with_the_reason() {
     check_bad(&server, "[]", "no AdmissionReview");
     check_bad(&server, &"[".repeat(1000), "nested deeper");
     check_bad(&server, &format!("[{}0]", "0,".repeat(1_100_000)), "too many values");
-    let more = r#","aField":{"nobody":["knows"]},"options":{"kind":"CreateOptions"}"#;
+    let more = r#","aField":{"unknown":["field"]},"options":{"kind":"CreateOptions"}"#;
     assert!(!server.post("/validate", review_with("CREATE", &pod(""), "null", more)).is_allowed());
 }
 
@@ -206,7 +206,7 @@ fn a_panic_is_the_error_of_one_review() {
 }
 
 #[test]
-fn a_rule_that_burns_steps_fails_by_itself_and_keeps_nobody_waiting() {
+fn rule_that_exceeds_its_budget_fails_alone_and_does_not_delay_others() {
     let rules = vec![rule("burns", "Job"), rule("passes", "Pod")];
     let server = Running::start(Snapshot::of_rules(AdmissionPhase::Validating, rules, 1), |_| {});
     let job = r#"{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"shop"}}"#;
@@ -279,9 +279,9 @@ fn too_many_slow_reviews_are_refused_at_once_and_late_ones_are_errors() {
 }
 
 /// Answers every query, or none.
-struct Known(Result<Option<Value>, String>, Duration);
+struct CachedWorld(Result<Option<Value>, String>, Duration);
 
-impl Lookup for Known {
+impl Lookup for CachedWorld {
     fn look_up<'a>(&'a self, _: &'a Query, _: Instant) -> Looking<'a> {
         Box::pin(async {
             tokio::time::sleep(self.1).await;
@@ -293,7 +293,7 @@ impl Lookup for Known {
 fn asking(name: &'static str, answer: Result<Option<Value>, String>, time: Duration) -> Running {
     Running::start(Snapshot::of_rules(AdmissionPhase::Validating, vec![rule(name, "Pod")], 1), |state| {
         state.world = Box::new(kubewright_engine::OpenWorld::default());
-        state.lookup = Box::new(Known(answer, time));
+        state.lookup = Box::new(CachedWorld(answer, time));
     })
 }
 
@@ -309,9 +309,9 @@ fn what_a_rule_asks_for_is_looked_up_and_decided_again() {
 
 #[test]
 fn what_cannot_be_looked_up_is_the_error_of_the_rule_that_asked() {
-    let server = asking("asks", Err("nobody is there".to_owned()), Duration::ZERO);
+    let server = asking("asks", Err("the server is gone".to_owned()), Duration::ZERO);
     let answer = server.post("/validate", review("CREATE", &pod("")));
-    assert!(answer.message().contains("nobody is there"), "{}", answer.text);
+    assert!(answer.message().contains("the server is gone"), "{}", answer.text);
     let server = asking("asks", Ok(None), Duration::from_secs(60));
     let begun = Instant::now();
     let answer = server.post("/validate?timeout=1s", review("CREATE", &pod("")));
@@ -330,7 +330,7 @@ fn a_rule_cannot_ask_for_ever() {
 
 #[test]
 fn a_line_of_the_log_does_not_grow_with_the_number_of_rules() {
-    let (log, mut lines) = kubewright_serve::log::Log::captured(kubewright_serve::log::Level::Info);
+    let (log, mut lines) = kubewright_serve::log::Log::captured(kubewright_serve::log::LogLevel::Info);
     let rule = |number: usize| {
         format!(
             "  - name: r{number}\n    match: {{any: [{{resources: {{kinds: [ConfigMap]}}}}]}}\n    \

@@ -1,7 +1,7 @@
 //! What a Secret holds is in nothing that the server says to anybody but the API server's patch.
 
 use base64::Engine as _;
-use kubewright_serve::log::{Level, Log};
+use kubewright_serve::log::{Log, LogLevel};
 
 use crate::server::{Running, review_with, snapshot};
 
@@ -81,8 +81,8 @@ spec:
 "#;
 
 #[test]
-fn a_value_of_a_secret_is_said_to_nobody() {
-    let (log, lines) = Log::captured(Level::Debug);
+fn values_of_secrets_are_never_shown() {
+    let (log, lines) = Log::captured(LogLevel::Debug);
     let mut server = Running::start(snapshot(RULES), |state| state.log = log);
     let encoded = base64::engine::general_purpose::STANDARD.encode(CANARY);
     let secret = |more: &str| {

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kubewright_serve::log::Log;
-use kubewright_serve::{Notice, Server, Settings, Snapshot, State};
+use kubewright_serve::{Notice, ServeSettings, ServerState, Snapshot, WebhookServer};
 use kubewright_value::{Source, Value, json, yaml};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 /// A server in this process. It stops when it is dropped.
 pub(crate) struct Running {
     pub(crate) runtime: Runtime,
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<ServerState>,
     pub(crate) address: SocketAddr,
     pub(crate) health: SocketAddr,
     pub(crate) notices: mpsc::Receiver<Notice>,
@@ -79,27 +79,27 @@ impl Running {
     }
 
     /// Serves `snapshot`; `change` may do so before the server starts.
-    pub(crate) fn start(snapshot: Snapshot, change: impl FnOnce(&mut State)) -> Self {
+    pub(crate) fn start(snapshot: Snapshot, change: impl FnOnce(&mut ServerState)) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .expect("threads");
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-        let settings = Settings {
+        let settings = ServeSettings {
             address: loopback,
             health_address: loopback,
             drain: Duration::from_millis(300),
-            ..Settings::default()
+            ..ServeSettings::default()
         };
         let (sender, notices) = mpsc::channel(100);
-        let mut state = State::new(settings, sender);
+        let mut state = ServerState::new(settings, sender);
         // What is told is looked at where it matters.
-        state.log = Log::captured(kubewright_serve::log::Level::Error).0;
+        state.log = Log::captured(kubewright_serve::log::LogLevel::Error).0;
         change(&mut state);
         state.snapshot.store(Arc::new(snapshot));
         let state = Arc::new(state);
-        let server = Server::bind(Arc::clone(&state)).expect("addresses");
+        let server = WebhookServer::bind(Arc::clone(&state)).expect("addresses");
         let (address, health) = (server.address().expect("one"), server.health_address().expect("one"));
         let (stop, stopped) = oneshot::channel::<()>();
         let (end, ended) = oneshot::channel();

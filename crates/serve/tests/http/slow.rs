@@ -1,4 +1,4 @@
-//! Work that takes long: it ends when its time is over, and nobody else waits for it.
+//! Slow work: it ends at its deadline and does not delay other reviews.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ const ATTACKS: [(&str, &str, usize); 5] = [
 ];
 
 #[test]
-fn the_worst_rules_keep_nobody_waiting_and_are_answered_in_time() {
+fn slow_rules_do_not_delay_others_and_are_answered_in_time() {
     let server = Running::with_rules(HOSTILE);
     let is_over = AtomicBool::new(false);
     let (small, slow) = std::thread::scope(|scope| {
@@ -244,7 +244,7 @@ fn a_dry_run_ends_at_its_deadline_and_leaves_the_lane_to_the_next() {
     assert_eq!(answer.status, 413, "{}", answer.text);
 }
 
-/// Returns a review of a policy with `count` context variables that nobody uses.
+/// Returns a review of a policy with `count` unused context variables.
 fn policy(count: usize) -> String {
     let variables: Vec<String> = (0..count)
         .map(|number| format!(r#"{{"name":"v{number}","variable":{{"value":"a{number}"}}}}"#))

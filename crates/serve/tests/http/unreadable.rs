@@ -62,7 +62,7 @@ fn what_can_be_read_of_match_decides_what_is_refused() {
         ("match: {any: {resources: {kinds: [Pod]}}}", [false, true]),
         ("mtach: {any: [{resources: {kinds: [Pod]}}]}", [false, true]),
         ("match: {any: [{resources: {kinds: [Pod]}}, {resources: {kid: Service}}]}", [false, false]),
-        // Where no kind is named it is about nothing: nobody locks a cluster by a slip.
+        // Without a kind it matches nothing, so that a typo cannot lock a cluster.
         ("match: {any: [{resources: {nmaes: [x]}}]}", [true, true]),
         ("match: 7", [true, true]),
         // What is excluded for certain stays excluded; what has a mistake in it excludes nothing.
@@ -113,7 +113,7 @@ fn a_mistake_in_the_settings_is_one_of_every_rule() {
 }
 
 #[test]
-fn rules_of_types_that_are_not_supported_refuse_nobody() {
+fn unsupported_rule_types_refuse_nothing() {
     for rule in [
         format!("{{name: r, {PODS}, mutate: {{patchStrategicMerge: {{metadata: {{labels: {{a: b}}}}}}}}}}"),
         format!("{{name: r, {PODS}, mutate: {{patchStrategicMerge: {{}}}}, contxt: []}}"),

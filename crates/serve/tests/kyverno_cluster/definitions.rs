@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_dialects::Options;
 use kubewright_engine::Dialect;
 use kubewright_value::{Map, Source, Value, json, yaml};
@@ -12,9 +12,9 @@ use kubewright_value::{Map, Source, Value, json, yaml};
 const KINDS: [&str; 4] = ["clusterpolicies", "policies", "policyexceptions", "globalcontextentries"];
 
 /// The cluster that all tests share, with the definitions established.
-pub(crate) fn cluster() -> Option<&'static Cluster> {
+pub(crate) fn cluster() -> Option<&'static TestCluster> {
     static READY: OnceLock<()> = OnceLock::new();
-    let cluster = Cluster::shared()?;
+    let cluster = TestCluster::shared()?;
     READY.get_or_init(|| {
         let definitions = dialect()
             .cluster_support()

@@ -1,6 +1,6 @@
 //! Exceptions: only from the namespace that the operator names, until they end, and never for what keeps rules in force.
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 
 use crate::serving::{EXEMPT, allowed, apply, ask, cluster, config_map, policy, refused, rule};
 
@@ -10,7 +10,7 @@ fn exception(name: &str, policy: &str, kind: &str, more: &str) -> String {
     )
 }
 
-fn strict(cluster: &Cluster, name: &str, kind: &str) {
+fn strict(cluster: &TestCluster, name: &str, kind: &str) {
     cluster.create_namespace(name);
     let rule = rule("r", kind, name, "validate: {message: wrong, deny: {}}");
     apply(cluster, "", &policy(name, &format!("validationFailureAction: Enforce, rules: [{rule}]")));

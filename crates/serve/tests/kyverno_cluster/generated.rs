@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicies that stand for rules: the API server takes them, and says of Pods what the rules say.
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_convert::{Target, convert};
 use kubewright_dialects::Inputs;
 use kubewright_engine::{Engine, OpenWorld, Query, Settings, Status};
@@ -134,7 +134,7 @@ fn sentinel() -> [Value; 2] {
 }
 
 /// Returns the Pods as the API server would store them, with everything that it fills in.
-fn stored(cluster: &Cluster) -> Vec<Value> {
+fn stored(cluster: &TestCluster) -> Vec<Value> {
     let mut all = Vec::new();
     for pod in PODS {
         let mut pod = json::parse(pod).expect("JSON");

@@ -1,6 +1,6 @@
 //! What rules look up: ConfigMaps, calls of the API server, what the cluster shares; and what they may not.
 
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 
 use crate::serving::{allowed, apply, cluster, config_map, policy, refused_with, rule};
 
@@ -17,7 +17,7 @@ fn telling(namespace: &str, context: &str) -> String {
 
 /// Makes a namespace and a policy of one name, and waits until a ConfigMap is refused with `want`.
 #[track_caller]
-fn finds(cluster: &Cluster, name: &str, context: &str, want: &str) {
+fn finds(cluster: &TestCluster, name: &str, context: &str, want: &str) {
     cluster.create_namespace(name);
     apply(cluster, "", &policy(name, &telling(name, context)));
     refused_with(cluster, name, &config_map("x", "a: b"), want);

@@ -1,6 +1,6 @@
 //! Parts of objects: what a rule about Pods covers besides, what must be named, and every way a container gets in.
 
-use kubewright_controlplane::{Cluster, Output};
+use kubewright_controlplane::{CommandOutput, TestCluster};
 use kubewright_value::{Value, json};
 
 use crate::serving::{apply, ask, cluster, policy, refused, rule};
@@ -10,7 +10,7 @@ const IMAGES: &str = "validate: {message: bad image, pattern: {spec: {containers
 
 /// Makes a namespace and a policy of one name that enforces `rules`.
 #[track_caller]
-fn enforce(cluster: &Cluster, name: &str, rules: &[String]) {
+fn enforce(cluster: &TestCluster, name: &str, rules: &[String]) {
     cluster.create_namespace(name);
     let spec = format!("background: false, validationFailureAction: Enforce, rules: [{}]", rules.join(", "));
     apply(cluster, "", &policy(name, &spec));
@@ -24,7 +24,7 @@ const GOOD: &str = "containers: [{name: c, image: good/a, resources: {requests: 
 const BAD: &str = "containers: [{name: c, image: bad/a, resources: {requests: {cpu: 1m}}}]";
 
 #[track_caller]
-fn blocked(answer: Output, want: &str) {
+fn blocked(answer: CommandOutput, want: &str) {
     let told = answer.failure();
     assert!(told.contains("was blocked due to the following policies") && told.contains(want), "{told}");
 }
@@ -92,7 +92,7 @@ fn other_parts_must_be_named() {
     };
     refused(cluster, "parts-named", &deployment(""));
     apply(cluster, "parts-named", &deployment("ok: fine"));
-    cluster.wait_until("nobody may look inside", || {
+    cluster.wait_until("exec is refused", || {
         let exec = cluster.kubectl(&["exec", "p", "-n", "parts-named", "--", "ls"], "");
         exec.stderr.contains("resource PodExecOptions// was blocked") && exec.stderr.contains("exec: no exec")
     });

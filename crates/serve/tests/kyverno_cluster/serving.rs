@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config};
-use kubewright_controlplane::{Cluster, Output};
-use kubewright_serve::log::Level;
-use kubewright_serve::{Settings, start};
+use kubewright_controlplane::{CommandOutput, TestCluster};
+use kubewright_serve::log::LogLevel;
+use kubewright_serve::{ServeSettings, start_server};
 
 use crate::definitions;
 
@@ -17,7 +17,7 @@ use crate::definitions;
 pub(crate) const EXEMPT: &str = "exempt";
 
 /// The cluster that all tests of this process share, with a server beside it.
-pub(crate) fn cluster() -> Option<&'static Cluster> {
+pub(crate) fn cluster() -> Option<&'static TestCluster> {
     static READY: OnceLock<()> = OnceLock::new();
     let cluster = definitions::cluster()?;
     READY.get_or_init(|| {
@@ -29,10 +29,10 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
             runtime.expect("a runtime").block_on(async move {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
-                let server = start(settings(), client).expect("a server");
+                let server = start_server(settings(), client).expect("a server");
                 // A test that fails says why.
                 drop(std::panic::take_hook());
-                sender.send(()).expect("somebody waits");
+                sender.send(()).expect("the receiver lives");
                 let certificates = server.state().certificates.resolver();
                 server.serve(certificates, std::future::pending()).await.expect("it serves");
             });
@@ -42,16 +42,16 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
     Some(cluster)
 }
 
-fn settings() -> Settings {
+fn settings() -> ServeSettings {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-    Settings {
+    ServeSettings {
         address: SocketAddr::from(([127, 0, 0, 1], port)),
         health_address: SocketAddr::from(([127, 0, 0, 1], 0)),
         url: Some(format!("https://127.0.0.1:{port}")),
         dialects: vec!["kyverno".to_owned()],
         exception_namespaces: vec![EXEMPT.to_owned()],
-        log_level: Level::Error,
-        ..Settings::default()
+        log_level: LogLevel::Error,
+        ..ServeSettings::default()
     }
 }
 
@@ -75,24 +75,29 @@ pub(crate) fn config_map(name: &str, data: &str) -> String {
 
 /// Stores `object`.
 #[track_caller]
-pub(crate) fn apply(cluster: &Cluster, namespace: &str, object: &str) {
+pub(crate) fn apply(cluster: &TestCluster, namespace: &str, object: &str) {
     cluster.kubectl(&["apply", "-n", namespace, "-f", "-"], object).expect_success();
 }
 
 /// Asks whether `object` may be created; nothing is stored.
-pub(crate) fn ask(cluster: &Cluster, namespace: &str, object: &str) -> Output {
+pub(crate) fn ask(cluster: &TestCluster, namespace: &str, object: &str) -> CommandOutput {
     cluster.kubectl(&["create", "--dry-run=server", "-n", namespace, "-f", "-"], object)
 }
 
-/// Asks whether somebody else may create `object`.
-pub(crate) fn ask_as(cluster: &Cluster, kubeconfig: &Path, namespace: &str, object: &str) -> Output {
+/// Asks whether another user may create `object`.
+pub(crate) fn ask_as(
+    cluster: &TestCluster,
+    kubeconfig: &Path,
+    namespace: &str,
+    object: &str,
+) -> CommandOutput {
     let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
     cluster.kubectl(&["create", &kubeconfig, "--dry-run=server", "-n", namespace, "-f", "-"], object)
 }
 
 /// Waits until `object` is refused, and returns what is said.
 #[track_caller]
-pub(crate) fn refused(cluster: &Cluster, namespace: &str, object: &str) -> String {
+pub(crate) fn refused(cluster: &TestCluster, namespace: &str, object: &str) -> String {
     let mut told = String::new();
     cluster.wait_until(&format!("{object} is refused"), || {
         let answer = ask(cluster, namespace, object);
@@ -104,7 +109,7 @@ pub(crate) fn refused(cluster: &Cluster, namespace: &str, object: &str) -> Strin
 
 /// Waits until `object` is refused with `want` in what is said.
 #[track_caller]
-pub(crate) fn refused_with(cluster: &Cluster, namespace: &str, object: &str, want: &str) {
+pub(crate) fn refused_with(cluster: &TestCluster, namespace: &str, object: &str, want: &str) {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let answer = ask(cluster, namespace, object);
@@ -117,6 +122,6 @@ pub(crate) fn refused_with(cluster: &Cluster, namespace: &str, object: &str, wan
 
 /// Waits until `object` is let pass.
 #[track_caller]
-pub(crate) fn allowed(cluster: &Cluster, namespace: &str, object: &str) {
+pub(crate) fn allowed(cluster: &TestCluster, namespace: &str, object: &str) {
     cluster.wait_until(&format!("{object} is let pass"), || ask(cluster, namespace, object).is_success());
 }

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use std::thread;
 
 use kubewright_cluster::{Client, Config};
-use kubewright_controlplane::Cluster;
+use kubewright_controlplane::TestCluster;
 use kubewright_dialects::Options;
-use kubewright_serve::log::Level;
-use kubewright_serve::{Settings, start};
+use kubewright_serve::log::LogLevel;
+use kubewright_serve::{ServeSettings, start_server};
 use kubewright_value::{Value, json};
 
 /// A rule that does not work, and is stored all the same.
@@ -18,23 +18,23 @@ pub(crate) const BROKEN: &str =
     spec: {type: Reject, match: [{select: '$.'}]}}";
 
 /// The cluster that all tests of this process share, with a server beside it.
-pub(crate) fn cluster() -> Option<&'static Cluster> {
+pub(crate) fn cluster() -> Option<&'static TestCluster> {
     static READY: OnceLock<()> = OnceLock::new();
-    let cluster = Cluster::shared()?;
+    let cluster = TestCluster::shared()?;
     READY.get_or_init(|| serve(cluster));
     Some(cluster)
 }
 
 /// Creates `rule` and waits until it runs.
 #[track_caller]
-pub(crate) fn create_rule(cluster: &Cluster, namespace: &str, rule: &str) {
+pub(crate) fn create_rule(cluster: &TestCluster, namespace: &str, rule: &str) {
     let created = cluster.kubectl(&["create", "-n", namespace, "-o", "name", "-f", "-"], rule).success();
     await_rule(cluster, namespace, created.trim());
 }
 
 /// Waits until the rule called `name` runs as it is stored.
 #[track_caller]
-pub(crate) fn await_rule(cluster: &Cluster, namespace: &str, name: &str) {
+pub(crate) fn await_rule(cluster: &TestCluster, namespace: &str, name: &str) {
     cluster.wait_until(&format!("{name} runs"), || {
         let stored = cluster.kubectl(&["get", name, "-n", namespace, "-o", "json"], "").success();
         let stored = json::parse(&stored).expect("json");
@@ -45,12 +45,12 @@ pub(crate) fn await_rule(cluster: &Cluster, namespace: &str, name: &str) {
 
 /// Returns the stored object.
 #[track_caller]
-pub(crate) fn stored(cluster: &Cluster, namespace: &str, name: &str) -> Value {
+pub(crate) fn stored(cluster: &TestCluster, namespace: &str, name: &str) -> Value {
     let text = cluster.kubectl(&["get", name, "-n", namespace, "-o", "json"], "").success();
     json::parse(&text).expect("json")
 }
 
-/// A rule about nothing, so that somebody is asked about everything from the beginning.
+/// A rule about nothing, so that the webhook matches everything from the beginning.
 const ANY: &str = "{apiVersion: api.kubemod.io/v1beta1, kind: ModRule, metadata: {name: any, namespace: default},
     spec: {type: Patch, match: [{select: '$.metadata.name', matchValue: probe}], patch: [{op: add, path: /metadata/labels/a, value: b}]}}";
 
@@ -60,7 +60,7 @@ pub(crate) const NAMESPACE: &str = "kubewright-system";
 /// Where the first server is.
 pub(crate) static SERVER: OnceLock<SocketAddr> = OnceLock::new();
 
-fn serve(cluster: &'static Cluster) {
+fn serve(cluster: &'static TestCluster) {
     let dialects = kubewright_dialects::all(&Options::default());
     let languages = dialects.iter().filter(|dialect| dialect.name() == "modrule");
     let definitions: Vec<_> = languages
@@ -85,11 +85,11 @@ fn serve(cluster: &'static Cluster) {
             let [first, second] = [address, any].map(|own| {
                 let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
                 let client = Client::new(config).expect("a client");
-                start(settings(own, address), client).expect("a server")
+                start_server(settings(own, address), client).expect("a server")
             });
             // A test that fails says so itself.
             let _ = std::panic::take_hook();
-            sender.send(()).expect("somebody waits");
+            sender.send(()).expect("the receiver lives");
             let certificates = [&first, &second].map(|server| server.state().certificates.resolver());
             let [of_first, of_second] = certificates;
             tokio::join!(
@@ -110,14 +110,14 @@ fn serve(cluster: &'static Cluster) {
     });
 }
 
-fn settings(address: SocketAddr, asked: SocketAddr) -> Settings {
-    Settings {
+fn settings(address: SocketAddr, asked: SocketAddr) -> ServeSettings {
+    ServeSettings {
         address,
         health_address: SocketAddr::from(([127, 0, 0, 1], 0)),
         namespace: NAMESPACE.to_owned(),
         url: Some(format!("https://{asked}")),
         dialects: vec!["modrule".to_owned()],
-        log_level: Level::Error,
-        ..Settings::default()
+        log_level: LogLevel::Error,
+        ..ServeSettings::default()
     }
 }

@@ -1,4 +1,4 @@
-//! Certificates on a real control plane, and in a folder that somebody else keeps.
+//! Certificates on a real control plane, and in a mounted folder.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cluster::Resource;
-use kubewright_controlplane::{Balancer, Cluster};
-use kubewright_serve::certificates::{Keys, Step, Terms, follow, next, take};
-use kubewright_serve::{Settings, State};
+use kubewright_cluster::GroupVersionResource;
+use kubewright_controlplane::{Balancer, TestCluster};
+use kubewright_serve::certificates::{
+    CertificateKeys, CertificateStep, CertificateTerms, follow_certificate_folder, next_certificate_step,
+    take_certificate_step,
+};
+use kubewright_serve::{ServeSettings, ServerState};
 use kubewright_value::{Map, Value, json};
 
 use crate::handshake;
@@ -21,7 +24,7 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).expect("soon")
 }
 
-fn secret(name: &str, namespace: &str, keys: &Keys) -> String {
+fn secret(name: &str, namespace: &str, keys: &CertificateKeys) -> String {
     let metadata = Map::from([("name", name.into()), ("namespace", namespace.into())]);
     let secret = Map::from([
         ("apiVersion", "v1".into()),
@@ -40,16 +43,19 @@ fn bundle_of(configuration: &Value) -> Option<String> {
 
 #[test]
 fn certificates_and_their_authority_are_replaced_under_requests_and_none_is_lost() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = TestCluster::start() else { return };
     cluster.create_namespace("rotating");
     let balancer = Balancer::start().expect("a balancer");
-    let settings =
-        Settings { certificate_life: Duration::from_secs(6), ..settings(&balancer, "rotating", "rotating") };
+    let settings = ServeSettings {
+        certificate_life: Duration::from_secs(6),
+        ..settings(&balancer, "rotating", "rotating")
+    };
     // An authority whose time is up in a few seconds.
-    let terms = Terms::of(&settings);
-    let old = take(Step::Make, &Keys::default(), now() - 44, &terms).expect("keys");
-    let old = take(Step::Renew, &old, now(), &terms).expect("keys");
-    assert!(matches!(next(Some(&old), now(), None, &terms), Step::Wait(_)));
+    let terms = CertificateTerms::of(&settings);
+    let old = take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now() - 44, &terms)
+        .expect("keys");
+    let old = take_certificate_step(CertificateStep::Renew, &old, now(), &terms).expect("keys");
+    assert!(matches!(next_certificate_step(Some(&old), now(), None, &terms), CertificateStep::Wait(_)));
     cluster.kubectl(&["create", "-f", "-"], &secret("rotating-tls", "rotating", &old)).expect_success();
 
     let replicas: Vec<Replica> =
@@ -68,7 +74,9 @@ fn certificates_and_their_authority_are_replaced_under_requests_and_none_is_lost
         let begun = Instant::now();
         // Both authorities, then the new one alone, and a certificate renewed after that.
         while begun.elapsed() < Duration::from_secs(60) {
-            let keys = Keys::of(&get(&cluster, &["secret", "rotating-tls", "-n", "rotating"]).expect("it"));
+            let keys = CertificateKeys::of(
+                &get(&cluster, &["secret", "rotating-tls", "-n", "rotating"]).expect("it"),
+            );
             bundles.insert(keys.bundle());
             if keys.old_authority.is_empty()
                 && keys.authority != old.authority
@@ -94,10 +102,10 @@ fn certificates_and_their_authority_are_replaced_under_requests_and_none_is_lost
 }
 
 /// Asks the API server for what the webhook must be asked about, until it is told to stop.
-fn create_again_and_again(cluster: &Cluster, stop: &AtomicBool, count: &AtomicUsize) {
+fn create_again_and_again(cluster: &TestCluster, stop: &AtomicBool, count: &AtomicUsize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let client = client(cluster);
-    let mut path = Resource::new("", "v1", "configmaps").within("default");
+    let mut path = GroupVersionResource::new("", "v1", "configmaps").within("default");
     path.query.push(("dryRun".into(), "All".into()));
     let object = json::parse(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"a-"}}"#);
     let object = object.expect("json");
@@ -115,7 +123,7 @@ fn create_again_and_again(cluster: &Cluster, stop: &AtomicBool, count: &AtomicUs
 /// Connects anew each time, believing what the configuration says and what it said half a second ago: an API server
 /// hears of a change a little later.
 fn shake_again_and_again(
-    cluster: &Cluster,
+    cluster: &TestCluster,
     address: std::net::SocketAddr,
     stop: &AtomicBool,
     count: &AtomicUsize,
@@ -137,7 +145,7 @@ fn shake_again_and_again(
 
 #[test]
 fn a_secret_that_is_deleted_or_damaged_comes_back_within_five_seconds() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = TestCluster::start() else { return };
     cluster.create_namespace("keeping");
     let balancer = Balancer::start().expect("a balancer");
     let settings = settings(&balancer, "keeping", "keeping");
@@ -148,18 +156,19 @@ fn a_secret_that_is_deleted_or_damaged_comes_back_within_five_seconds() {
     cluster.wait_until("both know the Secret", || balancer.ready() == 2);
     let made = read().expect("it");
     assert_eq!(made.get("type").and_then(Value::as_str), Some("kubernetes.io/tls"));
-    let keys = Keys::of(&made);
+    let keys = CertificateKeys::of(&made);
     assert!(keys.served().is_ok());
 
     cluster.kubectl(&["delete", "secret", "keeping-tls", "-n", "keeping"], "").expect_success();
     let back = time(&cluster, "the Secret is back", || read().is_some());
     println!("deleted: back after {back:?}");
     assert!(back < Duration::from_secs(5), "{back:?}");
-    assert!(Keys::of(&read().expect("it")) == keys, "the same as before");
+    assert!(CertificateKeys::of(&read().expect("it")) == keys, "the same as before");
 
     let patch = format!(r#"{{"data":{{"tls.key":"{}","mine":"eA=="}}}}"#, STANDARD.encode("nonsense"));
     cluster.kubectl(&["patch", "secret", "keeping-tls", "-n", "keeping", "-p", &patch], "").expect_success();
-    let back = time(&cluster, "the Secret is whole", || Keys::of(&read().expect("it")).served().is_ok());
+    let back =
+        time(&cluster, "the Secret is whole", || CertificateKeys::of(&read().expect("it")).served().is_ok());
     println!("damaged: whole after {back:?}");
     assert!(back < Duration::from_secs(5), "{back:?}");
     let mended = read().expect("it");
@@ -168,7 +177,7 @@ fn a_secret_that_is_deleted_or_damaged_comes_back_within_five_seconds() {
         Some("eA=="),
         "what others put there stays"
     );
-    assert_eq!(Keys::of(&mended).bundle(), keys.bundle(), "the authority need not be replaced");
+    assert_eq!(CertificateKeys::of(&mended).bundle(), keys.bundle(), "the authority need not be replaced");
 
     let bundle = get(&cluster, &["validatingwebhookconfigurations", "keeping"]).as_ref().and_then(bundle_of);
     handshake::shake(balancer.address(), &bundle.expect("a bundle"), "127.0.0.1").expect("a handshake");
@@ -176,14 +185,15 @@ fn a_secret_that_is_deleted_or_damaged_comes_back_within_five_seconds() {
 
 #[test]
 fn replicas_that_start_at_once_share_one_authority() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     cluster.kubectl(&["create", "namespace", "together"], "").expect_success();
     let balancer = Balancer::start().expect("a balancer");
     let settings = settings(&balancer, "together", "together");
     let replicas: Vec<Replica> =
         (0..5).map(|_| Replica::start(&cluster, &balancer, settings.clone(), POLICY)).collect();
     cluster.wait_until("all are ready", || balancer.ready() == 5);
-    let keys = Keys::of(&get(&cluster, &["secret", "together-tls", "-n", "together"]).expect("it"));
+    let keys =
+        CertificateKeys::of(&get(&cluster, &["secret", "together-tls", "-n", "together"]).expect("it"));
     for replica in &replicas {
         handshake::shake(replica.address, &keys.bundle(), "127.0.0.1").expect("a handshake");
         handshake::shake(replica.address, &keys.bundle(), "kubewright.together.svc").expect("a handshake");
@@ -191,23 +201,26 @@ fn replicas_that_start_at_once_share_one_authority() {
 }
 
 #[test]
-fn a_folder_that_somebody_else_keeps_is_followed() {
+fn certificate_folder_is_followed() {
     let folder = std::env::temp_dir().join(format!("kubewright-certificates-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let terms = Terms::of(&Settings::default());
+    let terms = CertificateTerms::of(&ServeSettings::default());
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a file");
-    let put = |keys: &Keys| {
+    let put = |keys: &CertificateKeys| {
         write("tls.crt", &keys.certificate);
         write("tls.key", &keys.key);
         write("ca.crt", &keys.authority);
     };
-    let make = || take(Step::Make, &Keys::default(), now(), &terms).expect("keys");
+    let make = || {
+        take_certificate_step(CertificateStep::Make, &CertificateKeys::default(), now(), &terms)
+            .expect("keys")
+    };
     let (first, second) = (make(), make());
     let (notices, _told) = tokio::sync::mpsc::channel(1);
-    let state = Arc::new(State::new(Settings::default(), notices));
+    let state = Arc::new(ServerState::new(ServeSettings::default(), notices));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    runtime.spawn(follow(Arc::clone(&state), folder.clone()));
+    runtime.spawn(follow_certificate_folder(Arc::clone(&state), folder.clone()));
     let bundle = || state.certificates.bundle().borrow().clone();
     let wait = |what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();

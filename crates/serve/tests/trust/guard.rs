@@ -1,7 +1,7 @@
 //! Who may take a namespace out of all rules, on a real control plane.
 
-use kubewright_controlplane::{Balancer, Cluster, Output};
-use kubewright_serve::Settings;
+use kubewright_controlplane::{Balancer, CommandOutput, TestCluster};
+use kubewright_serve::ServeSettings;
 
 use crate::replica::{POLICY, Replica, get, settings};
 
@@ -9,10 +9,10 @@ const LABEL: &str = "admission.kubemod.io/ignore=true";
 
 #[test]
 fn only_administrators_and_the_exempt_give_a_namespace_the_label() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = TestCluster::start() else { return };
     let balancer = Balancer::start().expect("a balancer");
     cluster.create_namespace("guarded");
-    let settings = Settings {
+    let settings = ServeSettings {
         guard_exempt: vec!["group:platform".to_owned(), "user:alice".to_owned()],
         ..settings(&balancer, "guarded", "guarded")
     };
@@ -35,7 +35,7 @@ fn only_administrators_and_the_exempt_give_a_namespace_the_label() {
         get(&cluster, &["validatingwebhookconfigurations", "guarded"]).is_some()
     });
 
-    let label = |who: &[&str], namespace: &str, label: &str| -> Output {
+    let label = |who: &[&str], namespace: &str, label: &str| -> CommandOutput {
         cluster.kubectl(&[&["label", "namespace", namespace, label], who].concat(), "")
     };
     cluster.wait_until("the guard stands", || !label(&["--as=bob"], "shop", LABEL).is_success());
@@ -61,7 +61,7 @@ fn only_administrators_and_the_exempt_give_a_namespace_the_label() {
     label(&["--as=bob"], "shop", "colour-").expect_success();
     label(&["--as=bob"], "shop", "admission.kubemod.io/ignore-").expect_success();
     label(&[], "shop", LABEL).expect_success();
-    // As the documentation of installing says, whoever does it.
+    // As the installation documentation says, for every user.
     label(&["--as=bob"], "kube-system", LABEL).expect_success();
 
     let agent = |namespace: &str| {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubewright_cluster::{Client, Config, Discovery};
-use kubewright_controlplane::{Balancer, Cluster};
-use kubewright_serve::{Server, Settings, Snapshot, State, certificates, webhooks};
+use kubewright_controlplane::{Balancer, TestCluster};
+use kubewright_serve::{ServeSettings, ServerState, Snapshot, WebhookServer, certificates, webhooks};
 use kubewright_value::{Source, Value, json, yaml};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
-/// A policy about everything, which refuses when nobody answers.
+/// A policy about everything, with `failurePolicy: Fail`.
 pub(crate) const POLICY: &str = "
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -29,7 +29,7 @@ spec:
 ";
 
 pub(crate) struct Replica {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<ServerState>,
     pub(crate) address: SocketAddr,
     generations: watch::Sender<u64>,
     runtime: Option<Runtime>,
@@ -37,9 +37,14 @@ pub(crate) struct Replica {
 
 impl Replica {
     /// Starts a replica behind `balancer` with the rules in `documents`.
-    pub(crate) fn start(cluster: &Cluster, balancer: &Balancer, settings: Settings, documents: &str) -> Self {
+    pub(crate) fn start(
+        cluster: &TestCluster,
+        balancer: &Balancer,
+        settings: ServeSettings,
+        documents: &str,
+    ) -> Self {
         let (notices, mut told) = mpsc::channel(1000);
-        let state = Arc::new(State::new(settings, notices));
+        let state = Arc::new(ServerState::new(settings, notices));
         state.snapshot.store(Arc::new(snapshot(&state.settings, documents)));
         let client = client(cluster);
         let (generations, seen) = watch::channel(1);
@@ -47,10 +52,10 @@ impl Replica {
         let runtime = runtime.expect("a runtime");
         let address = runtime.block_on(async {
             tokio::spawn(async move { while told.recv().await.is_some() {} });
-            tokio::spawn(certificates::keep(Arc::clone(&state), client.clone()));
+            tokio::spawn(certificates::reconcile_certificates(Arc::clone(&state), client.clone()));
             let discovery = Arc::new(Discovery::new(client.clone()));
-            tokio::spawn(webhooks::keep(Arc::clone(&state), client, discovery, seen));
-            let server = Server::bind(Arc::clone(&state)).expect("addresses");
+            tokio::spawn(webhooks::reconcile_webhooks(Arc::clone(&state), client, discovery, seen));
+            let server = WebhookServer::bind(Arc::clone(&state)).expect("addresses");
             let address = server.address().expect("an address");
             balancer.add(address, server.health_address().expect("an address"));
             let resolver = state.certificates.resolver();
@@ -77,26 +82,26 @@ impl Drop for Replica {
 }
 
 /// Settings of a server that is reached through `balancer`.
-pub(crate) fn settings(balancer: &Balancer, name: &str, namespace: &str) -> Settings {
+pub(crate) fn settings(balancer: &Balancer, name: &str, namespace: &str) -> ServeSettings {
     let free = SocketAddr::from(([127, 0, 0, 1], 0));
-    Settings {
+    ServeSettings {
         address: free,
         health_address: free,
         name: name.to_owned(),
         namespace: namespace.to_owned(),
         url: Some(format!("https://{}", balancer.address())),
         certificate_grace: Duration::from_secs(1),
-        ..Settings::default()
+        ..ServeSettings::default()
     }
 }
 
-pub(crate) fn client(cluster: &Cluster) -> Client {
+pub(crate) fn client(cluster: &TestCluster) -> Client {
     let config = Config::find(Some(&cluster.kubeconfig()), None).expect("a kubeconfig");
     Client::new(config).expect("a client")
 }
 
 /// Returns the object that `kubectl get` finds, or nothing.
-pub(crate) fn get(cluster: &Cluster, arguments: &[&str]) -> Option<Value> {
+pub(crate) fn get(cluster: &TestCluster, arguments: &[&str]) -> Option<Value> {
     let arguments = [&["get", "-o", "json", "--ignore-not-found"], arguments].concat();
     let text = cluster.kubectl(&arguments, "").success();
     (!text.trim().is_empty()).then(|| json::parse(&text).expect("json"))
@@ -104,13 +109,13 @@ pub(crate) fn get(cluster: &Cluster, arguments: &[&str]) -> Option<Value> {
 
 /// Waits until `is_so`, and returns how long that took.
 #[track_caller]
-pub(crate) fn time(cluster: &Cluster, what: &str, is_so: impl FnMut() -> bool) -> Duration {
+pub(crate) fn time(cluster: &TestCluster, what: &str, is_so: impl FnMut() -> bool) -> Duration {
     let begun = Instant::now();
     cluster.wait_until(what, is_so);
     begun.elapsed()
 }
 
-fn snapshot(settings: &Settings, documents: &str) -> Snapshot {
+fn snapshot(settings: &ServeSettings, documents: &str) -> Snapshot {
     let source = Arc::new(Source::new("rules.yaml", documents));
     let documents = yaml::read(&source).documents;
     Snapshot::of(&settings.options, &settings.dialects, &documents, 1)

@@ -1,14 +1,16 @@
-//! Webhook configurations on a real control plane: written, put right, taken away, and harmless when nobody answers.
+//! Webhook configurations on a real control plane: written, restored, removed, and harmless without a server.
 
 use std::time::{Duration, Instant};
 
-use kubewright_cluster::{Discovery, Resource};
-use kubewright_controlplane::{Balancer, Cluster, Component};
+use kubewright_cluster::{Discovery, GroupVersionResource};
+use kubewright_controlplane::{Balancer, ControlPlaneComponent, TestCluster};
 use kubewright_engine::{
     AdmissionPhase, FailurePolicy, KindOrResource, WatchRole, WatchedResource, WebhookPlan, WebhookRule,
 };
 use kubewright_k8s::Operation;
-use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
+use kubewright_serve::webhooks::{
+    WEBHOOKS_ANNOTATION, WebhookAddress, WebhookInputs, desired_configurations,
+};
 use kubewright_value::{Text, Value};
 
 use crate::replica::{POLICY, Replica, client, get, settings, time};
@@ -31,12 +33,12 @@ spec:
 struct Installed {
     replicas: Vec<Replica>,
     balancer: Balancer,
-    cluster: Cluster,
+    cluster: TestCluster,
     name: &'static str,
 }
 
 fn install(name: &'static str, count: usize) -> Option<Installed> {
-    let cluster = Cluster::start()?;
+    let cluster = TestCluster::start()?;
     cluster.create_namespace(name);
     cluster.kubectl(&["create", "clusterrole", name, "--verb=get", "--resource=pods"], "").expect_success();
     let balancer = Balancer::start().expect("a balancer");
@@ -121,8 +123,8 @@ fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() 
     println!("deleted: made again after {back:?}");
     assert!(back < Duration::from_secs(5), "{back:?}");
 
-    installed.cluster.kill(Component::ApiServer);
-    installed.cluster.start_again(Component::ApiServer).expect("it starts");
+    installed.cluster.kill(ControlPlaneComponent::ApiServer);
+    installed.cluster.start_again(ControlPlaneComponent::ApiServer).expect("it starts");
     installed.check_patched(VALIDATING, r#"[{"op":"remove","path":"/webhooks/0"}]"#);
 
     let version = |resource: &str| {
@@ -132,19 +134,19 @@ fn configurations_are_put_right_within_five_seconds_and_replicas_do_not_fight() 
     std::thread::sleep(Duration::from_secs(1));
     let before = [version(MUTATING), version(VALIDATING)];
     std::thread::sleep(Duration::from_secs(3));
-    assert_eq!([version(MUTATING), version(VALIDATING)], before, "nobody writes what is as it should be");
+    assert_eq!([version(MUTATING), version(VALIDATING)], before, "nothing is written without a difference");
 }
 
 #[test]
 fn what_the_rules_want_is_written_soon_after_they_change() {
     let Some(installed) = install("changing", 2) else { return };
     let names = || installed.names();
-    assert!(names().contains(&"judge-fail.kubewright.dev".to_owned()), "{:?}", names());
+    assert!(names().contains(&"validate-fail.kubewright.dev".to_owned()), "{:?}", names());
     assert!(installed.webhooks(MUTATING).item(0).is_some());
     let other = POLICY.replace("failurePolicy: Fail", "failurePolicy: Ignore");
     installed.replicas[0].learn(&other);
     let changed = time(&installed.cluster, "the webhook that refuses is gone", || {
-        names().contains(&"judge-ignore.kubewright.dev".to_owned())
+        names().contains(&"validate-ignore.kubewright.dev".to_owned())
     });
     println!("changed after {changed:?}");
     assert!(changed < Duration::from_secs(2), "{changed:?}");
@@ -152,14 +154,14 @@ fn what_the_rules_want_is_written_soon_after_they_change() {
     installed.replicas[1].learn(&other);
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {
-        assert!(names().contains(&"judge-ignore.kubewright.dev".to_owned()), "{:?}", names());
+        assert!(names().contains(&"validate-ignore.kubewright.dev".to_owned()), "{:?}", names());
     }
-    assert!(!names().contains(&"judge-fail.kubewright.dev".to_owned()));
+    assert!(!names().contains(&"validate-fail.kubewright.dev".to_owned()));
     installed.cluster.wait_until("nothing patches", || installed.webhooks(MUTATING).item(0).is_none());
 }
 
 #[test]
-fn somebody_who_keeps_changing_a_configuration_is_let_have_it_after_five_times() {
+fn restoring_backs_off_after_five_foreign_changes() {
     let Some(installed) = install("fought", 3) else { return };
     let patch = r#"[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]"#;
     let is_ours = || {
@@ -200,14 +202,14 @@ fn configurations_go_with_the_role_that_owns_them_and_come_back_with_it() {
     installed.cluster.kubectl(&again, "").expect_success();
     installed.cluster.wait_until("they are back", || installed.exist());
 
-    let off = format!("{WEBHOOKS}=off");
+    let off = format!("{WEBHOOKS_ANNOTATION}=off");
     installed.cluster.kubectl(&["annotate", "clusterrole", "leaving", &off], "").expect_success();
     let gone = time(&installed.cluster, "they are gone", || installed.are_gone());
     println!("switched off after {gone:?}");
     installed.stays_gone();
     installed
         .cluster
-        .kubectl(&["annotate", "clusterrole", "leaving", &format!("{WEBHOOKS}-")], "")
+        .kubectl(&["annotate", "clusterrole", "leaving", &format!("{WEBHOOKS_ANNOTATION}-")], "")
         .expect_success();
     installed.cluster.wait_until("they are back", || installed.exist());
 
@@ -230,7 +232,7 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
         ))
     };
     let refusal = map("default", "refused").failure();
-    let bound = ["create", "clusterrolebinding", "absent", "--clusterrole=absent", "--user=nobody"];
+    let bound = ["create", "clusterrolebinding", "absent", "--clusterrole=absent", "--user=absent"];
     assert!(refusal.contains("failed calling webhook"), "{refusal}");
 
     cluster.kubectl(&bound, "").expect_success();
@@ -269,7 +271,7 @@ fn a_cluster_lives_while_no_replica_does_and_is_judged_again_when_one_is_back() 
 }
 
 #[test]
-fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
+fn match_conditions_belong_to_one_policy_and_a_wrong_one_does_not_block_others() {
     let Some(installed) = install("choosing", 1) else { return };
     let policy = |name: &str, condition: &str| {
         let conditions =
@@ -282,7 +284,7 @@ fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
     let wrong = policy("mole", "request.nonsense == 'x'");
     installed.replicas[0].learn(&format!("{wrong}---{good}---{RULE}"));
     installed.cluster.wait_until("the webhook of the one is there", || {
-        installed.names().iter().any(|name| name.starts_with("cpol.spy.judge"))
+        installed.names().iter().any(|name| name.starts_with("cpol.spy.validate"))
     });
     assert!(!installed.names().iter().any(|name| name.contains("mole")), "{:?}", installed.names());
     let create = |name: &str| {
@@ -298,13 +300,13 @@ fn conditions_of_a_policy_are_its_own_and_a_wrong_one_holds_nobody_up() {
 
     installed.replicas[0].learn(&format!("{}---{good}", policy("mole", "request.name.startsWith('mole')")));
     installed.cluster.wait_until("that of the other too, once it is right", || {
-        installed.names().iter().any(|name| name.starts_with("cpol.mole.judge"))
+        installed.names().iter().any(|name| name.starts_with("cpol.mole.validate"))
     });
 }
 
 #[test]
 fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     cluster.kubectl(&["create", "namespace", "beside"], "").expect_success();
     let theirs = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration,
         metadata: {name: kyverno-policy-validating-webhook-cfg}, webhooks: []}";
@@ -325,7 +327,7 @@ fn where_the_program_of_a_language_is_installed_its_rules_are_left_to_it() {
 
 #[test]
 fn every_configuration_is_one_that_the_api_server_takes() {
-    let Some(cluster) = Cluster::builder().api_server_only().start() else { return };
+    let Some(cluster) = TestCluster::builder().api_server_only().start() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let client = client(&cluster);
     let resources = runtime.block_on(Discovery::new(client.clone()).refreshed()).expect("discovery");
@@ -344,10 +346,10 @@ fn every_configuration_is_one_that_the_api_server_takes() {
     };
     for _ in 0..60 {
         let hooks: Vec<WebhookPlan> = (0..4).map(|number| any_webhook(&mut below, number)).collect();
-        let wanted = Wanted {
+        let wanted = WebhookInputs {
             name: "any",
             namespace: "kubewright-system",
-            address: Address::Service { namespace: "a".to_owned(), name: "b".to_owned() },
+            address: WebhookAddress::Service { namespace: "a".to_owned(), name: "b".to_owned() },
             bundle: None,
             hooks: hooks.iter().map(|hook| ("validate/own/x.y", hook)).collect(),
             kinds: vec![kind],
@@ -358,8 +360,9 @@ fn every_configuration_is_one_that_the_api_server_takes() {
             owner: None,
             injected_from: Some("a/b"),
         };
-        for (wanted, plural) in desired(&wanted, &resources).iter().zip([MUTATING, VALIDATING]) {
-            let mut path = Resource::new("admissionregistration.k8s.io", "v1", plural).all();
+        for (wanted, plural) in desired_configurations(&wanted, &resources).iter().zip([MUTATING, VALIDATING])
+        {
+            let mut path = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural).all();
             path.query.push(("dryRun".into(), "All".into()));
             let made = runtime.block_on(client.create(&path, wanted)).expect("it is taken");
             // What is wanted says every default, so it comes back as it was sent.

@@ -1,10 +1,10 @@
-//! What is said about expressions and paths when they are compiled.
+//! Compilation of expressions and paths, with the diagnostics about them.
 
 use std::collections::HashSet;
 
-use kubewright_cel::{Kind, Program};
+use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
-use kubewright_interpolate::{Problem, Template as Structure, TextTemplate};
+use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
 use kubewright_patch::path::{Path, PathError, Piece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
@@ -14,7 +14,7 @@ use crate::diagnostics as code;
 use crate::source::OperationDefinition;
 use kubewright_dialect_kit::fields::{Placed, within};
 
-/// What an expression should give.
+/// The type that an expression must have.
 #[derive(Clone, Copy)]
 pub(super) enum ExpectedType {
     Truth,
@@ -22,11 +22,11 @@ pub(super) enum ExpectedType {
     Text,
 }
 
-/// Compiles the expressions of a document, and keeps what is wrong with them.
+/// Compiles the expressions of a document and collects the diagnostics.
 pub(super) struct ExpressionChecker<'d> {
     document: &'d Document,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The parameters that are not declared and were reported, each with where it is read.
+    /// The undeclared parameters already reported, each with the place that reads it.
     undeclared: HashSet<(String, Position)>,
 }
 
@@ -86,7 +86,7 @@ impl<'d> ExpressionChecker<'d> {
         parsed
     }
 
-    fn problem(&mut self, path: &[Step], problem: &Problem) {
+    fn problem(&mut self, path: &[Step], problem: &InterpolationProblem) {
         let path: Vec<Step> = path.iter().chain(&problem.path).cloned().collect();
         let location = match problem.is_key {
             true => self.document.locate_key(&path),
@@ -95,14 +95,14 @@ impl<'d> ExpressionChecker<'d> {
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
 
-    fn result(&mut self, path: &[Step], program: &Program, start: Position, wanted: ExpectedType) {
+    fn result(&mut self, path: &[Step], program: &CelProgram, start: Position, wanted: ExpectedType) {
         let kind = program.result_type().kind;
         let (fits, expected) = match wanted {
-            ExpectedType::Truth => (kind == Kind::Bool, "a boolean"),
-            ExpectedType::Items => (matches!(kind, Kind::List | Kind::Map), "a list or a map"),
-            ExpectedType::Text => (kind == Kind::String, "text"),
+            ExpectedType::Truth => (kind == CelKind::Bool, "a boolean"),
+            ExpectedType::Items => (matches!(kind, CelKind::List | CelKind::Map), "a list or a map"),
+            ExpectedType::Text => (kind == CelKind::String, "text"),
         };
-        if fits || kind == Kind::Any {
+        if fits || kind == CelKind::Any {
             return;
         }
         let message = format!("the expression gives {}, expected {expected}", program.result_type());
@@ -112,7 +112,7 @@ impl<'d> ExpressionChecker<'d> {
     }
 
     /// Reports parameters that the schema does not declare.
-    fn reads(&mut self, scope: &TypeScope<'_>, path: &[Step], program: &Program, start: Position) {
+    fn reads(&mut self, scope: &TypeScope<'_>, path: &[Step], program: &CelProgram, start: Position) {
         for unknown in scope.unknown_reads(program) {
             let position = position_in_text(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
@@ -131,7 +131,7 @@ impl<'d> ExpressionChecker<'d> {
     }
 }
 
-/// Returns where `position` of an expression is in the text in which it starts at `start`.
+/// Returns `position` of an expression as a position of its text, in which the expression starts at `start`.
 pub(crate) fn position_in_text(start: Position, position: Position) -> Position {
     match position.line {
         1 => Position { column: start.column + position.column - 1, ..start },

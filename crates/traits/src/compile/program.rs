@@ -1,4 +1,4 @@
-//! What a trait or component type does, ready to run.
+//! Compiled traits and component types.
 
 use kubewright_interpolate::TextTemplate;
 use kubewright_patch::path::{Form, Op, Path, PathError};
@@ -22,11 +22,11 @@ pub(crate) struct ComponentTypeProgram {
     pub(crate) before: Vec<PreRenderCheck>,
     pub(crate) after: Vec<PostRenderCheck>,
     pub(crate) resources: Vec<TemplateProgram>,
-    /// What is given to each of its traits, in their order.
+    /// The bindings for each of its traits, in order.
     pub(crate) traits: Vec<TraitBinding>,
 }
 
-/// What a component type gives to one of its traits; made of what its component is given.
+/// The values that a component type passes to one of its traits, computed from the component's parameters.
 #[derive(Debug)]
 pub(crate) struct TraitBinding {
     pub(crate) parameters: Option<PlacedStructure>,
@@ -57,7 +57,7 @@ pub(crate) struct TemplateProgram {
     pub(crate) include_when: Option<PlacedExpression>,
     pub(crate) each: Option<LoopProgram>,
     pub(crate) content: PlacedStructure,
-    /// Its number among all that write something.
+    /// The number among the writing parts.
     pub(crate) part: u32,
 }
 
@@ -74,21 +74,21 @@ pub(crate) struct OperationProgram {
     pub(crate) op: Op,
     pub(crate) path: Placed<PathProgram>,
     pub(crate) written: Text,
-    /// Nothing for `remove`.
+    /// `None` for `remove`.
     pub(crate) value: Option<PlacedStructure>,
-    /// Its number among all that write something.
+    /// The number among the writing parts.
     pub(crate) part: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum PathProgram {
-    /// Without expressions.
+    /// A path without expressions.
     Fixed(Path),
-    /// With expressions in it, whose text is data; its segments as they are written; the quick way to it, if there is one.
+    /// A path with expressions, whose text is data; its segments as written; a prepared form, if there is one.
     Pieces(TextTemplate, Option<Path>, Option<Box<Form>>),
-    /// One expression that gives a path.
+    /// One expression that evaluates to a path.
     Whole(TextTemplate),
-    /// No path.
+    /// A path that does not parse.
     Broken(PathError),
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct RemovalProgram {
     pub(crate) each: Option<LoopProgram>,
 }
 
-/// Which resources. What is left out fits all; an empty group is the core group.
+/// A compiled target. A missing field matches all; an empty group is the core group.
 #[derive(Debug)]
 pub(crate) struct CompiledTarget {
     pub(crate) path: Vec<Step>,

@@ -1,12 +1,12 @@
-//! What an expression may name where it stands, and of what type it is.
+//! The variables that an expression may use, and their types.
 
-use kubewright_cel::{ANY, Environment, Kind, Program, Type};
+use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelProgram, CelType};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;
 use super::super::schema::{FieldLookup, ParameterField, Schema, Sections};
 
-/// What every expression sees besides its parameters.
+/// The variables of every expression, besides its parameters.
 pub(crate) const CONTEXT: [&str; 8] = [
     "metadata",
     "dataplane",
@@ -18,15 +18,15 @@ pub(crate) const CONTEXT: [&str; 8] = [
     "derived",
 ];
 
-/// The names at one place.
+/// The variables at one place.
 #[derive(Clone)]
 pub(super) struct TypeScope<'s> {
-    environment: Environment,
-    /// The variables whose fields are declared.
+    environment: CelEnvironment,
+    /// The variables with declared fields.
     declared: Vec<(Text, ParameterField<'s>)>,
 }
 
-/// A parameter that is read and not declared.
+/// A read of an undeclared parameter.
 pub(super) struct UnknownRead<'s> {
     pub(super) variable: Text,
     pub(super) name: Text,
@@ -46,37 +46,36 @@ impl<'s> TypeScope<'s> {
             [("parameters", &sections.parameters), ("environmentConfigs", &sections.environment_configs)];
         for (name, schema) in parts {
             let field = schema.as_ref().map(Schema::root);
-            environment = environment.variable_of(name, field.map_or(Type::of(Kind::Map), field_type));
+            environment = environment.variable_of(name, field.map_or(CelType::of(CelKind::Map), field_type));
             declared.extend(field.map(|field| (name.into(), field)));
         }
         Self { environment, declared }
     }
 
-    pub(super) fn environment(&self) -> &Environment {
+    pub(super) fn environment(&self) -> &CelEnvironment {
         &self.environment
     }
 
-    /// Returns the scope in which a resource is looked at.
+    /// Returns the scope with the variable `resource`.
     pub(super) fn with_resource(&self) -> Self {
-        self.with_variable("resource", Type::ANY, None)
+        self.with_variable("resource", CelType::ANY, None)
     }
 
-    /// Returns the scope inside of a loop over what `program` gives.
-    pub(super) fn with_item(&self, variable: &str, program: Option<&Program>) -> Self {
-        let over = program.map_or(Type::ANY, |program| program.result_type().clone());
+    /// Returns the scope inside a loop over the value of `program`.
+    pub(super) fn with_item(&self, variable: &str, program: Option<&CelProgram>) -> Self {
+        let over = program.map_or(CelType::ANY, |program| program.result_type().clone());
         let kind = match over.kind {
-            Kind::List => over.elements(),
-            Kind::Map => {
-                Type::of(Kind::Map).with_fields([("key", Type::of(Kind::String)), ("value", over.elements())])
-            }
-            _ => Type::ANY,
+            CelKind::List => over.elements(),
+            CelKind::Map => CelType::of(CelKind::Map)
+                .with_fields([("key", CelType::of(CelKind::String)), ("value", over.elements())]),
+            _ => CelType::ANY,
         };
         let field = program.and_then(|program| self.listed(program));
         self.with_variable(variable, kind, field)
     }
 
-    /// Returns the parameters that `program` reads and nobody declares.
-    pub(super) fn unknown_reads(&self, program: &Program) -> Vec<UnknownRead<'s>> {
+    /// Returns the undeclared parameters that `program` reads.
+    pub(super) fn unknown_reads(&self, program: &CelProgram) -> Vec<UnknownRead<'s>> {
         let mut unknown = Vec::new();
         for read in program.reads() {
             let Some((variable, mut field)) = self.find(&read.variable) else { continue };
@@ -95,8 +94,8 @@ impl<'s> TypeScope<'s> {
         unknown
     }
 
-    /// Returns what the items are, if `program` names a list of the parameters and nothing else.
-    fn listed(&self, program: &Program) -> Option<ParameterField<'s>> {
+    /// Returns the item type, if `program` is only a reference to a list parameter.
+    fn listed(&self, program: &CelProgram) -> Option<ParameterField<'s>> {
         let written: Vec<&str> = program.source().trim().split('.').collect();
         let (first, rest) = written.split_first()?;
         let (_, mut field) = self.find(first)?;
@@ -114,7 +113,7 @@ impl<'s> TypeScope<'s> {
     }
 
     /// A variable hides one of the same name.
-    fn with_variable(&self, name: &str, kind: Type, field: Option<ParameterField<'s>>) -> Self {
+    fn with_variable(&self, name: &str, kind: CelType, field: Option<ParameterField<'s>>) -> Self {
         let mut declared = self.declared.clone();
         declared.retain(|(known, _)| known != name);
         declared.extend(field.map(|field| (name.into(), field)));
@@ -124,24 +123,24 @@ impl<'s> TypeScope<'s> {
 
 fn step_into_field<'s>(field: ParameterField<'s>, name: &str) -> FieldLookup<'s> {
     match (field.items(), field.kind()) {
-        (Some(items), _) if name == ANY => FieldLookup::Known(items),
-        (_, Some("object")) if name != ANY => field.child(name),
+        (Some(items), _) if name == ANY_STEP => FieldLookup::Known(items),
+        (_, Some("object")) if name != ANY_STEP => field.child(name),
         _ => FieldLookup::Any,
     }
 }
 
 /// Returns the type of a field. A number may be an integer or not, and what may be null is of any type.
-fn field_type(field: ParameterField<'_>) -> Type {
+fn field_type(field: ParameterField<'_>) -> CelType {
     if field.is_nullable() {
-        return Type::ANY;
+        return CelType::ANY;
     }
     match field.kind() {
-        Some("string") => Type::of(Kind::String),
-        Some("integer") => Type::of(Kind::Int),
-        Some("boolean") => Type::of(Kind::Bool),
-        Some("array") => Type::with(Kind::List, field.items().map_or(Type::ANY, field_type)),
+        Some("string") => CelType::of(CelKind::String),
+        Some("integer") => CelType::of(CelKind::Int),
+        Some("boolean") => CelType::of(CelKind::Bool),
+        Some("array") => CelType::with(CelKind::List, field.items().map_or(CelType::ANY, field_type)),
         Some("object") => {
-            let fields: Vec<(Text, Type)> = field
+            let fields: Vec<(Text, CelType)> = field
                 .names()
                 .filter_map(|name| match field.child(name) {
                     FieldLookup::Known(inner) => Some((Text::new(name), field_type(inner))),
@@ -149,10 +148,10 @@ fn field_type(field: ParameterField<'_>) -> Type {
                 })
                 .collect();
             match (fields.is_empty(), field.values()) {
-                (true, Some(values)) => Type::with(Kind::Map, field_type(values)),
-                _ => Type::of(Kind::Map).with_fields(fields),
+                (true, Some(values)) => CelType::with(CelKind::Map, field_type(values)),
+                _ => CelType::of(CelKind::Map).with_fields(fields),
             }
         }
-        _ => Type::ANY,
+        _ => CelType::ANY,
     }
 }

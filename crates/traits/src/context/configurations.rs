@@ -1,4 +1,4 @@
-//! `configurations`: variables and files, those with a value of their own apart from those that come from a secret store.
+//! The variable `configurations`: environment variables and files, plain ones apart from those in a secret store.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Value};
@@ -8,21 +8,21 @@ use super::super::named_resources::NamedResources;
 use super::super::source::{ConfigVariable, SecretReference, SecretSource};
 use super::insert_present;
 
-/// A variable or file, and the document that it stands in.
+/// A variable or file, with its document.
 #[derive(Clone, Copy)]
 pub(crate) struct SourcedVariable<'a> {
     pub(crate) variable: &'a ConfigVariable,
     pub(crate) document: &'a Document,
 }
 
-/// The SecretReferences that a component in a namespace may name.
+/// The SecretReferences that a component in a namespace may use.
 #[derive(Clone, Copy)]
 pub(crate) struct VisibleSecrets<'a> {
     pub(crate) all: &'a NamedResources<SecretReference>,
     pub(crate) namespace: Option<&'a str>,
 }
 
-/// Returns `configurations`. What names a secret that is not there is left out and told.
+/// Returns `configurations`. An entry that names a missing secret is left out and reported.
 pub(crate) fn resolve_configurations(
     env: &[SourcedVariable<'_>],
     files: &[SourcedVariable<'_>],

@@ -1,12 +1,12 @@
-//! `dependencies`: what other components and resources give to the container, item by item and all together.
+//! The variable `dependencies`: values from other components and resources, one by one and merged.
 
 use kubewright_value::{Map, Value};
 
 use super::super::source::{EndpointConnection, ResourceDependency, Workload};
 use super::workload::PROJECT;
 
-/// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. What they give is found out
-/// in a cluster alone, so all their lists are empty.
+/// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. Their values
+/// exist only in a cluster, so all their lists are empty.
 pub(crate) fn declared_dependencies(
     workload: &Workload,
     namespace: &str,

@@ -1,7 +1,7 @@
-//! `derived`: what the helpers of `configurations`, `workload` and `dependencies` give, computed once.
+//! The variable `derived`: the results of the helpers of `configurations`, `workload` and `dependencies`, computed once.
 //!
-//! The names must be those that the original makes, because they are the names of objects in clusters. Those of secrets
-//! change with what they refer to, so that a Pod never reads a stale one.
+//! The names must equal the original's, because they are the names of objects in clusters. The name of a secret contains
+//! a hash of its references, so that a Pod never reads a stale secret.
 
 mod ports;
 
@@ -14,7 +14,7 @@ use super::{endpoints, insert_present};
 
 /// Returns `derived` for the other variables of a component.
 ///
-/// Endpoints of `workload` may carry the `schema` that describes them; what it lists is then among the result.
+/// If endpoints of `workload` have a `schema`, the result contains the operations it describes.
 #[must_use]
 pub fn derive_variables(
     workload: &Value,
@@ -53,7 +53,7 @@ pub fn derive_variables(
     ]))
 }
 
-/// A file with the object that holds it.
+/// A mounted file, with the ConfigMap or Secret that contains it.
 struct MountedFile<'v> {
     given: &'v Value,
     object: String,
@@ -105,7 +105,7 @@ impl<'v> MountedFile<'v> {
     }
 }
 
-/// Returns one volume for every name, sorted; of two files in one place the last one counts, as for the kubelet.
+/// Returns one volume per name, sorted. Of two files at the same path the last one wins, as in the kubelet.
 fn volumes_of_files<'f, 'v: 'f>(files: impl Iterator<Item = &'f MountedFile<'v>>) -> Value {
     let by_name: BTreeMap<String, &MountedFile<'_>> = files.map(|file| (file.volume(), file)).collect();
     let volume = |(name, file): (String, &MountedFile<'_>)| {
@@ -125,7 +125,7 @@ fn env_from(configs: Option<&str>, secrets: Option<&str>) -> Value {
     Value::array(configs.into_iter().chain(secrets).collect())
 }
 
-/// There is one container, and nothing for it where there are no variables.
+/// Returns the variables of the one container; an empty list without variables.
 fn by_container(object: Option<String>, envs: &[Value]) -> Value {
     let one = |name: String| {
         Value::object(Map::from([("resourceName", name.into()), ("envs", Value::array(envs.to_vec()))]))
@@ -133,7 +133,7 @@ fn by_container(object: Option<String>, envs: &[Value]) -> Value {
     Value::array(object.map(one).into_iter().collect())
 }
 
-/// Returns the hash of all that the variables refer to.
+/// Returns the hash of all references of the variables.
 fn hash_references(envs: &[Value]) -> String {
     let all = envs.iter().filter_map(|env| {
         let reference = env.get("remoteRef").filter(|reference| !reference.is_null())?;

@@ -1,4 +1,4 @@
-//! The parts of a context from documents as they are read, one by one.
+//! Single variables of a context, computed from documents.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Value};
@@ -7,7 +7,7 @@ use super::super::named_resources::NamedResources;
 use super::super::source::{self, OpenChoreoResource};
 use super::{GivenParameters, SourcedVariable, VisibleSecrets};
 
-/// Returns `dataplane` and `environment`; nothing where one of the documents is something else.
+/// Returns `dataplane` and `environment`; `None` if one of the documents has another kind.
 #[must_use]
 pub fn planes_of_documents(
     data_plane: &Document,
@@ -30,7 +30,7 @@ pub fn workload_of_document(document: Option<&Document>) -> Value {
     super::workload_variable(document.and_then(read_workload).as_ref())
 }
 
-/// Returns what the descriptions of the endpoints of a Workload list, by endpoint.
+/// Returns the operations in the API descriptions of a Workload, by endpoint.
 #[must_use]
 pub fn endpoint_resources_of_document(document: &Document) -> (Value, Vec<Diagnostic>) {
     match read_workload(document) {
@@ -39,7 +39,7 @@ pub fn endpoint_resources_of_document(document: &Document) -> (Value, Vec<Diagno
     }
 }
 
-/// Returns `configurations` of a Workload with the SecretReferences that there are.
+/// Returns `configurations` of a Workload, resolved with `secrets`.
 #[must_use]
 pub fn configurations_of_document(
     document: Option<&Document>,
@@ -65,8 +65,8 @@ pub fn configurations_of_document(
     super::resolve_configurations(&env, &files, secrets)
 }
 
-/// Returns `parameters` and `environmentConfigs` for what is given to the Trait or component type `declaring`,
-/// and what is wrong with them or with their schemas.
+/// Returns `parameters` and `environmentConfigs` for the Trait or component type `declaring`, and the mistakes in
+/// them or in their schemas.
 #[must_use]
 pub fn parameters_of_document(
     declaring: &Document,

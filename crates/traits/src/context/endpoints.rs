@@ -1,5 +1,4 @@
-//! What an endpoint offers, read from its description: the operations of an OpenAPI document or the methods of a
-//! protobuf service.
+//! The operations of an endpoint, read from its API description: an OpenAPI document or a protobuf file.
 
 mod openapi;
 mod proto;
@@ -11,10 +10,10 @@ use super::super::diagnostics as code;
 use super::super::source::Workload;
 use super::insert_present;
 
-/// How long a description may be; the API server takes no longer object.
+/// The maximum length of a description; the API server accepts no longer object.
 const MAX_DESCRIPTION_BYTES: usize = 2 * 1024 * 1024;
 
-/// What an endpoint offers, in the order in which expressions see it.
+/// An operation of an endpoint; the fields are in the order in which expressions see them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct EndpointOffer {
     kind: &'static str,
@@ -23,7 +22,7 @@ struct EndpointOffer {
     method: String,
 }
 
-/// Returns what the endpoints of `workload` offer, by name; those without a description are left out.
+/// Returns the operations of the endpoints of `workload`, by name; an endpoint without a description is left out.
 pub(crate) fn list_endpoint_resources(workload: &Workload, document: &Document) -> (Value, Vec<Diagnostic>) {
     let mut map = Map::new();
     let mut diagnostics = Vec::new();
@@ -47,7 +46,7 @@ pub(crate) fn list_endpoint_resources(workload: &Workload, document: &Document) 
     (Value::object(map), diagnostics)
 }
 
-/// Returns the same for a `workload` as expressions see it, if its endpoints carry a `schema`.
+/// Returns the same for the variable `workload`, if its endpoints have a `schema`.
 pub(super) fn describe_endpoints(workload: &Value) -> Value {
     let mut map = Map::new();
     let endpoints = workload.get("endpoints").and_then(Value::as_object);
@@ -62,7 +61,7 @@ pub(super) fn describe_endpoints(workload: &Value) -> Value {
     Value::object(map)
 }
 
-/// Reads `content`, whose sort is said by `schema` or else follows from that of the endpoint.
+/// Reads `content`. Its format is that of `schema`, or the usual one of the endpoint type.
 fn read_offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<EndpointOffer>, String> {
     if content.trim().is_empty() {
         return Ok(Vec::new());

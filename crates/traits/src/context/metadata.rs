@@ -1,18 +1,18 @@
-//! `metadata`: what a component is called in an environment, as the platform would call it there.
+//! The variable `metadata`: names and labels of a component in an environment, equal to the platform's.
 //!
-//! A UID exists only in a cluster. Where a resource has none, one is made of its kind, namespace and name, so that labels
-//! and selectors are as distinct and as stable as they are in a cluster.
+//! A UID exists only in a cluster. For a resource without one it is derived from kind, namespace and name, so that
+//! labels and selectors are as distinct and stable as in a cluster.
 
 use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::source::Metadata;
 
-/// The domain of the labels.
+/// The prefix of the labels.
 const DOMAIN: &str = "openchoreo.dev";
-/// The namespace, and the project, of what names none.
+/// The default namespace and project.
 const DEFAULT: &str = "default";
-/// What is text in `metadata`, and what is an object.
+/// The text fields of `metadata`.
 const TEXTS: [&str; 11] = [
     "componentName",
     "componentUID",
@@ -28,7 +28,7 @@ const TEXTS: [&str; 11] = [
 ];
 const OBJECTS: [&str; 3] = ["labels", "annotations", "podSelectors"];
 
-/// What names a component in an environment.
+/// The resources that a component's `metadata` is computed from.
 pub(crate) struct ComponentIdentity<'a> {
     pub(crate) component: &'a Metadata,
     pub(crate) project: Option<&'a str>,
@@ -77,8 +77,8 @@ pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
     ]))
 }
 
-/// Returns what a `metadata` that somebody gives lacks. Templates count on all of it, and selectors that are
-/// left out would select everything.
+/// Returns the fields that the given `metadata` lacks. Templates rely on all of them, and an empty selector would
+/// select everything.
 #[must_use]
 pub fn missing_metadata(given: &Value) -> Vec<&'static str> {
     let lacks_text = |key: &&str| given.get(key).is_none_or(|value| value.as_str().is_none_or(str::is_empty));
@@ -97,7 +97,7 @@ fn resource_uid(kind: &str, metadata: &Metadata) -> String {
     }
 }
 
-/// Returns a UUID of version 8, the one for UUIDs with contents of one's own.
+/// Returns a UUID of version 8, which is reserved for application-defined content.
 fn derived_uid(kind: &str, namespace: &str, name: &str) -> String {
     let digits = naming::sha256(&format!("{kind}/{namespace}/{name}"));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();

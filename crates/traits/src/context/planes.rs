@@ -1,4 +1,4 @@
-//! `dataplane`, `environment` and the gateway that is put together of both.
+//! The variables `dataplane` and `environment`, and the gateway merged from both.
 
 use kubewright_value::{Map, Value};
 
@@ -22,7 +22,7 @@ pub(crate) fn data_plane_variable(plane: &DataPlane) -> Value {
     Value::object(map)
 }
 
-/// Returns `environment`. Its gateway is that of the data plane with the endpoints of the environment in their places.
+/// Returns `environment`. Its gateway is that of the data plane, overridden by the endpoints of the environment.
 pub(crate) fn environment_variable(
     environment: &EnvironmentDefinition,
     plane: &DataPlane,
@@ -38,7 +38,7 @@ pub(crate) fn environment_variable(
     Value::object(map)
 }
 
-/// An endpoint is taken whole: listeners of one gateway are of no use at another.
+/// An endpoint is overridden as a whole, because its listeners belong to one gateway.
 fn merge_network(over: Option<&GatewayNetwork>, base: Option<&GatewayNetwork>) -> Option<GatewayNetwork> {
     let pick = |of: fn(&GatewayNetwork) -> Option<&GatewayEndpoint>| {
         over.and_then(of).or(base.and_then(of)).cloned()

@@ -282,7 +282,11 @@ mod descriptions {
 
     #[test]
     fn other_yaml_is_told() {
-        check_offers("HTTP", "a: b", "it is no OpenAPI document: neither `openapi` nor `swagger` is there");
+        check_offers(
+            "HTTP",
+            "a: b",
+            "it is not an OpenAPI document: neither `openapi` nor `swagger` is there",
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `workload`, and how the variables and files of a workload are overridden.
+//! The variable `workload`, and the overrides of its environment variables and files.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use kubewright_value::{Map, Text, Value};
 use super::super::source::{Endpoint, Workload};
 use super::insert_present;
 
-/// Everybody in the project sees an endpoint, whatever else it says.
+/// The visibility that every endpoint has: inside its project.
 pub(super) const PROJECT: &str = "project";
 
 /// Returns `workload`.
@@ -28,7 +28,7 @@ pub(crate) fn workload_variable(workload: Option<&Workload>) -> Value {
     ]))
 }
 
-/// Returns `base` with the items of `over` in place of those that have the same key, and the others behind.
+/// Returns `base` with items of the same key replaced by those of `over`, and the others appended.
 pub fn merge_by_key<T: Clone>(base: &[T], over: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
     let mut merged = base.to_vec();
     let mut places: HashMap<&str, usize> = HashMap::new();

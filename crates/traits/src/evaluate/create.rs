@@ -1,7 +1,7 @@
-//! What templates make, and what is taken away again.
+//! The evaluation of `creates` and `removes`.
 
 use kubewright_engine::Verdict;
-use kubewright_interpolate::Rendered;
+use kubewright_interpolate::RenderedValue;
 use kubewright_patch::path::charge;
 use kubewright_value::{Document, Value};
 
@@ -13,7 +13,7 @@ use crate::manifest::{Manifest, manifest_label};
 use crate::variables::VariableScope;
 
 impl Evaluator<'_> {
-    /// Makes what `templates` make, behind what is there.
+    /// Renders `templates` and appends the manifests.
     pub(super) fn creates(&mut self, templates: &[TemplateProgram], manifests: &mut Vec<Manifest>) {
         for (number, template) in templates.iter().enumerate() {
             if self.is_spent {
@@ -62,17 +62,17 @@ impl Evaluator<'_> {
         for item in items.iter() {
             let names = VariableScope::within(self.context, template.each.as_ref(), item);
             let object = match self.content(&template.content, &names)? {
-                Rendered::Value(object @ Value::Object(_)) => object,
+                RenderedValue::Value(object @ Value::Object(_)) => object,
                 other => {
                     let found = match other {
-                        Rendered::Omitted => "nothing",
-                        Rendered::Value(value) => value.kind().name(),
+                        RenderedValue::Omitted => "nothing",
+                        RenderedValue::Value(value) => value.kind().name(),
                     };
                     let message = format!("the template gives {found}, expected an object");
                     return Err(self.diagnostic_at(&code::NO_MANIFEST, &template.content.path, message));
                 }
             };
-            // A short loop can make more than can be written.
+            // A short loop can create more than memory holds, so each object is charged.
             if items.is_loop() {
                 let charged = charge(&object, &mut self.budget);
                 charged.map_err(|exhausted| self.exhausted(&template.content.path, exhausted))?;
@@ -82,7 +82,7 @@ impl Evaluator<'_> {
         Ok(made)
     }
 
-    /// Drops what `removals` are about. All of them look at the same manifests.
+    /// Removes the manifests that `removals` select. All of them see the same manifests.
     pub(super) fn removes(&mut self, removals: &[RemovalProgram], manifests: &mut Vec<Manifest>) {
         let mut dropped = vec![false; manifests.len()];
         for (number, removal) in removals.iter().enumerate() {

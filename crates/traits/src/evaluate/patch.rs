@@ -1,10 +1,10 @@
-//! What patches do to the manifests that they are about.
+//! The evaluation of patches.
 
 use std::borrow::Cow;
 
-use kubewright_cel::{Bindings, Cost};
+use kubewright_cel::{CelBindings, CelCost};
 use kubewright_engine::{Diagnostic, TraceNode, Verdict};
-use kubewright_interpolate::{Piece as Given, Rendered};
+use kubewright_interpolate::{RenderedPiece as Given, RenderedValue};
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{Applied, Op, PatchError, PatchErrorKind, Path, PathError, Piece, Segment};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
@@ -20,13 +20,13 @@ use crate::place::{PatchSubject, SplitKey, escape_path_segment, split_key};
 use crate::variables::VariableScope;
 use kubewright_dialect_kit::fields::within;
 
-/// How many places are named in a trace.
+/// The maximum number of places of an operation in a trace.
 const MAX_TRACED_PLACES: usize = 20;
 
-/// How many characters of a path, and of what is wrong there, are shown in a message.
+/// The maximum length of a path or an error text in a message.
 const MAX_SHOWN_PATH_CHARS: usize = 1000;
 
-/// An operation whose expressions are rendered.
+/// An operation with evaluated expressions.
 struct RenderedOperation<'p> {
     operate: &'p OperationProgram,
     path: Cow<'p, Path>,
@@ -34,20 +34,20 @@ struct RenderedOperation<'p> {
     value: Value,
 }
 
-/// What a patch met in all rounds of its loop.
+/// The matches of a patch over all items of its loop.
 #[derive(Default)]
 struct PatchHits {
     rounds: usize,
     candidates: usize,
     kept: usize,
-    /// Those that the target cannot mean, in the last round.
+    /// The manifests of another kind, group, version or plane, for the last item.
     others: usize,
-    /// The name that was asked for last.
+    /// The target name for the last item.
     name: Option<Text>,
 }
 
 impl Evaluator<'_> {
-    /// Does patch `number`.
+    /// Applies patch `number`.
     pub(super) fn patch(
         &mut self,
         number: usize,
@@ -58,11 +58,11 @@ impl Evaluator<'_> {
         let mut hits = PatchHits::default();
         let done = self.run_rounds(patch, manifests, &mut hits);
         self.others(&patch.target, hits.others);
-        let is_told = self.run.trace.has_failure();
+        let is_traced = self.run.trace.has_failure();
         let document: &Document = self.document;
         self.run.trace.close(|| {
             let (found, verdict) = match &done {
-                Err(_) if is_told => ("fails".to_owned(), Verdict::Error),
+                Err(_) if is_traced => ("fails".to_owned(), Verdict::Error),
                 Err(failure) => (failure.message.clone(), Verdict::Error),
                 Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
                 Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
@@ -128,7 +128,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Does all operations to all targets, for one item of the loop.
+    /// Applies all operations to all targets, for one item of the loop.
     fn run_round(
         &mut self,
         patch: &PatchProgram,
@@ -141,7 +141,7 @@ impl Evaluator<'_> {
         hits.kept += targets.kept.len();
         hits.others = targets.others;
         hits.name = targets.name;
-        // Where nothing is of the kind, nothing is evaluated; where no condition holds, values still have to be right.
+        // Without a manifest of the kind nothing is evaluated; if only `where` is false, the values are still checked.
         if targets.candidates == 0 {
             return Ok(());
         }
@@ -165,7 +165,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Renders the path and value of an operation; nothing when the value is left out, and the operation with it.
+    /// Evaluates the path and value of an operation; `None` if the value is omitted, which skips the operation.
     fn render_operation<'p>(
         &mut self,
         operate: &'p OperationProgram,
@@ -175,8 +175,8 @@ impl Evaluator<'_> {
         let value = match &operate.value {
             None => Value::Null,
             Some(content) => match self.content(content, names)? {
-                Rendered::Value(value) => value,
-                Rendered::Omitted => {
+                RenderedValue::Value(value) => value,
+                RenderedValue::Omitted => {
                     let document: &Document = self.document;
                     self.run.trace.add(|| TraceEntry {
                         what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
@@ -204,24 +204,24 @@ impl Evaluator<'_> {
                 Err(self.path_failure(place, error, (error.position, error.length)))
             }
             PathProgram::Whole(template) => {
-                let mut cost = Cost::default();
-                let pieces = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                let mut cost = CelCost::default();
+                let pieces = template.render_pieces(&CelBindings::new().with_variables(names), &mut cost);
                 self.spend_cost(&cost, place)?;
                 let pieces = pieces.map_err(|error| self.expression_failure(place, &error))?;
                 let text: String = pieces.iter().map(written_piece).collect();
                 Path::parse(&text).map(Cow::Owned).map_err(|error| {
                     let mut wrong = self.path_failure(place, &error, (Position::START, 1));
-                    wrong.message = format!("`{text}` is no path: {}", error.message);
+                    wrong.message = format!("`{text}` is not a path: {}", error.message);
                     wrong
                 })
             }
             PathProgram::Pieces(template, shape, form) => {
-                let mut cost = Cost::default();
-                let given = template.render_pieces(&Bindings::new().with_variables(names), &mut cost);
+                let mut cost = CelCost::default();
+                let given = template.render_pieces(&CelBindings::new().with_variables(names), &mut cost);
                 self.spend_cost(&cost, place)?;
                 let given = given.map_err(|error| self.expression_failure(place, &error))?;
                 let texts = given.iter().filter_map(|piece| match piece {
-                    Given::Given(text) => Some(text),
+                    Given::Evaluated(text) => Some(text),
                     Given::Literal(_) => None,
                 });
                 if let Some(path) = form.as_ref().and_then(|form| form.fill(texts)) {
@@ -229,7 +229,7 @@ impl Evaluator<'_> {
                 }
                 let piece = |given| match given {
                     &Given::Literal(text) => Piece::Literal(text),
-                    Given::Given(text) => Piece::Text(text),
+                    Given::Evaluated(text) => Piece::Text(text),
                 };
                 let pieces: Vec<Piece<'_>> = given.iter().map(piece).collect();
                 Path::from_pieces(&pieces).map(Cow::Owned).map_err(|error| {
@@ -281,7 +281,7 @@ impl Evaluator<'_> {
         Box::new(failure.help(error.help.clone().unwrap_or_default()))
     }
 
-    /// Says that `path` goes into a label, annotation or the like.
+    /// Returns the error that `path` continues inside a label, annotation or the like.
     fn split_key_failure(
         &self,
         operate: &OperationProgram,
@@ -306,7 +306,7 @@ impl Evaluator<'_> {
         Box::new(failure.help(help))
     }
 
-    /// Returns where segment `number` of `path` is written.
+    /// Returns the location of segment `number` of `path`.
     fn segment(&self, operate: &OperationProgram, path: &Path, number: usize) -> Location {
         let (position, length) = match &operate.path.value {
             PathProgram::Fixed(_) => path.position(number),
@@ -316,7 +316,7 @@ impl Evaluator<'_> {
         within(self.document, &operate.path.path, position, length)
     }
 
-    /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.
+    /// Reports that a patch matches nothing, and why. A `where` that reads only parameters is a switch, so it is not reported.
     fn report_no_hits(&mut self, patch: &PatchProgram, manifests: &[Manifest], hits: &PatchHits) {
         let target = &patch.target;
         let (reason, help, path) = if hits.candidates == 0 {
@@ -324,8 +324,10 @@ impl Evaluator<'_> {
             (reason, help, &target.path)
         } else {
             let Some(condition) = &target.condition else { return };
-            let looks =
-                condition.value.programs().any(|(program, _)| program.names().any(|name| name == "resource"));
+            let looks = condition
+                .value
+                .programs()
+                .any(|(program, _)| program.variable_names().any(|name| name == "resource"));
             if !looks {
                 return;
             }
@@ -338,7 +340,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Returns what a trace says of an operation.
+/// Returns the trace entry of an operation.
 fn describe_operation(
     operate: &OperationProgram,
     path: &Path,
@@ -364,26 +366,26 @@ fn describe_operation(
     TraceEntry { what, found, wanted, verdict, location }
 }
 
-/// Returns where an operation was done, unless that is its path.
+/// Returns the places an operation was applied to, unless they equal its path.
 fn describe_places(path: &Path, applied: &Applied) -> String {
-    let mut told: Vec<String> = applied
+    let mut places: Vec<String> = applied
         .places
         .iter()
         .take(MAX_TRACED_PLACES)
         .map(|place| Pointer::from_steps(place).to_string())
         .collect();
-    if told.iter().all(|place| place == path.text()) {
+    if places.iter().all(|place| place == path.text()) {
         return String::new();
     }
     if applied.places.len() > MAX_TRACED_PLACES {
-        told.push("…".to_owned());
+        places.push("…".to_owned());
     }
-    format!("at {}", told.join(", "))
+    format!("at {}", places.join(", "))
 }
 
 fn written_piece<'p>(piece: &'p Given<'_>) -> &'p str {
     match piece {
         Given::Literal(text) => text,
-        Given::Given(text) => text,
+        Given::Evaluated(text) => text,
     }
 }

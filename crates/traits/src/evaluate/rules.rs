@@ -1,4 +1,4 @@
-//! What has to hold before a trait is rendered, and of what was rendered.
+//! The evaluation of `preRenderValidations` and `postRenderValidations`.
 
 use kubewright_engine::{Diagnostic, Verdict};
 use kubewright_value::{Document, Value};
@@ -11,11 +11,11 @@ use crate::diagnostics as code;
 use crate::manifest::{Manifest, manifest_label};
 use crate::variables::{RenderContext, VariableScope};
 
-/// How many steps it takes to tell of a failure: a loop over many manifests may have millions.
+/// The budget charged for each reported failure, because a loop over many manifests may have millions.
 const FAILURE_STEPS: u64 = 1000;
 
 impl Evaluator<'_> {
-    /// Returns whether all `rules` hold; every one that does not is told.
+    /// Returns whether all `rules` hold; each that does not is reported.
     pub(crate) fn rules(&mut self, rules: &[PreRenderCheck]) -> bool {
         let mut all = true;
         for rule in rules {
@@ -29,7 +29,7 @@ impl Evaluator<'_> {
         all
     }
 
-    /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
+    /// Returns whether all `assertions` hold for `manifests`; each that does not is reported.
     pub(crate) fn assertions(&mut self, assertions: &[PostRenderCheck], manifests: &[Manifest]) -> bool {
         if assertions.is_empty() {
             return true;
@@ -89,7 +89,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Returns the failure of a rule that does not hold or cannot be decided.
+    /// Returns the failure of a rule that does not hold or cannot be evaluated.
     fn rule_result(&mut self, rule: &PreRenderCheck, held: StepResult<bool>, about: &str) -> StepResult<()> {
         let document: &Document = self.document;
         self.run.trace.add(|| TraceEntry {
@@ -121,7 +121,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Returns whose rules `document` has, and of which instance they are.
+/// Returns the name of the document and instance that the rules belong to.
 fn describe_rule_owner(document: &Document, context: &RenderContext) -> String {
     let label = manifest_label(&document.value);
     let of_trait = context.get("trait");

@@ -1,4 +1,4 @@
-//! Which manifests a target means, and why it means none.
+//! The manifests that a target matches, and the reason if there are none.
 
 use kubewright_engine::{Verdict, nearest};
 use kubewright_value::{Document, Text, Value};
@@ -10,24 +10,24 @@ use crate::compile::program::CompiledTarget;
 use crate::manifest::{Manifest, group_and_version, manifest_label};
 use crate::variables::VariableScope;
 
-/// How many manifests are named in a message.
+/// The maximum number of names listed in a message.
 const MAX_LISTED_MANIFESTS: usize = 6;
 
-/// What a target means.
+/// The manifests that a target matches.
 #[derive(Default)]
 pub(super) struct Targets {
-    /// How many have the kind, group, version and name.
+    /// The number of manifests with the kind, group, version and name.
     pub(super) candidates: usize,
-    /// How many have another kind, group, version or plane.
+    /// The number of manifests with another kind, group, version or plane.
     pub(super) others: usize,
-    /// Those for which the condition holds.
+    /// The indices of those for which `where` is true.
     pub(super) kept: Vec<usize>,
-    /// The name that was asked for, where something has the rest.
+    /// The name of the target, if a manifest matches the rest.
     pub(super) name: Option<Text>,
 }
 
 impl Evaluator<'_> {
-    /// Returns the manifests that `target` means. The condition sees each as it is now.
+    /// Returns the manifests that `target` matches. `where` sees each in its current state.
     pub(super) fn targets(
         &mut self,
         target: &CompiledTarget,
@@ -74,7 +74,7 @@ impl Evaluator<'_> {
     }
 
     fn has_wanted_name(&mut self, wanted: &str, name: &PlacedExpression, manifest: &Manifest) -> bool {
-        let is_it = object_name(&manifest.object) == Some(wanted);
+        let is_it = manifest_name(&manifest.object) == Some(wanted);
         if is_it {
             let document: &Document = self.document;
             self.run.trace.add(|| TraceEntry {
@@ -114,7 +114,7 @@ impl Evaluator<'_> {
         holds
     }
 
-    /// Says how many manifests a target cannot mean.
+    /// Traces the number of manifests that a target cannot match.
     pub(super) fn others(&mut self, target: &CompiledTarget, others: usize) {
         let verb = if others == 1 { "is" } else { "are" };
         if others > 0 {
@@ -154,11 +154,11 @@ fn is_target_kind(target: &CompiledTarget, object: &Value) -> bool {
     target.kind.as_deref().is_none_or(|wanted| object.get("kind").and_then(Value::as_str) == Some(wanted))
 }
 
-fn object_name(object: &Value) -> Option<&str> {
+fn manifest_name(object: &Value) -> Option<&str> {
     object.get("metadata")?.get("name")?.as_str()
 }
 
-/// Returns what `target` is about: `Deployment of apps/v1`.
+/// Returns the description of `target`: `Deployment of apps/v1`.
 pub(super) fn describe_target(target: &CompiledTarget) -> String {
     let kind = target.kind.as_deref().unwrap_or("resource");
     match (target.group.as_deref(), target.version.as_deref()) {
@@ -171,7 +171,7 @@ pub(super) fn describe_target(target: &CompiledTarget) -> String {
     }
 }
 
-/// Returns how many of something there are: `1 manifest`, `2 Deployments of apps/v1`.
+/// Returns a count with its noun: `1 manifest`, `2 Deployments of apps/v1`.
 pub(super) fn count_of(count: usize, what: &str) -> String {
     let (noun, rest) =
         what.split_once(' ').map_or((what, String::new()), |(noun, rest)| (noun, format!(" {rest}")));
@@ -181,7 +181,7 @@ pub(super) fn count_of(count: usize, what: &str) -> String {
     }
 }
 
-/// Returns why `target`, whose name is `name`, means none of `manifests`, and what may have been meant.
+/// Returns why `target`, whose name is `name`, matches none of `manifests`, and a suggestion.
 pub(super) fn explain_no_target(
     target: &CompiledTarget,
     name: Option<&str>,
@@ -225,11 +225,13 @@ pub(super) fn explain_no_target(
     (format!("there is no {wanted}"), help)
 }
 
-/// Says which names there are.
+/// Returns the list of existing names.
 fn others(target: &CompiledTarget, manifests: &[Manifest]) -> String {
     let fitting = manifests.iter().filter(|manifest| fits_target(target, manifest));
-    let mut names: Vec<&str> =
-        fitting.filter_map(|manifest| object_name(&manifest.object)).take(MAX_LISTED_MANIFESTS + 1).collect();
+    let mut names: Vec<&str> = fitting
+        .filter_map(|manifest| manifest_name(&manifest.object))
+        .take(MAX_LISTED_MANIFESTS + 1)
+        .collect();
     let more = if names.len() > MAX_LISTED_MANIFESTS { ", …" } else { "" };
     names.truncate(MAX_LISTED_MANIFESTS);
     format!("there is `{}`{more}", names.join("`, `"))

@@ -1,10 +1,10 @@
-//! What the expressions of a trait give, and what is said when they do not.
+//! The evaluation of expressions, with the diagnostics for those that fail.
 
 use std::borrow::Cow;
 
-use kubewright_cel::{Bindings, Cost, EvalErrorKind};
+use kubewright_cel::{CelBindings, CelCost, CelErrorKind};
 use kubewright_engine::{Code, Diagnostic};
-use kubewright_interpolate::{RenderError, Rendered, Template, TextTemplate};
+use kubewright_interpolate::{RenderError, RenderedValue, TextTemplate, ValueTemplate};
 use kubewright_value::{Exhausted, Map, Position, Step, Text, Value, bounded};
 
 use super::{Evaluator, StepResult};
@@ -13,21 +13,21 @@ use crate::diagnostics as code;
 use crate::variables::VariableScope;
 use kubewright_dialect_kit::fields::{Placed, within};
 
-/// How many characters of an expression are shown in a message.
+/// The maximum length of an expression in a message.
 const MAX_EXPRESSION_CHARS: usize = 80;
 
-/// What is gone through.
+/// The items of a loop.
 pub(super) enum LoopItems {
-    /// There is no loop.
+    /// No loop.
     Once,
     /// The items of a list.
     List(Value),
-    /// The entries of a map, by key.
+    /// The entries of a map, sorted by key.
     Entries(Vec<Value>),
 }
 
 impl LoopItems {
-    /// Returns the items; one that is nothing where there is no loop.
+    /// Returns the items; a single `None` without a loop.
     pub(super) fn iter(&self) -> impl Iterator<Item = Option<&Value>> {
         let (once, items) = match self {
             Self::Once => (Some(None), &[][..]),
@@ -43,14 +43,14 @@ impl LoopItems {
 }
 
 impl<'r> Evaluator<'r> {
-    /// Returns what `each` goes through.
+    /// Returns the items of `each`.
     pub(super) fn items(&mut self, each: Option<&LoopProgram>) -> StepResult<LoopItems> {
         let Some(each) = each else { return Ok(LoopItems::Once) };
         let names = VariableScope::of(self.context);
         let found = self.text_value(&each.over, &names)?;
         match found {
-            Rendered::Value(list @ Value::Array(_)) => Ok(LoopItems::List(list)),
-            Rendered::Value(Value::Object(map)) => {
+            RenderedValue::Value(list @ Value::Array(_)) => Ok(LoopItems::List(list)),
+            RenderedValue::Value(Value::Object(map)) => {
                 let mut entries: Vec<(&Text, &Value)> = map.iter().collect();
                 entries.sort_by(|one, other| one.0.cmp(other.0));
                 self.spend(entries.len() as u64, &each.over.path)?;
@@ -71,12 +71,12 @@ impl<'r> Evaluator<'r> {
         names: &VariableScope<'_>,
     ) -> StepResult<bool> {
         match self.text_value(condition, names)? {
-            Rendered::Value(Value::Bool(holds)) => Ok(holds),
+            RenderedValue::Value(Value::Bool(holds)) => Ok(holds),
             other => Err(self.wrong_result(&condition.path, what, &other, "a boolean")),
         }
     }
 
-    /// Returns the text that `template` gives.
+    /// Returns the text of `template`.
     pub(super) fn text(
         &mut self,
         template: &Placed<TextTemplate>,
@@ -84,22 +84,22 @@ impl<'r> Evaluator<'r> {
         names: &VariableScope<'_>,
     ) -> StepResult<Text> {
         match self.text_value(template, names)? {
-            Rendered::Value(Value::String(text)) => Ok(text),
+            RenderedValue::Value(Value::String(text)) => Ok(text),
             other => Err(self.wrong_result(&template.path, what, &other, "text")),
         }
     }
 
-    /// Returns what a structure gives.
+    /// Returns the value of a structure.
     pub(super) fn content(
         &mut self,
-        content: &Placed<Template>,
+        content: &Placed<ValueTemplate>,
         names: &VariableScope<'_>,
-    ) -> StepResult<Rendered> {
+    ) -> StepResult<RenderedValue> {
         if let Some(constant) = content.value.constant() {
-            return Ok(Rendered::Value(constant.clone()));
+            return Ok(RenderedValue::Value(constant.clone()));
         }
-        let mut cost = Cost::default();
-        let rendered = content.value.render(&Bindings::new().with_variables(names), &mut cost);
+        let mut cost = CelCost::default();
+        let rendered = content.value.render(&CelBindings::new().with_variables(names), &mut cost);
         self.spend_cost(&cost, &content.path)?;
         rendered.map_err(|error| self.expression_failure(&content.path, &error))
     }
@@ -108,14 +108,14 @@ impl<'r> Evaluator<'r> {
         &mut self,
         template: &Placed<TextTemplate>,
         names: &VariableScope<'_>,
-    ) -> StepResult<Rendered> {
-        let mut cost = Cost::default();
-        let rendered = template.value.render(&Bindings::new().with_variables(names), &mut cost);
+    ) -> StepResult<RenderedValue> {
+        let mut cost = CelCost::default();
+        let rendered = template.value.render(&CelBindings::new().with_variables(names), &mut cost);
         self.spend_cost(&cost, &template.path)?;
         rendered.map_err(|error| self.expression_failure(&template.path, &error))
     }
 
-    /// Takes `steps`, for what stands at `path`.
+    /// Charges `steps` to the budget, on behalf of `path`.
     pub(super) fn spend(&mut self, steps: u64, path: &[Step]) -> StepResult<()> {
         self.budget.step(steps).map_err(|exhausted| {
             self.is_spent = true;
@@ -123,11 +123,11 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Takes as many steps as the expressions at `path` did work.
-    pub(super) fn spend_cost(&mut self, cost: &Cost, path: &[Step]) -> StepResult<()> {
-        let work = Cost::default().work_left().saturating_sub(cost.work_left());
+    /// Charges the cost of the expressions at `path` to the budget.
+    pub(super) fn spend_cost(&mut self, cost: &CelCost, path: &[Step]) -> StepResult<()> {
+        let work = CelCost::default().work_left().saturating_sub(cost.work_left());
         self.spend(work.max(1), path)?;
-        let bytes = Cost::default().bytes_left().saturating_sub(cost.bytes_left());
+        let bytes = CelCost::default().bytes_left().saturating_sub(cost.bytes_left());
         self.budget.produce(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(|exhausted| {
             self.is_spent = true;
             self.exhausted(path, exhausted)
@@ -138,7 +138,7 @@ impl<'r> Evaluator<'r> {
         self.diagnostic_at(&code::LIMIT, path, exhausted.to_string())
     }
 
-    /// Returns what is said of an expression that fails.
+    /// Returns the diagnostic for an expression that fails.
     pub(super) fn expression_failure(&self, path: &[Step], error: &RenderError) -> Box<Diagnostic> {
         let path: Vec<Step> = path.iter().chain(&error.path).cloned().collect();
         let location = match error.is_key {
@@ -153,7 +153,7 @@ impl<'r> Evaluator<'r> {
                 )
             }
         };
-        let code = if error.kind == EvalErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
+        let code = if error.kind == CelErrorKind::Limit { &code::LIMIT } else { &code::EXPRESSION_FAILS };
         let message = match error.expression.as_str() {
             "" => error.message.clone(),
             expression => format!("`{}` fails: {}", shorten_expression(expression), error.message),
@@ -162,11 +162,19 @@ impl<'r> Evaluator<'r> {
         Box::new(Diagnostic { missing_key: error.missing_key.clone().map(Box::new), ..diagnostic })
     }
 
-    /// Returns what is said of an expression that gives something else than is wanted.
-    fn wrong_result(&self, path: &[Step], what: &str, found: &Rendered, wanted: &str) -> Box<Diagnostic> {
+    /// Returns the diagnostic for an expression with a result of the wrong type.
+    fn wrong_result(
+        &self,
+        path: &[Step],
+        what: &str,
+        found: &RenderedValue,
+        wanted: &str,
+    ) -> Box<Diagnostic> {
         let found = match found {
-            Rendered::Omitted => "nothing".to_owned(),
-            Rendered::Value(value) => format!("{} {}", value.kind(), bounded::shortened_json(value, 120)),
+            RenderedValue::Omitted => "nothing".to_owned(),
+            RenderedValue::Value(value) => {
+                format!("{} {}", value.kind(), bounded::shortened_json(value, 120))
+            }
         };
         self.diagnostic_at(&code::WRONG_RESULT, path, format!("{what} gives {found}, expected {wanted}"))
     }
@@ -181,13 +189,13 @@ impl<'r> Evaluator<'r> {
     }
 }
 
-/// Returns an expression on one line, cut where it is long.
+/// Returns an expression on one line, truncated.
 fn shorten_expression(expression: &str) -> String {
     let line = expression.split_whitespace().collect::<Vec<_>>().join(" ");
     cut_text(&line, MAX_EXPRESSION_CHARS).into_owned()
 }
 
-/// Returns the first `most` characters of `text`, with a mark where there are more.
+/// Returns the first `most` characters of `text`, with `…` if there are more.
 pub(super) fn cut_text(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -195,10 +203,10 @@ pub(super) fn cut_text(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns how to do without what is missing.
+/// Returns the help for a missing value.
 fn missing_value_help(error: &RenderError) -> &'static str {
     match error.kind {
-        EvalErrorKind::Missing => "ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
+        CelErrorKind::Missing => "check it with `has(…)` first, or write `.?name.orValue(…)`",
         _ => "",
     }
 }

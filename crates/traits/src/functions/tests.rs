@@ -1,10 +1,10 @@
-use kubewright_cel::{Bindings, Cost};
-use kubewright_interpolate::{Rendered, Template};
+use kubewright_cel::{CelBindings, CelCost};
+use kubewright_interpolate::{RenderedValue, ValueTemplate};
 use kubewright_value::{Value, json};
 
 use super::*;
 
-fn render(template: &str) -> Result<Rendered, String> {
+fn render(template: &str) -> Result<RenderedValue, String> {
     let parameters =
         json::parse(r#"{"i": 3, "f": 1.5, "s": "str", "l": ["a", 1], "n": null, "m": {"a": 1, "b": 2}}"#)
             .unwrap();
@@ -12,17 +12,17 @@ fn render(template: &str) -> Result<Rendered, String> {
         json::parse(r#"{"containerEnvFrom": [1], "endpointResources": {"web": [2]}, "servicePorts": []}"#);
     let derived = derived.unwrap();
     let environment = trait_environment().variable("parameters").variable("derived");
-    let (template, problems) = Template::compile(&Value::from(template), &environment);
+    let (template, problems) = ValueTemplate::compile(&Value::from(template), &environment);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }
-    let bindings = Bindings::new().with("parameters", &parameters).with("derived", &derived);
-    template.render(&bindings, &mut Cost::default()).map_err(|error| error.message)
+    let bindings = CelBindings::new().with("parameters", &parameters).with("derived", &derived);
+    template.render(&bindings, &mut CelCost::default()).map_err(|error| error.message)
 }
 
 #[track_caller]
 fn check(template: &str, want: &str) {
-    assert_eq!(render(template), Ok(Rendered::Value(json::parse(want).unwrap())), "{template}");
+    assert_eq!(render(template), Ok(RenderedValue::Value(json::parse(want).unwrap())), "{template}");
 }
 
 #[track_caller]
@@ -33,7 +33,8 @@ fn fails(template: &str, message: &str) {
 
 #[test]
 fn merging_keeps_the_order_of_keys_and_the_last_value() {
-    let Ok(Rendered::Value(made)) = render("${oc_merge({'b': 1, 'a': 1}, {'c': 3}, parameters.m)}") else {
+    let Ok(RenderedValue::Value(made)) = render("${oc_merge({'b': 1, 'a': 1}, {'c': 3}, parameters.m)}")
+    else {
         panic!()
     };
     assert_eq!(json::to_string(&made), r#"{"b":2,"a":1,"c":3}"#);
@@ -71,7 +72,7 @@ fn a_name_loses_none_of_its_parts() {
 fn older_names_of_functions_still_work() {
     check("${merge({'a': 1}, {'b': 2})}", r#"{"a": 1, "b": 2}"#);
     check("${sanitizeK8sResourceName('a.b')}", &json::quote(&naming::hashed(&["a-b"], "", LABEL).unwrap()));
-    assert_eq!(render("${omit()}"), Ok(Rendered::Omitted));
+    assert_eq!(render("${omit()}"), Ok(RenderedValue::Omitted));
 }
 
 #[test]

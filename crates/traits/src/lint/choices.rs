@@ -1,6 +1,6 @@
-//! Comparisons of parameters with values that they cannot have.
+//! The check for comparisons of parameters with values that they cannot have.
 
-use kubewright_cel::Compared;
+use kubewright_cel::FieldComparison;
 use kubewright_engine::nearest;
 use kubewright_value::{Text, Value};
 
@@ -16,19 +16,19 @@ impl Linter<'_> {
     /// Reports texts that a parameter is compared with and its schema does not allow.
     pub(super) fn choices(&mut self, sections: &Sections, programs: &[LintedExpression<'_>]) {
         for placed in programs {
-            for compared in placed.program.compared() {
+            for compared in placed.program.field_comparisons() {
                 self.choice(sections, placed, &compared);
             }
         }
     }
 
-    fn choice(&mut self, sections: &Sections, placed: &LintedExpression<'_>, compared: &Compared) {
-        let Compared { field: read, text, position } = compared;
+    fn choice(&mut self, sections: &Sections, placed: &LintedExpression<'_>, compared: &FieldComparison) {
+        let FieldComparison { field: read, text, position } = compared;
         let Some(field) = declared_field(sections, &read.variable, &read.path) else { return };
         let choices: Option<Vec<&str>> = field.choices().iter().map(Value::as_str).collect();
         let Some(choices) = choices.filter(|choices| !choices.is_empty()) else { return };
         let is_default = field.default().and_then(Value::as_str) == Some(text.as_str());
-        // Asking whether there is any text at all is a precaution.
+        // A comparison with the empty text is a precaution, not a mistake.
         if text.is_empty() || is_default || choices.contains(&text.as_str()) {
             return;
         }
@@ -43,7 +43,7 @@ impl Linter<'_> {
     }
 }
 
-/// Returns what is declared at `path` of the variable `section`.
+/// Returns the declaration at `path` of the variable `section`.
 fn declared_field<'s>(sections: &'s Sections, section: &str, path: &[Text]) -> Option<ParameterField<'s>> {
     let schemas = [&sections.parameters, &sections.environment_configs];
     let (_, schema) = SECTIONS.into_iter().zip(schemas).find(|(known, _)| *known == section)?;

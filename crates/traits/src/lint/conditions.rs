@@ -1,6 +1,6 @@
-//! Conditions that always come out the same, loops over nothing, filters that choose nothing.
+//! The checks for constant conditions, empty loops and filters that match nothing.
 
-use kubewright_cel::{Bindings, Cost, Program, Val};
+use kubewright_cel::{CelBindings, CelCost, CelProgram, Val};
 use kubewright_patch::path::Segment;
 
 use super::Linter;
@@ -16,7 +16,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports a condition that looks at nothing.
+    /// Reports a condition that reads no variable.
     pub(super) fn condition(&mut self, what: &str, condition: Option<&PlacedExpression>) {
         let Some(Val::Bool(holds)) = condition.and_then(constant_value) else { return };
         let Some(condition) = condition else { return };
@@ -24,12 +24,12 @@ impl Linter<'_> {
         let help = match (what, holds) {
             (_, true) => "leave it out, or ask about a parameter or the resource",
             ("rule", false) => "rendering always fails; ask about a parameter or the resource",
-            (_, false) => "what it stands beside is never done; leave it out, or ask about a parameter",
+            (_, false) => "its patch, template or rule never applies; remove it, or compare a parameter",
         };
         self.report(&code::CONSTANT, self.document.locate(&condition.path), message, help);
     }
 
-    /// Reports a loop over a list or map that is written down and empty.
+    /// Reports a loop over a literal empty list or map.
     pub(super) fn check_empty_loop(&mut self, each: &LoopProgram) {
         let is_empty = match constant_value(&each.over) {
             Some(Val::List(list)) => list.is_empty(),
@@ -43,7 +43,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports filters for names that nothing has.
+    /// Reports filters by names that no item has.
     pub(super) fn filters(&mut self, operate: &OperationProgram) {
         let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
@@ -69,12 +69,12 @@ impl Linter<'_> {
     }
 }
 
-/// Returns what an expression that looks at nothing gives.
+/// Returns the value of an expression that reads no variable.
 fn constant_value(expression: &PlacedExpression) -> Option<Val<'_>> {
-    let (program, _): (&Program, _) =
+    let (program, _): (&CelProgram, _) =
         expression.value.programs().next().filter(|_| expression.value.is_whole())?;
-    if program.names().next().is_some() {
+    if program.variable_names().next().is_some() {
         return None;
     }
-    program.evaluate(&Bindings::new(), &mut Cost::default()).ok()
+    program.evaluate(&CelBindings::new(), &mut CelCost::default()).ok()
 }

@@ -1,4 +1,4 @@
-//! Templates that make a manifest twice, and templates that make none.
+//! The checks for templates that create a manifest twice, and for templates that create none.
 
 use kubewright_value::{Step, Text, Value};
 
@@ -8,14 +8,14 @@ use crate::compile::program::{CompiledTarget, PatchProgram, TemplateProgram};
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::child;
 
-/// How many templates are compared with each other.
+/// The maximum number of templates compared with each other.
 const MAX_COMPARED_TEMPLATES: usize = 200;
-/// What tells one manifest from another.
+/// The fields that identify a manifest.
 const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "namespace"], &["metadata", "name"]];
 
 impl Linter<'_> {
-    /// Tells of templates without `apiVersion`, `kind` or name. A patch may still write what a template leaves out.
+    /// Reports templates without `apiVersion`, `kind` or name, unless a patch may still write them.
     pub(super) fn incomplete(&mut self, templates: &[TemplateProgram], patches: &[PatchProgram]) {
         let written: Vec<&str> = patches
             .iter()
@@ -26,7 +26,7 @@ impl Linter<'_> {
             let Some(content @ Value::Object(_)) = self.written(&template.content.path) else { continue };
             for problem in admission::template_problems(item, content) {
                 let field = problem.inside.join("/");
-                // A value of another type is told as that.
+                // A value of the wrong type has its own diagnostic.
                 let is_there = content.at(&problem.inside).is_some_and(|value| value.as_str().is_none());
                 let is_patched = written.iter().any(|path| path.starts_with(&field));
                 if *problem.code != code::BAD_TEMPLATE || is_there || is_patched {
@@ -66,7 +66,7 @@ impl Linter<'_> {
         self.report(&code::CREATED_TWICE, location, message, help);
     }
 
-    /// Returns whether both make the same manifest whenever the second one makes any.
+    /// Returns whether both create the same manifest whenever the second one creates any.
     fn is_same(&self, one: &TemplateProgram, other: &TemplateProgram) -> bool {
         let identity = self.identity(other);
         if identity.is_none() || self.identity(one) != identity || one.plane != other.plane {
@@ -88,7 +88,7 @@ impl Linter<'_> {
         is_together && one == other
     }
 
-    /// Returns whether `target` can mean nothing but what `template` makes.
+    /// Returns whether `target` can match only what `template` creates.
     pub(super) fn is_made_by(&self, target: &CompiledTarget, template: &TemplateProgram) -> bool {
         let (Some(kind), Some(group), Some(version), Some(name)) =
             (&target.kind, &target.group, &target.version, &target.name)
@@ -103,7 +103,7 @@ impl Linter<'_> {
         self.identity(template).is_some_and(|[version, kind, _, name]| [version, kind, name] == wanted)
     }
 
-    /// Returns version, kind, namespace and name as they are written; nothing where there is no name.
+    /// Returns version, kind, namespace and name as written; `None` without a name.
     fn identity(&self, template: &TemplateProgram) -> Option<[&str; 4]> {
         let object = self.written(&template.content.path)?;
         let [version, kind, namespace, name] =
@@ -112,7 +112,7 @@ impl Linter<'_> {
     }
 }
 
-/// Returns whether the items of its loop tell its manifests apart.
+/// Returns whether its identity depends on the item of its loop.
 fn varies(template: &TemplateProgram) -> bool {
     let Some(each) = &template.each else { return false };
     let mut varies = false;
@@ -120,7 +120,7 @@ fn varies(template: &TemplateProgram) -> bool {
         let is_identity = IDENTITY.iter().any(|keys| {
             keys.len() == path.len() && keys.iter().zip(path).all(|(key, step)| *step == Step::from(*key))
         });
-        varies |= is_identity && program.names().any(|name| name == each.variable.as_str());
+        varies |= is_identity && program.variable_names().any(|name| name == each.variable.as_str());
     });
     varies
 }

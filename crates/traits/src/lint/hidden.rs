@@ -1,4 +1,4 @@
-//! Loop variables that hide what expressions see by the same name.
+//! The check for loop variables that shadow another variable.
 
 use super::Linter;
 use crate::compile::CONTEXT;

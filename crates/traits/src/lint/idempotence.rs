@@ -1,4 +1,4 @@
-//! Operations that do more each time that a trait is rendered over what it gave.
+//! The check for operations that change the result again when a trait is applied to its own output.
 
 use kubewright_patch::path::{Op, Path, Segment};
 use kubewright_value::{Text, Value};
@@ -11,12 +11,12 @@ use crate::diagnostics as code;
 use crate::place::{ManifestStep, PatchSubject, path_steps};
 use kubewright_dialect_kit::fields::within;
 
-/// The variables of the loops in a condition that is proposed.
+/// The loop variables of a suggested condition.
 const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
 
 impl Linter<'_> {
-    /// Reports the operations of `patch` that make a list grow, unless its condition looks at the list. What is made by
-    /// `creates` is made anew each time.
+    /// Reports the operations of `patch` that make a list grow, unless `where` reads the list. Manifests of
+    /// `creates` are created anew each time.
     pub(super) fn report_growing_operation(&mut self, patch: &PatchProgram, creates: &[TemplateProgram]) {
         if creates.iter().any(|template| self.is_made_by(&patch.target, template)) {
             return;
@@ -53,7 +53,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Returns a condition that holds while the item that `operate` adds is not there.
+    /// Returns a condition that is true while the item that `operate` adds is missing.
     fn absence_condition(&self, operate: &OperationProgram, path: &Path) -> Option<String> {
         let value = self.written(&operate.value.as_ref()?.path)?;
         let (field, wanted) = match value {
@@ -68,7 +68,7 @@ impl Linter<'_> {
     }
 }
 
-/// Returns whether `condition` looks at the list at `list`, or at what is in it.
+/// Returns whether `condition` reads the list at `list`, or a part of it.
 fn looks_at(condition: &PlacedExpression, list: &[ManifestStep]) -> bool {
     let reads = condition.value.programs().flat_map(|(program, _)| program.reads());
     reads.filter(|read| read.variable == "resource" && read.path.len() >= list.len()).any(|read| {
@@ -84,7 +84,7 @@ fn presence_condition(base: &str, segments: &[&Segment], is_it: &str, depth: usi
     let variable = *VARIABLES.get(depth)?;
     let inside = |rest| presence_condition(variable, rest, is_it, depth + 1);
     match segment {
-        // What adds to a list makes the list.
+        // `add` creates a missing list.
         Segment::Key(key) if rest.is_empty() && is_identifier_name(key) => {
             presence_condition(&format!("{base}.?{key}.orValue([])"), rest, is_it, depth)
         }
@@ -105,7 +105,7 @@ fn presence_condition(base: &str, segments: &[&Segment], is_it: &str, depth: usi
     }
 }
 
-/// Returns the expression that gives `text`: what is in its one `${…}`, or a string.
+/// Returns the expression for `text`: the content of its single `${…}`, or a string literal.
 fn text_expression(text: &str) -> Option<String> {
     let text = text.trim();
     let inner = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));

@@ -1,4 +1,4 @@
-//! Operations whose work a later one undoes.
+//! The check for operations that a later one undoes.
 
 use kubewright_patch::path::{Op, Path, Segment};
 use kubewright_value::{Location, Position};
@@ -9,7 +9,7 @@ use crate::compile::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::within;
 
-/// How many operations are compared with all that come after them.
+/// The maximum number of operations compared with all later ones.
 const MAX_COMPARED_OPERATIONS: usize = 400;
 
 impl Linter<'_> {
@@ -47,7 +47,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Reports a place that every round of a loop writes anew.
+    /// Reports a place that every item of a loop overwrites.
     fn lost_in_loop(&mut self, patch: &PatchProgram, operate: &OperationProgram) {
         let (Some(each), Some(path), Some(content)) = (&patch.each, written_path(operate), &operate.value)
         else {
@@ -71,7 +71,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Returns whether the first and the last of `patches` are about the same manifests, whatever these are.
+    /// Returns whether the first and the last of `patches` always match the same manifests.
     fn same_manifests(&self, patches: &[PatchProgram], operate: &OperationProgram) -> bool {
         let Some((first, rest)) = patches.split_first() else { return false };
         let Some(last) = rest.last() else { return true };
@@ -105,7 +105,7 @@ impl Linter<'_> {
     }
 }
 
-/// Returns whether nothing is left of what `operate` writes once `undoing` is done to the same manifest.
+/// Returns whether `undoing`, applied to the same manifest, overwrites all that `operate` writes.
 fn is_undone_by(operate: &OperationProgram, undoing: &OperationProgram) -> bool {
     let (Some(path), Some(over)) = (written_path(operate), written_path(undoing)) else { return false };
     let is_sure = !undoing.value.as_ref().is_some_and(may_be_left_out);
@@ -120,13 +120,13 @@ fn is_undone_by(operate: &OperationProgram, undoing: &OperationProgram) -> bool 
     is_same || is_parent
 }
 
-/// Returns whether what the path of an operation ends with is what one of its filters asks for.
+/// Returns whether the last key of a path is also the key of one of its filters.
 fn renames(segments: &[&Segment]) -> bool {
     let Some(Segment::Key(last)) = segments.last() else { return false };
     segments.iter().any(|segment| matches!(segment, Segment::Filter { field, .. } if field.contains(last)))
 }
 
-/// Returns whether `other` may find its place by what `operate` writes, or moves it.
+/// Returns whether the place of `other` may depend on what `operate` writes, or `other` moves it.
 fn relies_on(other: &OperationProgram, operate: &OperationProgram) -> bool {
     let (Some(path), Some(written)) = (written_path(other), written_path(operate)) else { return true };
     let Some(Segment::Key(last)) = written.segments().last() else { return true };
@@ -144,7 +144,7 @@ fn ends_with_key(path: &Path) -> bool {
     matches!(path.segments().last(), Some(Segment::Key(_)))
 }
 
-/// Returns whether a value may be left out, and its operation with it.
+/// Returns whether a value may be omitted, which skips its operation.
 fn may_be_left_out(content: &PlacedStructure) -> bool {
     let mut may = false;
     content.value.visit(|path, _, program, _| {
@@ -154,7 +154,7 @@ fn may_be_left_out(content: &PlacedStructure) -> bool {
     may
 }
 
-/// Returns the segments of a path, as far as they are written.
+/// Returns the path, if its segments are known from the text.
 pub(super) fn written_path(operate: &OperationProgram) -> Option<&Path> {
     match &operate.path.value {
         PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _) => Some(path),
@@ -165,12 +165,12 @@ pub(super) fn written_path(operate: &OperationProgram) -> Option<&Path> {
 fn path_names(operate: &OperationProgram) -> Vec<&str> {
     match &operate.path.value {
         PathProgram::Pieces(template, ..) | PathProgram::Whole(template) => {
-            template.programs().flat_map(|(program, _)| program.names()).collect()
+            template.programs().flat_map(|(program, _)| program.variable_names()).collect()
         }
         _ => Vec::new(),
     }
 }
 
 pub(super) fn mentions_name(expression: &PlacedExpression, variable: &str) -> bool {
-    expression.value.programs().any(|(program, _)| program.names().any(|name| name == variable))
+    expression.value.programs().any(|(program, _)| program.variable_names().any(|name| name == variable))
 }

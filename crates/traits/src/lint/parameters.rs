@@ -1,8 +1,8 @@
-//! Parameters that no expression reads.
+//! The check for parameters that no expression reads.
 
 use std::collections::BTreeSet;
 
-use kubewright_cel::{ANY, Program};
+use kubewright_cel::{ANY_STEP, CelProgram};
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
@@ -11,20 +11,20 @@ use crate::diagnostics as code;
 use crate::schema::{FieldLookup, ParameterField, Sections};
 use kubewright_dialect_kit::fields::child;
 
-/// How deep parameters are followed into their objects.
+/// The maximum depth of checked parameters.
 const MAX_PARAMETER_DEPTH: usize = 16;
-/// How many parameters are looked at.
+/// The maximum number of checked parameters.
 const MAX_CHECKED_PARAMETERS: usize = 2_000;
 
-/// The sections, with the names that they have in expressions.
+/// The sections, by their variable names.
 pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
 
-/// What the expressions of a document read.
+/// The parameters that the expressions of a document read.
 #[derive(Default)]
 pub(super) struct ParameterReads {
-    /// A section, and the names behind it.
+    /// A section, and the path in it.
     paths: BTreeSet<(Text, Vec<Text>)>,
-    /// Sections that are used as a whole.
+    /// Sections that are read as a whole.
     wholes: BTreeSet<&'static str>,
 }
 
@@ -35,8 +35,10 @@ impl ParameterReads {
         reads
     }
 
-    fn program(&mut self, program: &Program) {
-        for section in SECTIONS.into_iter().filter(|section| program.names().any(|name| name == *section)) {
+    fn program(&mut self, program: &CelProgram) {
+        for section in
+            SECTIONS.into_iter().filter(|section| program.variable_names().any(|name| name == *section))
+        {
             let mut reads = program.reads().into_iter().filter(|read| read.variable == section).peekable();
             if reads.peek().is_none() || is_used_whole(program.source(), section) {
                 self.wholes.insert(section);
@@ -45,26 +47,27 @@ impl ParameterReads {
         }
     }
 
-    /// Returns whether the parameter at `path` of `section` is read: alone, with what it stands in, or a part of it.
+    /// Returns whether the parameter at `path` of `section` is read: itself, a parent or a part of it.
     fn has(&self, section: &str, path: &[&str]) -> bool {
         self.wholes.contains(section)
             || self
                 .paths
                 .iter()
                 .filter(|(known, _)| known == section)
-                .any(|(_, read)| read.iter().zip(path).all(|(read, name)| read == name || read == ANY))
+                .any(|(_, read)| read.iter().zip(path).all(|(read, name)| read == name || read == ANY_STEP))
     }
 
     /// Returns whether the parameter at `path` is read as a whole, so that all its parts are.
     fn has_whole(&self, section: &str, path: &[&str]) -> bool {
         self.paths.iter().filter(|(known, _)| known == section).any(|(_, read)| {
-            read.len() <= path.len() && read.iter().zip(path).all(|(read, name)| read == name || read == ANY)
+            read.len() <= path.len()
+                && read.iter().zip(path).all(|(read, name)| read == name || read == ANY_STEP)
         })
     }
 }
 
 impl Linter<'_> {
-    /// Reports what is declared and not read.
+    /// Reports parameters that are declared and not read.
     pub(super) fn unread(&mut self, sections: &Sections, reads: &ParameterReads) {
         let schemas = [&sections.parameters, &sections.environment_configs];
         for (section, schema) in SECTIONS.into_iter().zip(schemas) {
@@ -99,7 +102,7 @@ impl Linter<'_> {
     }
 
     fn report_unread(&mut self, section: &str, path: &[&str]) {
-        // A type that several parameters share has fields that only some of them need.
+        // A named type may have fields that only some of its parameters use.
         let Some(place) = declaration(&self.document.value, section, path) else { return };
         let location = self.document.locate_key(&place);
         let message = format!("`{section}.{}` is read by no expression", path.join("."));
@@ -134,7 +137,7 @@ fn declaration(document: &Value, section: &str, path: &[&str]) -> Option<Vec<Ste
     })
 }
 
-/// Returns whether `source` may use the variable `name` by itself: what stands behind it is no field.
+/// Returns whether `source` may read the variable `name` as a whole, without a field after it.
 fn is_used_whole(source: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     source.match_indices(name).any(|(at, _)| {

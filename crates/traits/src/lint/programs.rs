@@ -1,6 +1,6 @@
-//! Every expression of a document, and where it stands.
+//! The expressions of a document, with their places.
 
-use kubewright_cel::Program;
+use kubewright_cel::CelProgram;
 use kubewright_value::{Position, Step};
 
 use crate::compile::program::{
@@ -9,12 +9,12 @@ use crate::compile::program::{
 };
 use crate::compile::{PlacedExpression, PlacedStructure};
 
-/// An expression.
+/// An expression with its place.
 pub(super) struct LintedExpression<'p> {
-    pub(super) program: &'p Program,
-    /// The text that it is in.
+    pub(super) program: &'p CelProgram,
+    /// The place of its text.
     pub(super) path: Vec<Step>,
-    /// Where it starts in the text.
+    /// The start in the text.
     pub(super) start: Position,
 }
 
@@ -97,7 +97,7 @@ impl<'p> ExpressionList<'p> {
         });
     }
 
-    fn add(&mut self, programs: impl Iterator<Item = (&'p Program, Position)>, path: &[Step]) {
+    fn add(&mut self, programs: impl Iterator<Item = (&'p CelProgram, Position)>, path: &[Step]) {
         self.0.extend(programs.map(|(program, start)| LintedExpression {
             program,
             path: path.to_vec(),

@@ -301,7 +301,7 @@ fn conditions_that_look_at_nothing_are_told() {
     check(
         &target("1 > 2"),
         &[
-            "KW-R083 5 `where` is always false = what it stands beside is never done; leave it out, or ask about a parameter",
+            "KW-R083 5 `where` is always false = its patch, template or rule never applies; remove it, or compare a parameter",
         ],
     );
     check(&target("resource.kind == \"A\""), &[]);

@@ -1,8 +1,8 @@
-//! Labels, annotations and other texts that would be something else.
+//! The check for labels, annotations and other fields that must be text and are not.
 
 use std::collections::HashMap;
 
-use kubewright_cel::{Kind, Program, Type};
+use kubewright_cel::{CelKind, CelProgram, CelType};
 use kubewright_patch::path::{Op, Path};
 use kubewright_value::{Position, Step, Value};
 
@@ -13,18 +13,18 @@ use crate::diagnostics as code;
 use crate::place::{ManifestStep, PatchSubject, escape_path_segment, path_steps, split_key, text_only_field};
 use kubewright_dialect_kit::fields::{article, within};
 
-/// The expressions that are a whole text, by where they stand in a structure.
-type WholeTextExpressions<'c> = HashMap<Vec<Step>, (&'c Program, Position)>;
+/// The expressions that are a whole text, by path in a structure.
+type WholeTextExpressions<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
 
-/// A structure that is gone through.
+/// The traversal of a structure.
 struct StructureWalk<'c> {
     subject: PatchSubject<'c>,
     wholes: WholeTextExpressions<'c>,
-    /// Where the structure stands in the document, and the way into it so far.
+    /// The current path in the document.
     written: Vec<Step>,
-    /// How much of it leads to the structure.
+    /// The number of steps to the structure.
     start: usize,
-    /// The way into the manifest so far.
+    /// The current path in the manifest.
     at: Vec<ManifestStep>,
 }
 
@@ -109,7 +109,7 @@ impl Linter<'_> {
         walk.at.pop();
     }
 
-    /// Reports `value` if it is no text. Null is the empty text in a cluster.
+    /// Reports `value` if it is not text. The cluster reads null as the empty text.
     fn text_wanted(&mut self, value: &Value, what: &str, walk: &StructureWalk<'_>) {
         let (found, help, location) = match (value, walk.whole()) {
             (Value::Null, _) | (Value::String(_), None) => return,
@@ -118,7 +118,7 @@ impl Linter<'_> {
                 let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
                 let location = within(self.document, &walk.written, start, length);
                 let help = match program.result_type().kind {
-                    Kind::List | Kind::Map => String::new(),
+                    CelKind::List | CelKind::Map => String::new(),
                     _ => format!("write `${{string({})}}`", program.source().trim()),
                 };
                 (found.to_owned(), help, location)
@@ -137,17 +137,17 @@ impl Linter<'_> {
         self.report(&code::NOT_TEXT, location, format!("{what} would be {found}, expected text"), help);
     }
 
-    /// Reports an expression that gives a map of something else than texts.
-    fn map_of_texts(&mut self, whole: (&Program, Position), entry: &str, walk: &StructureWalk<'_>) {
+    /// Reports an expression for a map whose values are not texts.
+    fn map_of_texts(&mut self, whole: (&CelProgram, Position), entry: &str, walk: &StructureWalk<'_>) {
         let (program, start) = whole;
         let result = program.result_type();
         let element = result.elements();
-        let Some(found) = not_text(&element).filter(|_| result.kind == Kind::Map) else { return };
+        let Some(found) = not_text(&element).filter(|_| result.kind == CelKind::Map) else { return };
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
         let location = within(self.document, &walk.written, start, length);
         let message = format!("every {entry} would be {found}, expected text");
         let help = match element.kind {
-            Kind::List | Kind::Map => String::new(),
+            CelKind::List | CelKind::Map => String::new(),
             _ => {
                 format!("write `${{{}.transformMap(key, value, string(value))}}`", program.source().trim())
             }
@@ -158,7 +158,7 @@ impl Linter<'_> {
 
 impl<'c> StructureWalk<'c> {
     /// Returns the expression that is the whole text here.
-    fn whole(&self) -> Option<(&'c Program, Position)> {
+    fn whole(&self) -> Option<(&'c CelProgram, Position)> {
         self.wholes.get(self.written.get(self.start..)?).copied()
     }
 }
@@ -175,13 +175,13 @@ fn wholes<'c>(content: &'c PlacedStructure, value: &Value) -> WholeTextExpressio
     wholes
 }
 
-/// Returns what a value of this type is, if it is known to be no text.
-fn not_text(found: &Type) -> Option<&'static str> {
+/// Returns the name of a type that is certainly not text.
+fn not_text(found: &CelType) -> Option<&'static str> {
     match found.kind {
-        Kind::Bool => Some("a boolean"),
-        Kind::Int | Kind::UInt | Kind::Double => Some("a number"),
-        Kind::List => Some("an array"),
-        Kind::Map => Some("an object"),
+        CelKind::Bool => Some("a boolean"),
+        CelKind::Int | CelKind::UInt | CelKind::Double => Some("a number"),
+        CelKind::List => Some("an array"),
+        CelKind::Map => Some("an object"),
         _ => None,
     }
 }

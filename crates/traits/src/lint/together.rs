@@ -1,6 +1,6 @@
-//! What several documents say of each other: traits of one name, and names that no trait has.
+//! The checks across documents: duplicate trait names, and references to unknown traits.
 //!
-//! Traits may stand elsewhere, so a name is only doubted where a trait is at hand that was probably meant.
+//! A trait may be in another repository, so an unknown name is reported only if a similar one exists.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ struct KnownTraits<'d> {
     names: Vec<(bool, Text)>,
 }
 
-/// Returns what is doubtful about `documents` as a whole.
+/// Returns warnings about `documents` as a set.
 pub(crate) fn lint_document_set(documents: &[Document]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut known = KnownTraits::default();
@@ -39,7 +39,7 @@ pub(crate) fn lint_document_set(documents: &[Document]) -> Vec<Diagnostic> {
 }
 
 impl<'d> KnownTraits<'d> {
-    /// Keeps a trait, and returns what is wrong if another one has its name.
+    /// Adds a trait, and returns a warning if its name is a duplicate.
     fn add(&mut self, found: source::TraitDefinition, document: &'d Document) -> Option<Diagnostic> {
         let source::TraitDefinition { is_cluster, metadata, .. } = found;
         let name = metadata.name.clone();
@@ -55,7 +55,7 @@ impl<'d> KnownTraits<'d> {
         Some(Diagnostic::new(&code::TRAIT_TWICE, message, location).help(help))
     }
 
-    /// Returns what is wrong if `used` names no trait, and another one was probably meant.
+    /// Returns a warning if `used` names an unknown trait and a similar one exists.
     fn unknown_trait_warning(&self, used: &TraitUse, document: &Document) -> Option<Diagnostic> {
         let TraitName { is_cluster, name } = &used.name;
         let is_called = |cluster: bool| self.names.iter().any(|known| *known == (cluster, name.clone()));

@@ -1,4 +1,4 @@
-//! A compiled component type, and what it does on its own.
+//! The compiled component type, and rendering of its own resources.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ struct SharedComponentType {
     document: Document,
     found: source::ComponentTypeDefinition,
     program: program::ComponentTypeProgram,
-    /// Where each of its resources stands.
+    /// The place of each of its resources.
     parts: Arc<[Location]>,
 }
 
 impl CompiledComponentType {
-    /// Compiles `document`, in which expressions may also use the variables `more`. Nothing where it is no component type.
+    /// Compiles `document`, in which expressions may also use the variables `more`. Returns `None` for other kinds.
     #[must_use]
     pub fn compile(document: &Document, more: &[Text]) -> (Option<Self>, Vec<Diagnostic>) {
         let (resource, mut diagnostics) = source::read_openchoreo_document(document);
@@ -55,19 +55,19 @@ impl CompiledComponentType {
         &self.0.found.metadata.name
     }
 
-    /// Returns what it was read from.
+    /// Returns its document.
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.0.document
     }
 
-    /// Returns the schemas of what it can be given.
+    /// Returns the schemas of its parameters.
     #[must_use]
     pub fn sections(&self) -> &Sections {
         &self.0.found.sections
     }
 
-    /// Renders its resources alone, if its rules hold, with everything that its expressions see in `context`.
+    /// Renders its resources alone, if its rules hold, with the variables in `context`.
     #[must_use]
     pub fn render(&self, context: &RenderContext, options: &RenderOptions) -> Rendering {
         let mut run = RenderRun::new(options.trace);
@@ -76,7 +76,7 @@ impl CompiledComponentType {
         finish_rendering(manifests, writers, run, options)
     }
 
-    /// Returns what its rules about rendered manifests find wrong with `manifests`.
+    /// Returns the `postRenderValidations` that `manifests` violate.
     #[must_use]
     pub fn judge(&self, manifests: &[Manifest], context: &RenderContext) -> Vec<Diagnostic> {
         let mut run = RenderRun::new(false);
@@ -84,8 +84,7 @@ impl CompiledComponentType {
         run.diagnostics
     }
 
-    /// Returns the parameters and environment configs that it gives to each of its traits, null where it gives none; and
-    /// what fails.
+    /// Returns the parameters and environment configs for each of its traits, null if there are none, and the failures.
     #[must_use]
     pub fn bindings(&self, context: &RenderContext) -> (Vec<(Value, Value)>, Vec<Diagnostic>) {
         let mut run = RenderRun::new(false);
@@ -106,7 +105,7 @@ impl CompiledComponentType {
         AppliedInstance::other(self.kind(), self.name().clone(), start, Arc::clone(&self.0.parts))
     }
 
-    /// Makes its resources, which must be manifests by themselves. It is the first of `writers`.
+    /// Renders its resources, which must be complete manifests. It is the first of `writers`.
     pub(super) fn make(
         &self,
         context: &RenderContext,
@@ -119,7 +118,7 @@ impl CompiledComponentType {
         let manifests = if holds { evaluator.resources(&self.0.program) } else { Vec::new() };
         let mut found = Vec::new();
         check_rendered_manifests(&manifests, writers, &mut found);
-        // What is there twice is told at the end, when traits had their chance.
+        // Duplicates are reported after the traits, which may still rename or remove them.
         run.diagnostics.extend(found.into_iter().filter(Diagnostic::is_error));
         let failed = has_failed(run);
         run.trace.close(|| TraceEntry {

@@ -1,16 +1,16 @@
-//! What is done to manifests at the end: labels, the hash that restarts Pods, the order.
+//! The last steps of a release: labels, the hash that restarts Pods, the order of manifests.
 
 use kubewright_golib::naming;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::super::manifest::{Manifest, Plane, manifest_sort_key};
 
-/// The annotation of a Pod template that changes when anything beside the workload does.
+/// The annotation of a Pod template that changes when another manifest of the release changes.
 const HASH_ANNOTATION: &str = "openchoreo.dev/dp-resource-hash";
-/// How many digits of the hash are kept.
+/// The length of the hash in digits.
 const HASH_DIGITS: usize = 10;
 
-/// Puts the `labels` on all `manifests`, over those that they have.
+/// Sets `labels` on all `manifests`, replacing existing values.
 pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
     let Some(labels) = labels.as_object() else { return };
     for manifest in manifests {
@@ -22,8 +22,8 @@ pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
     }
 }
 
-/// Notes in the Pod template of the workload what the other manifests of its plane say, so that Pods are replaced when a
-/// ConfigMap changes. The hash is over sorted JSON, and so another one than the original's, which hashes how Go prints.
+/// Annotates the Pod template of the workload with a hash of the other manifests of its plane, so that Pods are replaced
+/// when a ConfigMap changes. It hashes sorted JSON; the original hashes Go's print format, so the values differ.
 pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: Option<&str>) {
     let kind = match workload_type {
         Some("deployment") => "Deployment",
@@ -38,7 +38,7 @@ pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: 
     if written.is_empty() {
         return;
     }
-    // The order of the manifests is not what they say.
+    // The order of the manifests must not change the hash.
     written.sort_unstable();
     let mut hash = naming::sha256(&written.join("\n"));
     hash.truncate(HASH_DIGITS);
@@ -54,12 +54,12 @@ pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: 
     }
 }
 
-/// Sorts by kind, `apiVersion`, namespace and name; what is equal keeps its order.
+/// Sorts by kind, `apiVersion`, namespace and name; the sort is stable.
 pub(super) fn sort_manifests(manifests: &mut [Manifest]) {
     manifests.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
 }
 
-/// Returns the object under `key` of `value`, made where there is none; nothing where `value` is no object.
+/// Returns the object under `key` of `value`, created if it is missing; `None` if `value` is not an object.
 fn object_under_key<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     let map = value.as_object_mut()?;
     if map.get(key).is_none_or(|inner| inner.as_object().is_none()) {
@@ -79,7 +79,7 @@ fn canonical_json(object: &Value) -> String {
     json::to_string(&sort_object_keys(&Value::object(without)))
 }
 
-/// Returns `value` with sorted keys. What is rendered is no deeper than what can be read.
+/// Returns `value` with sorted keys. Recursion is safe, because the depth of rendered values is limited.
 fn sort_object_keys(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::array(items.iter().map(sort_object_keys).collect()),

@@ -1,4 +1,4 @@
-//! Resources by kind and name, and what to do about one that is not there.
+//! Namespaced and cluster-scoped resources of one kind, with suggestions for missing ones.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::Location;
@@ -7,7 +7,7 @@ use super::super::diagnostics as code;
 use super::super::named_resources::NamedResources;
 use super::super::source::Metadata;
 
-/// Resources that are there for one namespace or for all; both may have one name.
+/// The namespaced and cluster-scoped resources of one kind; a name may occur in both.
 pub(super) struct ScopedResources<T> {
     namespaced: NamedResources<T>,
     cluster: NamedResources<T>,
@@ -27,7 +27,7 @@ impl<T> ScopedResources<T> {
         }
     }
 
-    /// Finds what is named, or returns what to do about it. `word` is what the kind for one namespace is called.
+    /// Returns the named resource, or a suggestion. `word` is the namespaced kind.
     pub(super) fn find(
         &self,
         word: &str,
@@ -51,7 +51,7 @@ impl<T> ScopedResources<T> {
     }
 }
 
-/// What is named and not there.
+/// A reference to a missing resource.
 pub(super) struct MissingResource {
     pub(super) message: String,
     pub(super) help: String,

@@ -1,4 +1,4 @@
-//! What a release is made of: a component with all that it names, and an environment with its data plane.
+//! The parts of a release: a component with its references resolved, and an environment with its data plane.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::super::render::CompiledTrait;
 use super::super::source::{self, DataPlane, EnvironmentDefinition, Gateway, Metadata, Workload};
 use super::CompiledComponentType;
 
-/// The data plane of an environment that names none.
+/// The default data plane of an environment.
 pub(super) const DEFAULT_PLANE: &str = "default";
 
-/// A resource and what it was read from.
+/// A resource with its document.
 #[derive(Debug)]
 pub(super) struct SourcedResource<T> {
     pub(super) document: Document,
@@ -27,19 +27,19 @@ pub(super) struct LibraryComponent {
     pub(super) document: Document,
     pub(super) found: source::ComponentDefinition,
     pub(super) of: CompiledComponentType,
-    /// The traits of the type, as the type names them.
+    /// The traits of the type, in its order.
     pub(super) embedded: Arc<[CompiledTrait]>,
-    /// The traits of the component, as it names them.
+    /// The traits of the component, in its order.
     pub(super) traits: Vec<CompiledTrait>,
     pub(super) workload: Option<Arc<SourcedResource<Workload>>>,
 }
 
-/// An environment on its data plane.
+/// An environment with its data plane.
 #[derive(Debug)]
 pub(super) struct EnvironmentPlane {
     pub(super) environment: Metadata,
     pub(super) data_plane: Metadata,
-    /// As expressions see them.
+    /// The variables `dataplane` and `environment`.
     pub(super) data_plane_value: Value,
     pub(super) environment_value: Value,
 }
@@ -64,7 +64,7 @@ impl EnvironmentPlane {
         }
     }
 
-    /// Returns an environment that has a name and nothing else.
+    /// Returns an environment with only a name.
     pub(super) fn bare(name: &str, plane: Option<&DataPlane>) -> Self {
         let environment = EnvironmentDefinition {
             metadata: named_metadata(name),
@@ -82,7 +82,7 @@ impl EnvironmentPlane {
     }
 }
 
-/// Returns a data plane that has a name and nothing else.
+/// Returns a data plane with only a name.
 pub(super) fn bare_plane(name: &str) -> DataPlane {
     DataPlane {
         metadata: named_metadata(name),

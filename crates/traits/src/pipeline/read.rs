@@ -1,4 +1,4 @@
-//! Sorting the resources of files and finding what each of them names.
+//! The reader of a library: it collects the resources of files and resolves their references.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::kinds::{MissingResource, ScopedResources};
 use super::member::{DEFAULT_PLANE, EnvironmentPlane, LibraryComponent, SourcedResource, bare_plane};
 use super::{CompiledComponentType, ComponentRelease, ResourceLibrary};
 
-/// What takes a component out of an environment again.
+/// The state of a ReleaseBinding that removes a component from an environment.
 const UNDEPLOY_STATE: &str = "Undeploy";
-/// What asks for what the endpoints offer.
+/// The names in expressions that read the operations of endpoints.
 const ENDPOINTS: [&str; 2] = ["toEndpointResources", "endpointResources"];
 
-/// What is read so far.
+/// The resources read so far.
 pub(super) struct LibraryReader<'m> {
     more: &'m [Text],
     diagnostics: Vec<Diagnostic>,
@@ -40,7 +40,7 @@ pub(super) struct LibraryReader<'m> {
     names: SeenNames,
 }
 
-/// Names that only need to be there once.
+/// The names already seen of kinds that are only checked for duplicates.
 #[derive(Default)]
 struct SeenNames {
     components: NamedResources<()>,
@@ -86,7 +86,7 @@ impl<'m> LibraryReader<'m> {
         (library, self.diagnostics)
     }
 
-    /// Puts one resource where it is found again.
+    /// Adds one resource.
     fn document(&mut self, document: &Document, planes: &mut Vec<DataPlane>) {
         let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
         match kind {
@@ -125,7 +125,7 @@ impl<'m> LibraryReader<'m> {
         self.twice(is_free, document, &metadata.name);
     }
 
-    /// Puts a resource that nothing is compiled of.
+    /// Adds a resource that is not compiled.
     fn resource(&mut self, document: &Document, kind: &str, planes: &mut Vec<DataPlane>) {
         let (resource, diagnostics) = source::read_openchoreo_document(document);
         self.diagnostics.extend(diagnostics);
@@ -196,7 +196,7 @@ impl<'m> LibraryReader<'m> {
         }
     }
 
-    /// Puts the environments on their data planes.
+    /// Resolves the data planes of the environments.
     fn places(&mut self) -> Vec<Arc<EnvironmentPlane>> {
         let mut places = Vec::with_capacity(self.environments.len());
         for SourcedResource { document, found } in &self.environments {
@@ -205,7 +205,7 @@ impl<'m> LibraryReader<'m> {
             match self.planes.find("DataPlane", is_cluster, name, found.metadata.namespace.as_deref()) {
                 Ok(plane) => places.push(Arc::new(EnvironmentPlane::new(found, plane))),
                 Err(MissingResource { message, help }) => {
-                    // Often only the platform's own files describe it, and much is rendered without.
+                    // Often only the platform's own files contain it, and most traits do not need it.
                     let location = document.locate(&key_path(&["spec", "dataPlaneRef"]));
                     let diagnostic = Diagnostic::new(&code::NO_DATA_PLANE, message, location).help(help);
                     self.diagnostics.push(diagnostic);
@@ -216,9 +216,9 @@ impl<'m> LibraryReader<'m> {
         places
     }
 
-    /// Finds what the components name. One that names something that is not there is left out.
+    /// Resolves the references of the components. A component with a missing reference is left out.
     fn members(&mut self) -> Vec<Arc<LibraryComponent>> {
-        // Of each type that some component has: the traits that are built into it, unless one is not there.
+        // For each used type its own traits, or `None` if one of them is missing.
         let mut parts: HashMap<(&'static str, Text, Option<Text>), TypeParts> = HashMap::new();
         let mut members = Vec::with_capacity(self.components.len());
         for SourcedResource { document, found } in std::mem::take(&mut self.components) {
@@ -275,7 +275,7 @@ impl<'m> LibraryReader<'m> {
         }
     }
 
-    /// Returns the traits that are used; nothing where one is not there.
+    /// Returns the used traits; `None` if one is missing.
     fn uses(
         &mut self,
         document: &Document,
@@ -297,7 +297,7 @@ impl<'m> LibraryReader<'m> {
         (traits.len() == uses.len()).then_some(traits)
     }
 
-    /// Puts the components into their environments.
+    /// Creates the releases of the components.
     fn release(&mut self, library: &mut ResourceLibrary, members: Vec<Arc<LibraryComponent>>) {
         let mut places: NamedResources<Arc<EnvironmentPlane>> = NamedResources::default();
         for place in &library.places {
@@ -340,7 +340,7 @@ impl<'m> LibraryReader<'m> {
         }
     }
 
-    /// Puts a component into the environment that a ReleaseBinding names.
+    /// Creates the release of a ReleaseBinding.
     fn bound(
         &mut self,
         library: &mut ResourceLibrary,
@@ -358,7 +358,7 @@ impl<'m> LibraryReader<'m> {
             library.releases.push(ComponentRelease::new(member, place, Some(binding)));
             return;
         }
-        // An environment whose data plane is not there is told already.
+        // An environment without its data plane was already reported.
         if self.names.environments.find(&name, namespace).is_none() {
             let message = format!("there is no Environment `{name}`");
             let help = match self.names.environments.nearest(&name) {

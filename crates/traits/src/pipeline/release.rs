@@ -20,7 +20,7 @@ use super::member::{EnvironmentPlane, LibraryComponent, SourcedResource};
 use super::{CompiledComponentType, ResourceLibrary, finish};
 use kubewright_dialect_kit::fields::Placed;
 
-/// A component in an environment, with everything that it is rendered with.
+/// A component in an environment, with all its references resolved.
 #[derive(Debug, Clone)]
 pub struct ComponentRelease {
     member: Arc<LibraryComponent>,
@@ -43,7 +43,7 @@ impl ComponentRelease {
         &self.member.found.metadata.name
     }
 
-    /// Returns the namespace that the component's file names.
+    /// Returns the namespace in the component's file.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.member.found.metadata.namespace.as_deref()
@@ -61,7 +61,7 @@ impl ComponentRelease {
         &self.member.of
     }
 
-    /// Returns the traits that are applied, in their order.
+    /// Returns the applied traits, in order.
     pub fn traits(&self) -> impl Iterator<Item = &CompiledTrait> {
         self.member.embedded.iter().chain(&self.member.traits)
     }
@@ -77,7 +77,7 @@ impl ComponentRelease {
             context.set(name, value);
         }
         for name in given.names() {
-            // What is computed is already mixed with what is given.
+            // The computed values already contain the given ones.
             if let (None, Some(value)) = (context.get(name), given.get(name)) {
                 context.set(name, value.clone());
             }
@@ -136,13 +136,13 @@ impl ComponentRelease {
         render::finish_rendering(manifests, writers, run, options)
     }
 
-    /// Returns the traits in their order: those of the type, then those of the component.
+    /// Returns the traits in order: those of the type, then those of the component.
     fn uses(&self) -> Vec<(&CompiledTrait, &TraitUse)> {
         let embedded = self.member.embedded.iter().zip(&self.member.of.found().traits);
         embedded.chain(self.member.traits.iter().zip(&self.member.found.traits)).collect()
     }
 
-    /// Returns what the expressions of each trait see.
+    /// Returns the variables of each trait.
     fn contexts<'a>(
         &self,
         context: &RenderContext,
@@ -185,7 +185,7 @@ impl ComponentRelease {
         Some(GivenParameters { value: &found.value, document: &binding.document, path: &found.path })
     }
 
-    /// Puts `parameters` and `environmentConfigs` into `context`, and returns what is wrong with them.
+    /// Adds `parameters` and `environmentConfigs` to `context`, and returns their mistakes.
     fn bind(
         &self,
         context: &mut RenderContext,
@@ -265,7 +265,7 @@ impl ComponentRelease {
         (surroundings, diagnostics)
     }
 
-    /// Returns the variables and files of the workload, with those of the ReleaseBinding in their places.
+    /// Returns the variables and files of the workload, overridden by those of the ReleaseBinding.
     fn configurations(&self, library: &ResourceLibrary) -> (Value, Vec<Diagnostic>) {
         let workload = self.member.workload.as_deref();
         let binding = self.binding.as_deref();
@@ -291,7 +291,7 @@ fn sourced_variables<'a>(found: Option<(&'a Document, &'a [ConfigVariable])>) ->
     found.into_iter().flat_map(placed).collect()
 }
 
-/// Returns `computed` with the entries of `given` in place of its own.
+/// Returns `computed`, overridden by the entries of `given`.
 fn override_entries(computed: &Value, given: Option<&Value>) -> Value {
     let mut value = computed.clone();
     match (value.as_object_mut(), given.and_then(Value::as_object)) {
@@ -305,7 +305,7 @@ fn override_entries(computed: &Value, given: Option<&Value>) -> Value {
     }
 }
 
-/// Says which variables and files of `workload` only a cluster could fill.
+/// Reports the variables and files of `workload` whose values exist only in a cluster.
 fn report_unresolved(workload: &SourcedResource<Workload>) -> Vec<Diagnostic> {
     let quoted = |names: &mut dyn Iterator<Item = &Text>| {
         names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! What came out, looked at as a whole: what is no manifest, what is there twice, what two instances wrote.
+//! The checks of a rendering as a whole: incomplete manifests, duplicates, and fields written by two instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::diagnostics as code;
 use crate::manifest::{Manifest, ManifestOrigin, ManifestWriter, Overlap, Plane, manifest_identity};
 use kubewright_dialect_kit::fields::article;
 
-/// Says what is no manifest, and what is there twice.
+/// Reports incomplete manifests and duplicates.
 pub(crate) fn check_rendered_manifests(
     manifests: &[Manifest],
     writers: &[AppliedInstance],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // Each plane is another cluster.
+    // Each plane is a separate cluster, so names are unique per plane.
     let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
     for manifest in manifests {
         let made = manifest_creator(manifest, writers);
@@ -26,7 +26,7 @@ pub(crate) fn check_rendered_manifests(
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
-        // What was given without a name, as with `generateName`, may stay so.
+        // An input manifest may have no name, as with `generateName`.
         let spoiled = || {
             let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
             let writer = manifest.last_at(&path)?;
@@ -48,7 +48,7 @@ pub(crate) fn check_rendered_manifests(
     }
 }
 
-/// Says how `by` left `manifest` without a text in `field`.
+/// Returns the message that `by` left `manifest` without a text in `field`.
 fn missing_text_message(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -> String {
     let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
     match manifest.object.at(&keys) {
@@ -60,20 +60,20 @@ fn missing_text_message(manifest: &Manifest, field: &str, by: &AppliedInstance, 
     }
 }
 
-/// Says what one instance wrote and another wrote over, once for each two operations.
+/// Reports values that one instance wrote and another overwrote, once per pair of operations.
 pub(super) fn report_overlaps(
     manifests: &[Manifest],
     writers: &[AppliedInstance],
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for manifest in manifests {
         for Overlap { lost, op, writer } in manifest.overlaps() {
             let at = |writer: ManifestWriter| writers.get(writer.instance as usize);
-            // To change what a component type made is what traits are for.
+            // Traits are meant to change the resources of the component type.
             let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
             let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
-            if !told.insert((lost.writer, writer)) {
+            if !reported.insert((lost.writer, writer)) {
                 continue;
             }
             let path = Pointer::from_steps(&lost.place).to_string();
@@ -94,7 +94,7 @@ pub(super) fn report_overlaps(
     }
 }
 
-/// Returns who made `manifest`, unless it was given.
+/// Returns the creator of `manifest`; `None` for an input manifest.
 fn manifest_creator<'w>(
     manifest: &Manifest,
     writers: &'w [AppliedInstance],

@@ -151,7 +151,7 @@ impl ValueChecker<'_> {
         let mut sorted: Vec<&Value> = items.iter().collect();
         sorted.sort();
         if let Some([twice, _]) = sorted.windows(2).find(|pair| pair.first() == pair.last()) {
-            self.wrong(&format!("shouldn't contain duplicates, {} stands twice", shorten_value(twice)));
+            self.wrong(&format!("shouldn't contain duplicates, {} occurs twice", shorten_value(twice)));
         }
         Ok(())
     }

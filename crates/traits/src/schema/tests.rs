@@ -169,7 +169,7 @@ fn what_would_swallow_the_rest_is_refused() {
     );
     mistake(
         "string | pattern=\"^\\d+$\"",
-        "f@18+7: invalid pattern `\"^\\d+$\"`: `\\d` is no escape in double quotes; in single quotes a backslash is a backslash",
+        "f@18+7: invalid pattern `\"^\\d+$\"`: `\\d` is not an escape in double quotes; in single quotes a backslash is a backslash",
     );
 }
 

@@ -73,7 +73,7 @@ pub(super) fn read_trait_uses<'d>(
         let (name, instance) = (reader.filled(&fields, "name"), reader.filled(&fields, "instanceName"));
         let (Some(name), Some(instance)) = (name, instance) else { continue };
         if uses.iter().any(|known| known.instance.value == instance.value) {
-            let message = format!("the instance name `{}` stands twice", instance.value);
+            let message = format!("duplicate instance name `{}`", instance.value);
             let location = reader.place(&instance.path);
             let help = "give each use of a trait a name of its own";
             reader.report(Diagnostic::new(&code::DUPLICATE_INSTANCE, message, location).help(help));

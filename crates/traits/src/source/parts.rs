@@ -98,7 +98,7 @@ pub(super) fn read_pre_render_validations<'d>(
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
         let location = reader.document.locate_key(&child(&spec.path, old));
-        let message = format!("`{old}` stands beside `{new}`, and both are the same field");
+        let message = format!("`{old}` and `{new}` are both set, and they are the same field");
         let help = format!("move its rules to `{new}`");
         reader.report(Diagnostic::new(&code::TWO_VALIDATIONS, message, location).help(help));
     }
@@ -187,13 +187,13 @@ fn read_target_fields<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[
         condition: read_expression(reader, fields, "where"),
     };
     if target.kind.is_none() {
-        let message = "the target has no `kind`, so everything would be meant";
+        let message = "the target has no `kind`, so it would match everything";
         report_problem(
             reader,
             &code::MISSING_FIELD,
             &target.path,
             message,
-            "name the kind of the resources that are meant",
+            "set the kind of the resources to match",
         );
     }
     let parts = [("group", &target.group), ("version", &target.version)];
@@ -225,7 +225,7 @@ pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Opt
         (Some(over), Some(variable)) => {
             if !is_loop_variable_name(&variable.value) {
                 let location = reader.place(&variable.path);
-                let message = format!("`{}` is no name for a variable", variable.value);
+                let message = format!("`{}` is not a valid variable name", variable.value);
                 let help = "use letters, digits and `_`, and no digit first";
                 reader.report(Diagnostic::new(&code::BAD_VARIABLE, message, location).help(help));
             }

@@ -105,7 +105,7 @@ fn loops_are_checked() {
         "creates:\n- {forEach: '${a}', template: '${b}'}\n- {forEach: '${a}', var: a-b, template: '${b}'}\n- {var: c, template: '${b}'}\n- {includeWhen: yes please, template: '${b}'}",
         &[
             "KW-R025 6:6 `forEach` without `var`: the variable is `item`",
-            "KW-R006 7:28 `a-b` is no name for a variable",
+            "KW-R006 7:28 `a-b` is not a valid variable name",
             "KW-R026 8:6 `var` without `forEach` names nothing",
             "KW-R007 9:19 `includeWhen` must be wrapped in `${…}`",
         ],
@@ -142,7 +142,7 @@ fn rules_under_both_names_are_read_and_told() {
         "Trait",
         spec,
         &[
-            "KW-R008 5:3 `validations` stands beside `preRenderValidations`, and both are the same field",
+            "KW-R008 5:3 `validations` and `preRenderValidations` are both set, and they are the same field",
             "KW-R007 6:34 `rule` must be wrapped in `${…}`",
         ],
     );
@@ -265,7 +265,7 @@ fn every_code_has_a_page_that_starts_with_it() {
 
 #[test]
 fn a_target_without_a_kind_is_refused() {
-    let message = "the target has no `kind`, so everything would be meant";
+    let message = "the target has no `kind`, so it would match everything";
     check("Trait", "removes: [{target: {group: apps, version: v1}}]", &[&format!("KW-R003 5:14 {message}")]);
     check(
         "Trait",

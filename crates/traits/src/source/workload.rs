@@ -69,7 +69,7 @@ pub(super) fn read_variables<'d>(
         let secret = read_secret_key_ref(reader, &fields);
         if value.as_ref().is_some_and(|value| !value.is_empty()) && secret.is_some() {
             let location = reader.document.locate_key(&fields.path);
-            let message = "`value` stands beside `valueFrom`";
+            let message = "`value` and `valueFrom` are both set";
             reader.report(Diagnostic::new(&code::TWO_VALUES, message, location).help("keep one of the two"));
         }
         let Some(name) = name else { continue };

@@ -63,7 +63,7 @@ fn the_last_of_two_keys_wins_and_both_lines_are_named() {
     let source = Source::new("t", "{\"a\": {\"x\": 1},\n \"b\": 2,\n \"a\": 3}");
     let (document, warnings) = read_with_warnings(&source).expect("readable");
     assert_eq!(document.value.to_string(), r#"{"a":3,"b":2}"#);
-    assert_eq!(warnings[0].message, "key `a` stands twice: the one on line 3 replaces the one on line 1");
+    assert_eq!(warnings[0].message, "duplicate key `a`: line 3 replaces line 1");
     assert_eq!(document.locate(&["a".into()]).position.to_string(), "3:7");
     assert_eq!(document.locate(&["b".into()]).position.to_string(), "2:7");
 }

@@ -1,39 +1,43 @@
-//! Where the API server counts otherwise than the language, and what it leaves out.
+//! Costs that the API server counts differently from the CEL libraries, and functions it does not have.
 
-use super::Library;
-use crate::environment::Macros;
-use crate::function::Functions;
+use super::CelLibrary;
+use crate::environment::MacroSet;
+use crate::function::CelFunctions;
 use crate::standard::size_of;
-use crate::val::{Kind, Val};
+use crate::val::{CelKind, Val};
 
-/// Added last, since it changes what the others added.
-pub(super) const COSTS: Library =
-    Library { name: "kubernetes costs", functions: change, macros: Macros::NONE, types: &[] };
+/// The changes, as a library that is added last because it changes the others' functions.
+pub(super) const COSTS: CelLibrary = CelLibrary {
+    name: "kubernetes costs",
+    functions: set_kubernetes_costs,
+    macros: MacroSet::NONE,
+    types: &[],
+};
 
-/// How many values of a tree are looked at; a larger one costs more than anything may.
-const MOST_VALUES: u64 = 1_000_000;
+/// The values of a tree that are counted. A larger tree exceeds every cost limit anyway.
+const MAX_COUNTED_VALUES: u64 = 1_000_000;
 
-fn change(functions: &mut Functions) {
-    functions.remove("isMask", &[Kind::Opaque("net.CIDR")]);
+fn set_kubernetes_costs(functions: &mut CelFunctions) {
+    functions.remove("isMask", &[CelKind::Opaque("net.CIDR")]);
     for name in ["indexOf", "lastIndexOf"] {
-        functions.set_cost(name, tree);
+        functions.set_cost(name, whole_value_cost);
     }
-    functions.set_cost("flatten", flatten);
+    functions.set_cost("flatten", list_flatten_cost);
 }
 
-/// Returns 11 and the size of the list for each level, however large the lists in it are.
-fn flatten(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
+/// Returns the cost of `flatten`: 11, plus the size of the outer list for each level.
+fn list_flatten_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
     let levels = arguments.get(1).and_then(Val::as_int).map_or(1, i64::unsigned_abs);
     size_of(arguments, 0).saturating_mul(levels).saturating_add(11)
 }
 
-/// Returns what going through the first argument with everything in it costs.
-pub(super) fn tree(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
-    let mut left = MOST_VALUES;
-    arguments.first().map_or(0, |value| through(value, &mut left))
+/// Returns the cost of visiting the first argument with all nested values.
+pub(super) fn whole_value_cost(arguments: &[Val<'_>], _: &Val<'_>) -> u64 {
+    let mut left = MAX_COUNTED_VALUES;
+    arguments.first().map_or(0, |value| count_values(value, &mut left))
 }
 
-fn through(value: &Val<'_>, left: &mut u64) -> u64 {
+fn count_values(value: &Val<'_>, left: &mut u64) -> u64 {
     let Some(fewer) = left.checked_sub(1) else { return u64::MAX };
     *left = fewer;
     match value {
@@ -42,7 +46,7 @@ fn through(value: &Val<'_>, left: &mut u64) -> u64 {
         Val::List(list) => {
             let mut sum = 0_u64;
             for item in list.iter() {
-                sum = sum.saturating_add(through(&item, left));
+                sum = sum.saturating_add(count_values(&item, left));
                 if sum == u64::MAX {
                     break;
                 }
@@ -52,7 +56,7 @@ fn through(value: &Val<'_>, left: &mut u64) -> u64 {
         Val::Map(map) => {
             let mut sum = 0_u64;
             for (key, value) in map.iter() {
-                sum = sum.saturating_add(through(&key, left)).saturating_add(through(&value, left));
+                sum = sum.saturating_add(count_values(&key, left)).saturating_add(count_values(&value, left));
                 if sum == u64::MAX {
                     break;
                 }

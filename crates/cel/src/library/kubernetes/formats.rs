@@ -1,55 +1,69 @@
-//! Formats of names and other texts.
+//! Named formats such as `dns1123Label`, which check a string.
 
 mod names;
 
 use std::any::Any;
 use std::fmt;
 
-use super::{Library, opaque, text};
-use crate::cost::traversal;
-use crate::environment::Macros;
-use crate::function::{Functions, Overload};
+use super::{CelLibrary, opaque_argument, text_argument};
+use crate::cost::traversal_cost;
+use crate::environment::MacroSet;
+use crate::function::{CelFunctions, CelOverload};
 use crate::standard::size_of;
-use crate::val::{Kind, Opaque, Val};
+use crate::val::{CelKind, Opaque, Val};
 use names::{
-    base64, date, date_time, dns_label, dns1035_label, label_value, prefix, qualified_name, subdomain, uri,
-    uuid,
+    check_base64, check_date, check_date_time, check_dns1035_label, check_dns1123_label,
+    check_dns1123_subdomain, check_label_value, check_qualified_name, check_uri, check_uuid,
+    complete_name_prefix,
 };
 
 /// The library of formats.
-pub const FORMATS: Library = Library { name: "format", functions: add, macros: Macros::NONE, types: &[] };
+pub const FORMATS: CelLibrary =
+    CelLibrary { name: "format", functions: add_format_functions, macros: MacroSet::NONE, types: &[] };
 
-const NAME: &str = "kubernetes.NamedFormat";
+const FORMAT_TYPE_NAME: &str = "kubernetes.NamedFormat";
 
-/// A format: what is wrong with a text, and how long the pattern is that its cost is counted by.
-struct Format {
+/// A named format: its check, and the length of the regular expression that its cost is computed from.
+struct NameFormat {
     name: &'static str,
     pattern_size: u64,
     check: fn(&str) -> Vec<String>,
 }
 
-const FORMATS_BY_NAME: [Format; 13] = [
-    Format { name: "dns1123Label", pattern_size: 30, check: dns_label },
-    Format { name: "dns1123Subdomain", pattern_size: 60, check: subdomain },
-    Format { name: "dns1035Label", pattern_size: 30, check: dns1035_label },
-    Format { name: "qualifiedName", pattern_size: 60, check: qualified_name },
-    Format { name: "dns1123LabelPrefix", pattern_size: 30, check: |text| dns_label(&prefix(text)) },
-    Format { name: "dns1123SubdomainPrefix", pattern_size: 60, check: |text| subdomain(&prefix(text)) },
-    Format { name: "dns1035LabelPrefix", pattern_size: 30, check: |text| dns1035_label(&prefix(text)) },
-    Format { name: "labelValue", pattern_size: 40, check: label_value },
-    Format { name: "uri", pattern_size: 1103, check: uri },
-    Format { name: "uuid", pattern_size: 72, check: uuid },
-    Format { name: "byte", pattern_size: 84, check: base64 },
-    Format { name: "date", pattern_size: 72, check: date },
-    Format { name: "datetime", pattern_size: 72, check: date_time },
+const FORMATS_BY_NAME: [NameFormat; 13] = [
+    NameFormat { name: "dns1123Label", pattern_size: 30, check: check_dns1123_label },
+    NameFormat { name: "dns1123Subdomain", pattern_size: 60, check: check_dns1123_subdomain },
+    NameFormat { name: "dns1035Label", pattern_size: 30, check: check_dns1035_label },
+    NameFormat { name: "qualifiedName", pattern_size: 60, check: check_qualified_name },
+    NameFormat {
+        name: "dns1123LabelPrefix",
+        pattern_size: 30,
+        check: |text| check_dns1123_label(&complete_name_prefix(text)),
+    },
+    NameFormat {
+        name: "dns1123SubdomainPrefix",
+        pattern_size: 60,
+        check: |text| check_dns1123_subdomain(&complete_name_prefix(text)),
+    },
+    NameFormat {
+        name: "dns1035LabelPrefix",
+        pattern_size: 30,
+        check: |text| check_dns1035_label(&complete_name_prefix(text)),
+    },
+    NameFormat { name: "labelValue", pattern_size: 40, check: check_label_value },
+    NameFormat { name: "uri", pattern_size: 1103, check: check_uri },
+    NameFormat { name: "uuid", pattern_size: 72, check: check_uuid },
+    NameFormat { name: "byte", pattern_size: 84, check: check_base64 },
+    NameFormat { name: "date", pattern_size: 72, check: check_date },
+    NameFormat { name: "datetime", pattern_size: 72, check: check_date_time },
 ];
 
 #[derive(Clone, Copy)]
-struct Named(&'static Format);
+struct NamedFormatVal(&'static NameFormat);
 
-impl Opaque for Named {
+impl Opaque for NamedFormatVal {
     fn type_name(&self) -> &'static str {
-        NAME
+        FORMAT_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -61,57 +75,59 @@ impl Opaque for Named {
     }
 }
 
-impl fmt::Debug for Named {
+impl fmt::Debug for NamedFormatVal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "format.{}()", self.0.name)
     }
 }
 
-/// Adds a function for each format, since a function captures nothing.
+/// Adds a function for each format. A function pointer cannot capture the format.
 macro_rules! constants {
     ($functions:ident: $($name:literal)*) => {$(
         $functions.add(
-            Overload::function(concat!("format.", $name), &[], Kind::Opaque(NAME), |_, _| {
-                Ok(named($name).map_or(Val::Null, Val::opaque))
+            CelOverload::function(concat!("format.", $name), &[], CelKind::Opaque(FORMAT_TYPE_NAME), |_, _| {
+                Ok(find_named_format($name).map_or(Val::Null, Val::opaque))
             })
             .help(concat!("the format `", $name, "`")),
         );
     )*};
 }
 
-fn named(name: &str) -> Option<Named> {
-    static FORMATS: &[Format] = &FORMATS_BY_NAME;
-    FORMATS.iter().find(|format| format.name == name).map(Named)
+fn find_named_format(name: &str) -> Option<NamedFormatVal> {
+    static FORMATS: &[NameFormat] = &FORMATS_BY_NAME;
+    FORMATS.iter().find(|format| format.name == name).map(NamedFormatVal)
 }
 
 /// Returns whether `text` may be the name of a namespace.
 pub(super) fn is_label_name(text: &str) -> bool {
-    dns_label(text).is_empty()
+    check_dns1123_label(text).is_empty()
 }
 
 /// Returns whether `text` may be the name of most objects.
 pub(super) fn is_subdomain_name(text: &str) -> bool {
-    subdomain(text).is_empty()
+    check_dns1123_subdomain(text).is_empty()
 }
 
-fn add(functions: &mut Functions) {
+fn add_format_functions(functions: &mut CelFunctions) {
     constants! { functions:
         "dns1123Label" "dns1123Subdomain" "dns1035Label" "qualifiedName" "dns1123LabelPrefix"
         "dns1123SubdomainPrefix" "dns1035LabelPrefix" "labelValue" "uri" "uuid" "byte" "date" "datetime"
     }
     functions.add(
-        Overload::function("format.named", &[Kind::String], Kind::Optional, |arguments, _| {
-            Ok(named(text(arguments, 0)?).map_or(Val::Optional(None), |found| Val::some(Val::opaque(found))))
+        CelOverload::function("format.named", &[CelKind::String], CelKind::Optional, |arguments, _| {
+            Ok(find_named_format(text_argument(arguments, 0)?)
+                .map_or(Val::Optional(None), |found| Val::some(Val::opaque(found))))
         })
         .help("the format of that name, if there is one"),
     );
     functions.add(
-        Overload::method(
+        CelOverload::method(
             "validate",
-            &[Kind::Opaque(NAME), Kind::String],
-            Kind::Optional,
+            &[CelKind::Opaque(FORMAT_TYPE_NAME), CelKind::String],
+            CelKind::Optional,
             |arguments, call| {
-                let (format, text) = (opaque::<Named>(arguments, 0)?, text(arguments, 1)?);
+                let (format, text) =
+                    (opaque_argument::<NamedFormatVal>(arguments, 0)?, text_argument(arguments, 1)?);
                 call.work(text.len() / 16)?;
                 let wrong = (format.0.check)(text);
                 Ok(match wrong.is_empty() {
@@ -121,8 +137,9 @@ fn add(functions: &mut Functions) {
             },
         )
         .cost(|arguments, _| {
-            let pattern = opaque::<Named>(arguments, 0).map_or(0, |format| format.0.pattern_size.div_ceil(4));
-            traversal(size_of(arguments, 1).saturating_add(1)).saturating_mul(pattern)
+            let pattern = opaque_argument::<NamedFormatVal>(arguments, 0)
+                .map_or(0, |format| format.0.pattern_size.div_ceil(4));
+            traversal_cost(size_of(arguments, 1).saturating_add(1)).saturating_mul(pattern)
         })
         .help("what is wrong with a text, if anything is"),
     );

@@ -1,22 +1,22 @@
-//! Keys in the paths of JSON patches.
+//! Escaping of keys in the paths of JSON patches.
 
-use super::{Library, text};
-use crate::cost::traversal;
-use crate::environment::Macros;
-use crate::function::{Functions, Overload};
+use super::{CelLibrary, text_argument};
+use crate::cost::traversal_cost;
+use crate::environment::MacroSet;
+use crate::function::{CelFunctions, CelOverload};
 use crate::standard::size_of;
-use crate::val::{Kind, Val};
+use crate::val::{CelKind, Val};
 
 /// The library of JSON patches; `JSONPatch{...}` is a structure of the environment.
-pub const JSON_PATCH: Library =
-    Library { name: "jsonpatch", functions: add, macros: Macros::NONE, types: &[] };
+pub const JSON_PATCH: CelLibrary =
+    CelLibrary { name: "jsonpatch", functions: add_json_patch_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add_json_patch_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("jsonpatch.escapeKey", &[Kind::String], Kind::String, |arguments, _| {
-            Ok(Val::text(text(arguments, 0)?.replace('~', "~0").replace('/', "~1")))
+        CelOverload::function("jsonpatch.escapeKey", &[CelKind::String], CelKind::String, |arguments, _| {
+            Ok(Val::text(text_argument(arguments, 0)?.replace('~', "~0").replace('/', "~1")))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("a key as it is written in the path of a JSON patch"),
     );
 }

@@ -1,46 +1,55 @@
 //! Finding with regular expressions.
 
-use super::{Library, text};
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::standard::matching_cost;
-use crate::val::{Kind, Val};
+use super::{CelLibrary, text_argument};
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::standard::regex_match_cost;
+use crate::val::{CelKind, Val};
 
 /// The library of `find` and `findAll`.
-pub const REGEX: Library =
-    Library { name: "kubernetes regex", functions: add, macros: Macros::NONE, types: &[] };
+pub const REGEX: CelLibrary = CelLibrary {
+    name: "kubernetes regex",
+    functions: add_regex_find_functions,
+    macros: MacroSet::NONE,
+    types: &[],
+};
 
-fn add(functions: &mut Functions) {
+fn add_regex_find_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::method("find", &[Kind::String, Kind::String], Kind::String, find)
+        CelOverload::method("find", &[CelKind::String, CelKind::String], CelKind::String, regex_find)
             .pattern(1)
-            .cost(matching_cost)
+            .cost(regex_match_cost)
             .help("what a regular expression (RE2) matches first, or nothing"),
     );
-    for parameters in [&[Kind::String, Kind::String][..], &[Kind::String, Kind::String, Kind::Int]] {
+    for parameters in
+        [&[CelKind::String, CelKind::String][..], &[CelKind::String, CelKind::String, CelKind::Int]]
+    {
         functions.add(
-            Overload::method("findAll", parameters, Kind::List, find_all)
+            CelOverload::method("findAll", parameters, CelKind::List, regex_find_all)
                 .pattern(1)
-                .cost(matching_cost)
+                .cost(regex_match_cost)
                 .help("everything that a regular expression (RE2) matches, or so many matches"),
         );
     }
 }
 
-fn find<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let regex = call.regex(text(arguments, 1)?)?;
-    Ok(Val::text(regex.find(text(arguments, 0)?, call.cost)?.unwrap_or_default()))
+fn regex_find<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+    let regex = call.regex(text_argument(arguments, 1)?)?;
+    Ok(Val::text(regex.find(text_argument(arguments, 0)?, call.cost)?.unwrap_or_default()))
 }
 
-fn find_all<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    // A count below zero stands for all.
+fn regex_find_all<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    // A negative count means all matches.
     let most = arguments
         .get(2)
         .and_then(Val::as_int)
         .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-    let regex = call.regex(text(arguments, 1)?)?;
-    let mut matches = regex.matches(text(arguments, 0)?).without_groups();
+    let regex = call.regex(text_argument(arguments, 1)?)?;
+    let mut matches = regex.matches(text_argument(arguments, 0)?).without_groups();
     let mut found = Vec::new();
     while found.len() < most {
         let Some(part) = matches.next(call.cost)? else { break };

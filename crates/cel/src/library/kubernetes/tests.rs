@@ -1,22 +1,22 @@
-//! What the API server says to the same expressions, value and cost.
+//! Results and costs of expressions, as measured with the API server.
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Failure, Host, Program, Type};
+use crate::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, CelType, Host};
 
 use super::*;
 
-struct World;
+struct TestAuthorizer;
 
 /// Allows `get`, cannot decide `err`, knows nothing about `unknown`.
-impl Host for World {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
-        assert_eq!(question, CHECK);
-        let asked = arguments.first().expect("one argument");
-        let answer = match asked.get("verb").and_then(Value::as_str) {
-            Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(asked))),
+impl Host for TestAuthorizer {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
+        assert_eq!(question, AUTHORIZER_CHECK);
+        let check = arguments.first().expect("one argument");
+        let answer = match check.get("verb").and_then(Value::as_str) {
+            Some("get") => format!(r#"{{"allowed":true,"reason":{}}}"#, json::quote(&json::to_string(check))),
             Some("err") => r#"{"allowed":false,"error":"broken"}"#.to_owned(),
-            Some("unknown") => return Err(Failure::value("nobody knows")),
+            Some("unknown") => return Err(CelFailure::value("no decision")),
             _ => r#"{"allowed":false,"reason":"no"}"#.to_owned(),
         };
         Ok(json::parse(&answer).expect("JSON"))
@@ -26,16 +26,18 @@ impl Host for World {
 /// Compiles and evaluates `text`; the result is followed by what it cost.
 fn found(text: &str) -> String {
     let object = json::parse(r#"{"ints":[1,2,3],"mixed":[1,"a"],"name":"abc","bad":"["}"#).expect("JSON");
-    let environment = Environment::kubernetes_with_patches()
+    let environment = CelEnvironment::kubernetes_with_patches()
         .variable("object")
-        .variable_of("authorizer", Type::of(AUTHORIZER_TYPE));
-    let program = match Program::compile(text, &environment) {
+        .variable_of("authorizer", CelType::of(AUTHORIZER_TYPE));
+    let program = match CelProgram::compile(text, &environment) {
         Ok(program) => program,
         Err(errors) => return format!("refused: {}", errors.first().expect("an error")),
     };
-    let bindings =
-        Bindings::new().with("object", &object).with_val("authorizer", authorizer()).with_host(&World);
-    let mut cost = Cost::default();
+    let bindings = CelBindings::new()
+        .with("object", &object)
+        .with_val("authorizer", authorizer())
+        .with_host(&TestAuthorizer);
+    let mut cost = CelCost::default();
     match program.evaluate(&bindings, &mut cost) {
         Ok(value) => format!("{value:?} for {}", cost.used()),
         Err(error) => error.message,
@@ -48,7 +50,7 @@ fn gives(text: &str, want: &str) {
 }
 
 #[test]
-fn urls_are_taken_apart() {
+fn url_functions_return_parts() {
     gives("isURL('https://example.com')", "true for 1");
     gives("isURL('../relative')", "false for 1");
     gives("isURL('')", "false for 1");
@@ -69,7 +71,7 @@ fn urls_are_taken_apart() {
 }
 
 #[test]
-fn patterns_find_what_they_match() {
+fn regex_find_returns_matches() {
     gives("'abc 123'.find('[0-9]+')", r#""123" for 2"#);
     gives("'abc'.find('[0-9]+')", r#""" for 2"#);
     gives("'1 2 3'.findAll('[0-9]')", r#"["1", "2", "3"] for 2"#);
@@ -80,7 +82,7 @@ fn patterns_find_what_they_match() {
 }
 
 #[test]
-fn lists_have_order_sums_and_places() {
+fn list_functions_order_sum_and_find() {
     gives("[1, 2, 3].isSorted()", "true for 3");
     gives("['b', 'a'].isSorted()", "false for 0");
     gives("object.ints.sum()", "6 for 5");
@@ -101,7 +103,7 @@ fn lists_have_order_sums_and_places() {
 }
 
 #[test]
-fn quantities_are_counted_as_kubernetes_holds_them() {
+fn quantity_functions_follow_kubernetes_representation() {
     gives("quantity('1Ki').asInteger()", "1024 for 2");
     gives("quantity('1000m').isInteger()", "false for 2");
     gives("quantity('1.5Gi').isInteger()", "false for 2");
@@ -117,11 +119,11 @@ fn quantities_are_counted_as_kubernetes_holds_them() {
     gives("quantity('1000m') == quantity('1')", "true for 3");
     gives("quantity('2') == quantity('1').add(1)", "true for 4");
     gives("isQuantity('1ki')", "false for 1");
-    assert!(found("quantity('x')").starts_with("`x` is no quantity"));
+    assert!(found("quantity('x')").starts_with("`x` is not a quantity"));
 }
 
 #[test]
-fn addresses_and_networks_cost_what_the_server_counts() {
+fn ip_and_cidr_functions_cost_as_in_the_api_server() {
     gives("ip('::1') == ip('::1')", "true for 3");
     gives("ip.isCanonical('2001:DB8::1')", "false for 3");
     gives("cidr('10.0.0.0/8').containsIP('10.1.2.3')", "true for 3");
@@ -132,7 +134,7 @@ fn addresses_and_networks_cost_what_the_server_counts() {
 }
 
 #[test]
-fn formats_say_what_is_wrong() {
+fn format_validate_returns_kubernetes_messages() {
     gives("format.dns1123Label().validate('my-name')", "optional.none() for 9");
     gives("format.dns1123Label().validate('a.b').value()", r#"["must not contain dots"] for 10"#);
     gives("format.dns1123LabelPrefix().validate('my-')", "optional.none() for 9");
@@ -148,7 +150,7 @@ fn formats_say_what_is_wrong() {
 }
 
 #[test]
-fn versions_are_ordered() {
+fn semver_functions_compare_versions() {
     gives("semver('1.2.3').compareTo(semver('1.2.3-rc.1'))", "1 for 3");
     gives("semver('1.2.3+a') == semver('1.2.3+b')", "true for 3");
     gives("semver('v1.2', true).minor()", "2 for 2");
@@ -156,11 +158,11 @@ fn versions_are_ordered() {
     gives("isSemver('01.2', true)", "true for 1");
     gives("isSemver(' 1.2.3', true)", "false for 1");
     gives("semver('1.2.3').isLessThan(semver('1.10.0'))", "true for 3");
-    assert!(found("semver('1')").starts_with("`1` is no version"));
+    assert!(found("semver('1')").starts_with("`1` is not a version"));
 }
 
 #[test]
-fn the_authorizer_asks_the_world() {
+fn authorizer_check_queries_the_host() {
     gives("authorizer.path('/healthz').check('get').allowed()", "true for 350003");
     gives("authorizer.group('').resource('pods').check('put').reason()", r#""no" for 350004"#);
     gives(
@@ -169,7 +171,7 @@ fn the_authorizer_asks_the_world() {
     );
     gives("authorizer.path('/x').check('err').error()", r#""broken" for 350003"#);
     gives("authorizer.path('/x').check('err').errored()", "true for 350003");
-    gives("authorizer.path('/x').check('unknown').allowed()", "nobody knows");
+    gives("authorizer.path('/x').check('unknown').allowed()", "no decision");
     gives("authorizer.path(' ').check('get')", "path must not be empty");
     gives("authorizer.serviceAccount('A', 'b')", "Invalid service account namespace");
     gives(
@@ -183,7 +185,7 @@ fn the_authorizer_asks_the_world() {
 }
 
 #[test]
-fn literals_are_free_and_checked() {
+fn literals_are_free_and_type_checked() {
     gives("[1, 2]", "[1, 2] for 0");
     gives("{'a': [1]}", r#"{"a": [1]} for 0"#);
     gives("duration('1h')", "duration(1h0m0s) for 0");
@@ -197,13 +199,13 @@ fn literals_are_free_and_checked() {
 }
 
 #[test]
-fn patches_are_made() {
+fn json_patch_structures_are_maps() {
     gives("jsonpatch.escapeKey('a/b~c')", r#""a~1b~0c" for 1"#);
     assert!(found("JSONPatch{op: 'add', path: '/a'}.path").starts_with(r#""/a" for"#));
 }
 
 #[test]
-fn a_tree_that_is_larger_than_it_looks_costs_too_much() {
+fn value_with_many_shared_copies_exceeds_the_cost_limit() {
     let doubled = ".map(x, [x, x])".repeat(30);
     gives(&format!("[object.ints]{doubled}.indexOf(1)"), "the expression costs more than 1000000");
 }

@@ -5,25 +5,26 @@ use std::fmt;
 
 use kubewright_golib::url;
 
-use super::{Library, opaque, text};
-use crate::cost::traversal;
-use crate::environment::Macros;
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
+use super::{CelLibrary, opaque_argument, text_argument};
+use crate::cost::traversal_cost;
+use crate::environment::MacroSet;
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
 use crate::standard::size_of;
-use crate::val::{Entries, Kind, MapVal, Opaque, Val};
+use crate::val::{CelKind, MapEntries, MapVal, Opaque, Val};
 
 /// The library of URLs.
-pub const URLS: Library = Library { name: "urls", functions: add, macros: Macros::NONE, types: &[] };
+pub const URLS: CelLibrary =
+    CelLibrary { name: "urls", functions: add_url_functions, macros: MacroSet::NONE, types: &[] };
 
-const NAME: &str = "kubernetes.URL";
-const URL: &[Kind] = &[Kind::Opaque(NAME)];
+const URL_TYPE_NAME: &str = "kubernetes.URL";
+const URL: &[CelKind] = &[CelKind::Opaque(URL_TYPE_NAME)];
 
-struct Url(url::Url);
+struct UrlVal(url::Url);
 
-impl Opaque for Url {
+impl Opaque for UrlVal {
     fn type_name(&self) -> &'static str {
-        NAME
+        URL_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -36,73 +37,73 @@ impl Opaque for Url {
     }
 }
 
-impl fmt::Debug for Url {
+impl fmt::Debug for UrlVal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "url({:?})", url::join(&self.0))
     }
 }
 
-fn add(functions: &mut Functions) {
+fn add_url_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("url", &[Kind::String], Kind::Opaque(NAME), |arguments, _| {
-            Ok(Val::opaque(parse(text(arguments, 0)?)?))
+        CelOverload::function("url", &[CelKind::String], CelKind::Opaque(URL_TYPE_NAME), |arguments, _| {
+            Ok(Val::opaque(parse_url_val(text_argument(arguments, 0)?)?))
         })
-        .cost(|arguments, _| traversal(size_of(arguments, 0)))
+        .cost(|arguments, _| traversal_cost(size_of(arguments, 0)))
         .help("the URL that a text is"),
     );
     functions.add(
-        Overload::function("isURL", &[Kind::String], Kind::Bool, |arguments, _| {
-            Ok(Val::Bool(url::check_request(text(arguments, 0)?).is_ok()))
+        CelOverload::function("isURL", &[CelKind::String], CelKind::Bool, |arguments, _| {
+            Ok(Val::Bool(url::check_request(text_argument(arguments, 0)?).is_ok()))
         })
         .help("whether a text is a URL, absolute or a path from the root"),
     );
     functions.add(
-        Overload::method("getScheme", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(opaque::<Url>(arguments, 0)?.0.scheme.as_str()))
+        CelOverload::method("getScheme", URL, CelKind::String, |arguments, _| {
+            Ok(Val::text(opaque_argument::<UrlVal>(arguments, 0)?.0.scheme.as_str()))
         })
         .help("`https` of `https://host:80/path`"),
     );
     functions.add(
-        Overload::method("getHost", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(opaque::<Url>(arguments, 0)?.0.host.as_str()))
+        CelOverload::method("getHost", URL, CelKind::String, |arguments, _| {
+            Ok(Val::text(opaque_argument::<UrlVal>(arguments, 0)?.0.host.as_str()))
         })
         .help("`host:80` of `https://host:80/path`"),
     );
     functions.add(
-        Overload::method("getHostname", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(opaque::<Url>(arguments, 0)?.0.hostname()))
+        CelOverload::method("getHostname", URL, CelKind::String, |arguments, _| {
+            Ok(Val::text(opaque_argument::<UrlVal>(arguments, 0)?.0.hostname()))
         })
         .help("`host` of `https://host:80/path`"),
     );
     functions.add(
-        Overload::method("getPort", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(opaque::<Url>(arguments, 0)?.0.port()))
+        CelOverload::method("getPort", URL, CelKind::String, |arguments, _| {
+            Ok(Val::text(opaque_argument::<UrlVal>(arguments, 0)?.0.port()))
         })
         .help("`80` of `https://host:80/path`"),
     );
     functions.add(
-        Overload::method("getEscapedPath", URL, Kind::String, |arguments, _| {
-            Ok(Val::text(url::escaped_path(&opaque::<Url>(arguments, 0)?.0)))
+        CelOverload::method("getEscapedPath", URL, CelKind::String, |arguments, _| {
+            Ok(Val::text(url::escaped_path(&opaque_argument::<UrlVal>(arguments, 0)?.0)))
         })
         .help("`/path` of `https://host:80/path`, with escapes"),
     );
     functions.add(
-        Overload::method("getQuery", URL, Kind::Map, |arguments, _| {
-            Ok(query(&opaque::<Url>(arguments, 0)?.0.query))
+        CelOverload::method("getQuery", URL, CelKind::Map, |arguments, _| {
+            Ok(query_to_map(&opaque_argument::<UrlVal>(arguments, 0)?.0.query))
         })
         .help("the values of each name in the query"),
     );
 }
 
-fn parse(text: &str) -> Result<Url, Failure> {
+fn parse_url_val(text: &str) -> Result<UrlVal, CelFailure> {
     let failed = |reason: String| {
-        Failure::value(format!("URL parse error during conversion from string: parse {text:?}: {reason}"))
+        CelFailure::value(format!("URL parse error during conversion from string: parse {text:?}: {reason}"))
     };
     url::check_request(text).map_err(failed)?;
-    url::parse(text).map(Url).map_err(failed)
+    url::parse(text).map(UrlVal).map_err(failed)
 }
 
-fn query<'a>(query: &str) -> Val<'a> {
+fn query_to_map<'a>(query: &str) -> Val<'a> {
     let mut names: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut values: Vec<(String, Vec<Val<'a>>)> = Vec::new();
     for (name, value) in url::query_pairs(query) {
@@ -112,7 +113,7 @@ fn query<'a>(query: &str) -> Val<'a> {
             None => values.push((name, vec![Val::text(value)])),
         }
     }
-    let entries: Entries<'a> =
+    let entries: MapEntries<'a> =
         values.into_iter().map(|(name, values)| (name.into(), Val::list(values))).collect();
     Val::Map(MapVal::Made(entries.into()))
 }

@@ -1,19 +1,23 @@
-//! Certificates.
+//! Decoding of X.509 certificates.
 
 use kubewright_golib::x509;
 use kubewright_value::Value;
 
-use super::{Library, Macros, text, with_doubles};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, MacroSet, numbers_to_doubles, text_argument};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of certificates.
-pub const CERTIFICATES: Library =
-    Library { name: "certificates", functions: add, macros: Macros::NONE, types: &[] };
+pub const CERTIFICATES: CelLibrary = CelLibrary {
+    name: "certificates",
+    functions: add_certificate_functions,
+    macros: MacroSet::NONE,
+    types: &[],
+};
 
-/// What is told about a certificate; a request tells all.
-const FIELDS: [&str; 37] = [
+/// The fields of a certificate in the result. A certificate request has all its fields.
+const CERTIFICATE_FIELDS: [&str; 37] = [
     "AuthorityKeyId",
     "BasicConstraintsValid",
     "CRLDistributionPoints",
@@ -53,23 +57,26 @@ const FIELDS: [&str; 37] = [
     "Signature",
 ];
 
-fn add(functions: &mut Functions) {
+fn add_certificate_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("x509.decode", &[Kind::String], Kind::Any, decode)
-            .help("what a PEM certificate or certificate request with an RSA key says"),
+        CelOverload::function("x509.decode", &[CelKind::String], CelKind::Any, decode_certificate)
+            .help("the fields of a PEM certificate or certificate request with an RSA key"),
     );
 }
 
-fn decode<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let text = text(arguments, 0)?;
+fn decode_certificate<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let text = text_argument(arguments, 0)?;
     call.work(text.len().saturating_mul(x509::MAX_BYTES_PER_BYTE / 8))?;
-    let found = x509::decode(text).map_err(Failure::value)?;
+    let found = x509::decode(text).map_err(CelFailure::value)?;
     let told = match &found {
         Value::Object(map) if map.contains_key("NotAfter") => {
-            let kept = map.iter().filter(|(name, _)| FIELDS.contains(&name.as_str()));
+            let kept = map.iter().filter(|(name, _)| CERTIFICATE_FIELDS.contains(&name.as_str()));
             Value::object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
         }
         _ => found,
     };
-    Ok(Val::from(with_doubles(&told, call)?))
+    Ok(Val::from(numbers_to_doubles(&told, call)?))
 }

@@ -1,59 +1,64 @@
-//! What the world keeps for policies: values by name, and what registries know about images.
+//! Global context entries, and image metadata from registries.
 
 use kubewright_value::{Text, Value};
 
-use super::{Handle, Library, Macros, ask, text};
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, LibraryHandle, MacroSet, ask_host, text_argument};
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of `globalContext` and of `image.getMetadata`.
-pub const CONTEXTS: Library = Library {
+pub const CONTEXTS: CelLibrary = CelLibrary {
     name: "contexts",
-    functions: add,
-    macros: Macros::NONE,
+    functions: add_context_functions,
+    macros: MacroSet::NONE,
     types: &["globalcontext.Context", "imagedata.Context"],
 };
 
-/// The question for a value by its name.
+/// The query for a global context entry.
 pub const GLOBAL_CONTEXT: &str = "globalContext.get";
 
-/// The question for what a registry knows about an image.
+/// The query for the metadata of an image.
 pub const IMAGE_DATA: &str = "image.getMetadata";
 
-const GLOBAL: Kind = Kind::Opaque("globalcontext.Context");
-const IMAGE: Kind = Kind::Opaque("imagedata.Context");
+const GLOBAL: CelKind = CelKind::Opaque("globalcontext.Context");
+const IMAGE: CelKind = CelKind::Opaque("imagedata.Context");
 
-pub(super) fn global() -> Val<'static> {
-    Val::opaque(Handle(GLOBAL.name()))
+pub(super) fn global_context_handle() -> Val<'static> {
+    Val::opaque(LibraryHandle(GLOBAL.name()))
 }
 
-pub(super) fn image_data() -> Val<'static> {
-    Val::opaque(Handle(IMAGE.name()))
+pub(super) fn image_data_handle() -> Val<'static> {
+    Val::opaque(LibraryHandle(IMAGE.name()))
 }
 
-fn add(functions: &mut Functions) {
+fn add_context_functions(functions: &mut CelFunctions) {
     for name in ["get", "Get"] {
-        for parameters in [&[GLOBAL, Kind::String][..], &[GLOBAL, Kind::String, Kind::String]] {
+        for parameters in [&[GLOBAL, CelKind::String][..], &[GLOBAL, CelKind::String, CelKind::String]] {
             functions.add(
-                Overload::method(name, parameters, Kind::Any, |arguments, call| {
-                    let projection = if arguments.len() > 2 { text(arguments, 2)? } else { "" };
-                    let question = [value(text(arguments, 1)?), value(projection)];
-                    ask(call, GLOBAL_CONTEXT, &question, "failed to get global reference")
+                CelOverload::method(name, parameters, CelKind::Any, |arguments, call| {
+                    let projection = if arguments.len() > 2 { text_argument(arguments, 2)? } else { "" };
+                    let question = [context_text(text_argument(arguments, 1)?), context_text(projection)];
+                    ask_host(call, GLOBAL_CONTEXT, &question, "failed to get global reference")
                 })
-                .help("a value that is kept for policies, by its name and that of a projection"),
+                .help("a global context entry, by its name and that of a projection"),
             );
         }
     }
     for name in ["getMetadata", "GetMetadata"] {
         functions.add(
-            Overload::method(name, &[IMAGE, Kind::String], Kind::Any, |arguments, call| {
-                ask(call, IMAGE_DATA, &[value(text(arguments, 1)?)], "failed to get image data")
+            CelOverload::method(name, &[IMAGE, CelKind::String], CelKind::Any, |arguments, call| {
+                ask_host(
+                    call,
+                    IMAGE_DATA,
+                    &[context_text(text_argument(arguments, 1)?)],
+                    "failed to get image data",
+                )
             })
-            .help("what the registry knows about an image"),
+            .help("the metadata of an image, from its registry"),
         );
     }
 }
 
-fn value(text: &str) -> Value {
+fn context_text(text: &str) -> Value {
     Value::from(Text::new(text))
 }

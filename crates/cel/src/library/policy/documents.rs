@@ -1,73 +1,84 @@
-//! JSON and YAML, read and written. Numbers that are read are doubles, whatever they look like.
+//! Reading and writing JSON and YAML. All numbers are read as doubles.
 
-mod write;
+mod json_writer;
 
 use kubewright_value::bounded;
 
-use super::{Handle, Library, Macros, held_text, text, with_doubles};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, LibraryHandle, MacroSet, inner_text_argument, numbers_to_doubles, text_argument};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of documents.
-pub const DOCUMENTS: Library =
-    Library { name: "documents", functions: add, macros: Macros::NONE, types: &["json.Json", "yaml.Yaml"] };
+pub const DOCUMENTS: CelLibrary = CelLibrary {
+    name: "documents",
+    functions: add_document_functions,
+    macros: MacroSet::NONE,
+    types: &["json.Json", "yaml.Yaml"],
+};
 
-/// The same for policies about requests, which have one function, by another name.
-pub(super) const CHECK_DOCUMENTS: Library =
-    Library { name: "check documents", functions: add_check, macros: Macros::NONE, types: &["json.Json"] };
+/// The library for policies about requests, which has only `json.Unmarshal`.
+pub(super) const CHECK_DOCUMENTS: CelLibrary = CelLibrary {
+    name: "check documents",
+    functions: add_check_document_functions,
+    macros: MacroSet::NONE,
+    types: &["json.Json"],
+};
 
-const JSON: Kind = Kind::Opaque("json.Json");
-const YAML: Kind = Kind::Opaque("yaml.Yaml");
+const JSON: CelKind = CelKind::Opaque("json.Json");
+const YAML: CelKind = CelKind::Opaque("yaml.Yaml");
 
-pub(super) fn json() -> Val<'static> {
-    Val::opaque(Handle(JSON.name()))
+pub(super) fn json_handle() -> Val<'static> {
+    Val::opaque(LibraryHandle(JSON.name()))
 }
 
-pub(super) fn yaml() -> Val<'static> {
-    Val::opaque(Handle(YAML.name()))
+pub(super) fn yaml_handle() -> Val<'static> {
+    Val::opaque(LibraryHandle(YAML.name()))
 }
 
-fn add(functions: &mut Functions) {
+fn add_document_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::method("unmarshal", &[JSON, Kind::Any], Kind::Any, unmarshal)
-            .help("the value that a JSON text says; all numbers are doubles"),
+        CelOverload::method("unmarshal", &[JSON, CelKind::Any], CelKind::Any, unmarshal_json)
+            .help("the value of a JSON text; all numbers are doubles"),
     );
     functions.add(
-        Overload::method("marshal", &[JSON, Kind::Any], Kind::String, |arguments, call| {
-            let value = arguments.get(1).ok_or_else(Failure::mismatch)?;
-            write::written(value, call).map(Val::text)
+        CelOverload::method("marshal", &[JSON, CelKind::Any], CelKind::String, |arguments, call| {
+            let value = arguments.get(1).ok_or_else(CelFailure::mismatch)?;
+            json_writer::write_val_as_json(value, call).map(Val::text)
         })
         .help("a value as JSON text, keys sorted"),
     );
     functions.add(
-        Overload::method("parse", &[YAML, Kind::String], Kind::Any, |arguments, call| {
-            let text = text(arguments, 1)?;
-            charge(text, call)?;
+        CelOverload::method("parse", &[YAML, CelKind::String], CelKind::Any, |arguments, call| {
+            let text = text_argument(arguments, 1)?;
+            charge_document_text(text, call)?;
             let read = call.within(|budget| bounded::parse_yaml(text, budget))?;
-            let read = read.map_err(|error| Failure::value(format!("no YAML: {error}")))?;
-            Ok(Val::from(with_doubles(&read, call)?))
+            let read = read.map_err(|error| CelFailure::value(format!("invalid YAML: {error}")))?;
+            Ok(Val::from(numbers_to_doubles(&read, call)?))
         })
-        .help("the value that a YAML text says; all numbers are doubles"),
+        .help("the value of a YAML text; all numbers are doubles"),
     );
 }
 
-fn add_check(functions: &mut Functions) {
+fn add_check_document_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::method("Unmarshal", &[JSON, Kind::Any], Kind::Any, unmarshal)
-            .help("the value that a JSON text says; all numbers are doubles"),
+        CelOverload::method("Unmarshal", &[JSON, CelKind::Any], CelKind::Any, unmarshal_json)
+            .help("the value of a JSON text; all numbers are doubles"),
     );
 }
 
-fn unmarshal<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let text = held_text(arguments, 1)?;
-    charge(&text, call)?;
+fn unmarshal_json<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let text = inner_text_argument(arguments, 1)?;
+    charge_document_text(&text, call)?;
     let read = call.within(|budget| bounded::parse_json(&text, budget))?;
-    let read = read.map_err(|error| Failure::value(format!("no JSON: {error}")))?;
-    Ok(Val::from(with_doubles(&read, call)?))
+    let read = read.map_err(|error| CelFailure::value(format!("invalid JSON: {error}")))?;
+    Ok(Val::from(numbers_to_doubles(&read, call)?))
 }
 
-/// Reading makes at most a value for each character, and takes its time.
-fn charge(text: &str, call: &mut Call<'_, '_>) -> Result<(), Failure> {
+/// Charges for parsing: at most one value for each character, and the work of reading them.
+fn charge_document_text(text: &str, call: &mut CelCallContext<'_, '_>) -> Result<(), CelFailure> {
     Ok(call.work(text.len())?)
 }

@@ -5,19 +5,20 @@ use sha2::{Digest as _, Sha256};
 
 use kubewright_golib::hash::{hex, md5};
 
-use super::{Library, Macros, text};
-use crate::function::{Body, Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, MacroSet, text_argument};
+use crate::function::{CelFunctionBody, CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of checksums.
-pub const HASHES: Library = Library { name: "hashes", functions: add, macros: Macros::NONE, types: &[] };
+pub const HASHES: CelLibrary =
+    CelLibrary { name: "hashes", functions: add_hash_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
-    let all: [([&'static str; 2], Body, &'static str); 3] = [
+fn add_hash_functions(functions: &mut CelFunctions) {
+    let all: [([&'static str; 2], CelFunctionBody, &'static str); 3] = [
         (
             ["md5", "hash.md5"],
             |arguments, call| {
-                let text = text(arguments, 0)?;
+                let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
                 Ok(Val::text(hex(&md5(text.as_bytes()))))
             },
@@ -26,7 +27,7 @@ fn add(functions: &mut Functions) {
         (
             ["sha1", "hash.sha1"],
             |arguments, call| {
-                let text = text(arguments, 0)?;
+                let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
                 Ok(Val::text(hex(&Sha1::digest(text))))
             },
@@ -35,7 +36,7 @@ fn add(functions: &mut Functions) {
         (
             ["sha256", "hash.sha256"],
             |arguments, call| {
-                let text = text(arguments, 0)?;
+                let text = text_argument(arguments, 0)?;
                 call.work(text.len() / 8)?;
                 Ok(Val::text(hex(&Sha256::digest(text))))
             },
@@ -44,7 +45,7 @@ fn add(functions: &mut Functions) {
     ];
     for (names, body, help) in all {
         for name in names {
-            functions.add(Overload::function(name, &[Kind::String], Kind::String, body).help(help));
+            functions.add(CelOverload::function(name, &[CelKind::String], CelKind::String, body).help(help));
         }
     }
 }

@@ -1,35 +1,41 @@
-//! Requests over HTTP, made by the world.
+//! HTTP requests, which the host makes.
 
 use std::any::Any;
 
 use kubewright_value::{Map, Text, Value};
 
-use super::{Library, Macros, ask, json, opaque, text, texts};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Opaque, Val};
+use super::{
+    CelLibrary, MacroSet, ask_host, json_argument, opaque_argument, text_argument, text_map_argument,
+};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Opaque, Val};
 
-/// The library of requests.
-pub const HTTP: Library =
-    Library { name: "http", functions: add, macros: Macros::NONE, types: &["http.Context"] };
+/// The library of HTTP requests.
+pub const HTTP: CelLibrary = CelLibrary {
+    name: "http",
+    functions: add_http_functions,
+    macros: MacroSet::NONE,
+    types: &["http.Context"],
+};
 
-/// The question for what is at a URL.
+/// The query for a GET request.
 pub const HTTP_GET: &str = "http.get";
 
-/// The question for what a URL answers to a body.
+/// The query for a POST request.
 pub const HTTP_POST: &str = "http.post";
 
-const SELF: Kind = Kind::Opaque("http.Context");
+const HTTP_CONTEXT: CelKind = CelKind::Opaque("http.Context");
 
-/// Who makes requests, trusting the certificates it was given or those of the system.
+/// An HTTP client, which trusts the given certificate authorities or those of the system.
 #[derive(Debug, PartialEq)]
-struct Client {
+struct HttpContextVal {
     certificates: Option<Text>,
 }
 
-impl Opaque for Client {
+impl Opaque for HttpContextVal {
     fn type_name(&self) -> &'static str {
-        SELF.name()
+        HTTP_CONTEXT.name()
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -41,59 +47,82 @@ impl Opaque for Client {
     }
 }
 
-pub(super) fn client() -> Val<'static> {
-    Val::opaque(Client { certificates: None })
+pub(super) fn http_context() -> Val<'static> {
+    Val::opaque(HttpContextVal { certificates: None })
 }
 
-fn add(functions: &mut Functions) {
+fn add_http_functions(functions: &mut CelFunctions) {
     for name in ["get", "Get"] {
-        for parameters in [&[SELF, Kind::String][..], &[SELF, Kind::String, Kind::Map]] {
+        for parameters in
+            [&[HTTP_CONTEXT, CelKind::String][..], &[HTTP_CONTEXT, CelKind::String, CelKind::Map]]
+        {
             functions.add(
-                Overload::method(name, parameters, Kind::Any, get)
-                    .values(Kind::String)
-                    .help("what is at a URL, asked with headers; `statusCode` besides"),
+                CelOverload::method(name, parameters, CelKind::Any, http_get_response)
+                    .values(CelKind::String)
+                    .help("the response of a GET request with headers, with `statusCode` added"),
             );
         }
     }
     for name in ["post", "Post"] {
-        let plain = Overload::method(name, &[SELF, Kind::String, Kind::Any], Kind::Any, post);
-        let with_headers =
-            Overload::method(name, &[SELF, Kind::String, Kind::Any, Kind::Map], Kind::Any, post);
-        for overload in [plain, with_headers.values(Kind::String)] {
+        let plain = CelOverload::method(
+            name,
+            &[HTTP_CONTEXT, CelKind::String, CelKind::Any],
+            CelKind::Any,
+            http_post_response,
+        );
+        let with_headers = CelOverload::method(
+            name,
+            &[HTTP_CONTEXT, CelKind::String, CelKind::Any, CelKind::Map],
+            CelKind::Any,
+            http_post_response,
+        );
+        for overload in [plain, with_headers.values(CelKind::String)] {
             functions
-                .add(overload.help("what a URL answers to a body, sent with headers; `statusCode` besides"));
+                .add(overload.help("the response of a POST request with headers, with `statusCode` added"));
         }
     }
     for name in ["client", "Client"] {
         functions.add(
-            Overload::method(name, &[SELF, Kind::String], SELF, |arguments, _| {
-                let given = text(arguments, 1)?;
+            CelOverload::method(name, &[HTTP_CONTEXT, CelKind::String], HTTP_CONTEXT, |arguments, _| {
+                let given = text_argument(arguments, 1)?;
                 let certificates = (!given.is_empty()).then(|| Text::new(given));
-                Ok(Val::opaque(Client { certificates }))
+                Ok(Val::opaque(HttpContextVal { certificates }))
             })
-            .help("makes requests to servers with certificates of these authorities, in PEM"),
+            .help("an HTTP client that trusts these certificate authorities, in PEM"),
         );
     }
 }
 
-fn get<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let question = [url(arguments)?, headers(arguments, 2)?, certificates(arguments)?];
-    ask(call, HTTP_GET, &question, "request failed")
+fn http_get_response<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let question =
+        [url_argument(arguments)?, headers_argument(arguments, 2)?, certificates_argument(arguments)?];
+    ask_host(call, HTTP_GET, &question, "request failed")
 }
 
-fn post<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let question = [url(arguments)?, json(arguments, 2)?, headers(arguments, 3)?, certificates(arguments)?];
-    ask(call, HTTP_POST, &question, "request failed")
+fn http_post_response<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let question = [
+        url_argument(arguments)?,
+        json_argument(arguments, 2)?,
+        headers_argument(arguments, 3)?,
+        certificates_argument(arguments)?,
+    ];
+    ask_host(call, HTTP_POST, &question, "request failed")
 }
 
-fn url(arguments: &[Val<'_>]) -> Result<Value, Failure> {
-    Ok(Value::from(Text::new(text(arguments, 1)?)))
+fn url_argument(arguments: &[Val<'_>]) -> Result<Value, CelFailure> {
+    Ok(Value::from(Text::new(text_argument(arguments, 1)?)))
 }
 
-fn headers(arguments: &[Val<'_>], index: usize) -> Result<Value, Failure> {
-    if arguments.len() > index { texts(arguments, index) } else { Ok(Value::object(Map::new())) }
+fn headers_argument(arguments: &[Val<'_>], index: usize) -> Result<Value, CelFailure> {
+    if arguments.len() > index { text_map_argument(arguments, index) } else { Ok(Value::object(Map::new())) }
 }
 
-fn certificates(arguments: &[Val<'_>]) -> Result<Value, Failure> {
-    Ok(opaque::<Client>(arguments, 0)?.certificates.clone().map_or(Value::Null, Value::from))
+fn certificates_argument(arguments: &[Val<'_>]) -> Result<Value, CelFailure> {
+    Ok(opaque_argument::<HttpContextVal>(arguments, 0)?.certificates.clone().map_or(Value::Null, Value::from))
 }

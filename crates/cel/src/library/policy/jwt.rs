@@ -1,7 +1,7 @@
-//! JSON Web Tokens of requests: `jwt.Decode(token, key)`, and `jwks.Fetch(url)`, which the world answers.
+//! JSON Web Tokens: `jwt.Decode(token, key)`, and `jwks.Fetch(url)`, which the host answers.
 //!
-//! A token whose signature does not verify is an error, so that nobody reads claims that nobody signed. One outside of
-//! its time (`exp`, `nbf`, `iat`) is decoded with `Valid` false.
+//! A token whose signature does not verify is an error, so that unsigned claims are never read. A token outside
+//! its validity (`exp`, `nbf`, `iat`) is decoded with `Valid` false.
 
 mod keys;
 
@@ -12,41 +12,42 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use kubewright_value::{Map, Text, Value, json};
 
 use super::http::HTTP_GET;
-use super::{Library, Macros, ask, opaque, text, with_doubles};
-use crate::environment::Fields;
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Opaque, Val};
-use keys::Key;
+use super::{CelLibrary, MacroSet, ask_host, numbers_to_doubles, opaque_argument, text_argument};
+use crate::environment::FieldTypes;
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Opaque, Val};
+use keys::VerificationKey;
 
 /// The library of tokens.
-pub const TOKENS: Library = Library { name: "jwt", functions: add, macros: Macros::NONE, types: &[TOKEN] };
+pub const TOKENS: CelLibrary =
+    CelLibrary { name: "jwt", functions: add_jwt_functions, macros: MacroSet::NONE, types: &[TOKEN] };
 
 pub(super) const TOKEN: &str = "jwt.Token";
-pub(super) const TOKEN_FIELDS: Fields = &[("Claims", Kind::Map), ("Valid", Kind::Bool)];
+pub(super) const TOKEN_FIELDS: FieldTypes = &[("Claims", CelKind::Map), ("Valid", CelKind::Bool)];
 
-const KEY_SET: Kind = Kind::Opaque("jwk.Set");
+const KEY_SET: CelKind = CelKind::Opaque("jwk.Set");
 
-/// The longest token that is decoded.
+/// The longest token that is decoded, in bytes.
 const MAX_TOKEN_BYTES: usize = 64 << 10;
 
 /// The most keys that a set may have.
 const MAX_KEYS: usize = 100;
 
-/// What verifying one signature may take, in items looked at.
+/// The work that is charged for verifying one signature.
 const VERIFICATION_WORK: usize = 50_000;
 
-/// Claims that are times, with whether they say when the token begins to be valid.
-const TIMES: [(&str, bool); 3] = [("exp", false), ("nbf", true), ("iat", true)];
+/// The time claims, with whether the token is valid from that time on (not until it).
+const TIME_CLAIMS: [(&str, bool); 3] = [("exp", false), ("nbf", true), ("iat", true)];
 
-/// What a token says.
+/// A decoded token.
 #[derive(Debug, PartialEq)]
-struct Token {
+struct JwtTokenVal {
     claims: Value,
     is_valid: bool,
 }
 
-impl Opaque for Token {
+impl Opaque for JwtTokenVal {
     fn type_name(&self) -> &'static str {
         TOKEN
     }
@@ -74,9 +75,9 @@ impl Opaque for Token {
 
 /// The keys of an issuer, as `{"keys": […]}`.
 #[derive(Debug, PartialEq)]
-struct KeySet(Value);
+struct JwkSetVal(Value);
 
-impl Opaque for KeySet {
+impl Opaque for JwkSetVal {
     fn type_name(&self) -> &'static str {
         KEY_SET.name()
     }
@@ -90,49 +91,55 @@ impl Opaque for KeySet {
     }
 }
 
-fn add(functions: &mut Functions) {
-    let help = "what a JSON Web Token claims, once its signature is verified: `Claims` and `Valid`";
+fn add_jwt_functions(functions: &mut CelFunctions) {
+    let help = "the claims of a JSON Web Token whose signature verifies: `Claims` and `Valid`";
     functions.add(
-        Overload::function(
+        CelOverload::function(
             "jwt.Decode",
-            &[Kind::String, Kind::String],
-            Kind::Opaque(TOKEN),
+            &[CelKind::String, CelKind::String],
+            CelKind::Opaque(TOKEN),
             |arguments, call| {
-                let secret = Key::Secret(text(arguments, 1)?.as_bytes().to_vec());
-                decode(text(arguments, 0)?, |_| Ok(secret), call)
+                let secret = VerificationKey::Secret(text_argument(arguments, 1)?.as_bytes().to_vec());
+                decode_jwt(text_argument(arguments, 0)?, |_| Ok(secret), call)
             },
         )
         .help(help),
     );
     functions.add(
-        Overload::function("jwt.Decode", &[Kind::String, KEY_SET], Kind::Opaque(TOKEN), |arguments, call| {
-            let keys = &opaque::<KeySet>(arguments, 1)?.0;
-            decode(text(arguments, 0)?, |header| chosen(keys, header), call)
-        })
+        CelOverload::function(
+            "jwt.Decode",
+            &[CelKind::String, KEY_SET],
+            CelKind::Opaque(TOKEN),
+            |arguments, call| {
+                let keys = &opaque_argument::<JwkSetVal>(arguments, 1)?.0;
+                decode_jwt(text_argument(arguments, 0)?, |header| choose_key(keys, header), call)
+            },
+        )
         .help(help),
     );
     functions.add(
-        Overload::function("jwks.Fetch", &[Kind::String], KEY_SET, |arguments, call| {
-            let question = [text(arguments, 0)?.into(), Map::new().into(), Value::Null];
-            let found =
-                ask(call, HTTP_GET, &question, "request failed")?.to_value().map_err(Failure::value)?;
+        CelOverload::function("jwks.Fetch", &[CelKind::String], KEY_SET, |arguments, call| {
+            let question = [text_argument(arguments, 0)?.into(), Map::new().into(), Value::Null];
+            let found = ask_host(call, HTTP_GET, &question, "request failed")?
+                .to_value()
+                .map_err(CelFailure::value)?;
             match found.get("keys").and_then(Value::as_array) {
-                Some(keys) if keys.len() <= MAX_KEYS => Ok(Val::opaque(KeySet(found))),
-                Some(_) => Err(Failure::value(format!("a set of keys may have {MAX_KEYS} of them"))),
-                None => Err(Failure::value("the answer is no set of keys: it has no list `keys`")),
+                Some(keys) if keys.len() <= MAX_KEYS => Ok(Val::opaque(JwkSetVal(found))),
+                Some(_) => Err(CelFailure::value(format!("a key set has at most {MAX_KEYS} keys"))),
+                None => Err(CelFailure::value("the response is not a key set: it has no list `keys`")),
             }
         })
         .help("the JSON Web Keys at a URL"),
     );
 }
 
-/// Verifies and reads a token with the key that `key` chooses by its header.
-fn decode<'a>(
+/// Verifies a token with the key that `key` chooses by its header, and decodes it.
+fn decode_jwt<'a>(
     token: &str,
-    key: impl FnOnce(&Value) -> Result<Key, Failure>,
-    call: &mut Call<'_, 'a>,
-) -> Result<Val<'a>, Failure> {
-    let bad = |why: &str| Failure::value(format!("failed to parse token: {why}"));
+    key: impl FnOnce(&Value) -> Result<VerificationKey, CelFailure>,
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let bad = |why: &str| CelFailure::value(format!("failed to parse token: {why}"));
     let token = token.trim();
     if token.len() > MAX_TOKEN_BYTES {
         return Err(bad("it is too long"));
@@ -140,29 +147,29 @@ fn decode<'a>(
     call.work(VERIFICATION_WORK + token.len())?;
     let (signed, signature) = token.rsplit_once('.').ok_or_else(|| bad("it has no signature"))?;
     let (header, claims) = signed.split_once('.').ok_or_else(|| bad("it has no claims"))?;
-    let header = part(header).ok_or_else(|| bad("its header is no JSON in base64"))?;
-    let claims = part(claims).ok_or_else(|| bad("its claims are no JSON in base64"))?;
-    let signature = bytes(signature).ok_or_else(|| bad("its signature is no base64"))?;
+    let header = parse_jwt_part(header).ok_or_else(|| bad("its header is not base64-encoded JSON"))?;
+    let claims = parse_jwt_part(claims).ok_or_else(|| bad("its claims are not base64-encoded JSON"))?;
+    let signature = decode_base64url(signature).ok_or_else(|| bad("its signature is not base64"))?;
     let algorithm = header.get("alg").and_then(Value::as_str).unwrap_or_default();
     let key = key(&header)?;
     key.verify(algorithm, signed.as_bytes(), &signature).map_err(|why| bad(&why))?;
-    let is_valid = is_valid(&claims, call)?;
-    let claims = with_doubles(&listed_audience(claims), call)?;
-    Ok(Val::opaque(Token { claims, is_valid }))
+    let is_valid = are_claims_valid(&claims, call)?;
+    let claims = numbers_to_doubles(&audience_as_list(claims), call)?;
+    Ok(Val::opaque(JwtTokenVal { claims, is_valid }))
 }
 
-/// Returns a part of a token, which is an object.
-fn part(text: &str) -> Option<Value> {
-    let text = String::from_utf8(bytes(text)?).ok()?;
+/// Returns the JSON object of a part of a token.
+fn parse_jwt_part(text: &str) -> Option<Value> {
+    let text = String::from_utf8(decode_base64url(text)?).ok()?;
     json::parse(&text).ok().filter(|value| value.as_object().is_some())
 }
 
-fn bytes(text: &str) -> Option<Vec<u8>> {
+fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64_URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
-/// Returns the key of a set that a token with this header was signed with: the one it names, or the only one.
-fn chosen(set: &Value, header: &Value) -> Result<Key, Failure> {
+/// Returns the key of a set for a token with this header: the key it names (`kid`), or the only one.
+fn choose_key(set: &Value, header: &Value) -> Result<VerificationKey, CelFailure> {
     let keys = set.get("keys").and_then(Value::as_array).unwrap_or_default();
     let name = header.get("kid").and_then(Value::as_str);
     let key = match (name, keys) {
@@ -171,26 +178,24 @@ fn chosen(set: &Value, header: &Value) -> Result<Key, Failure> {
         (None, _) => None,
     };
     let key = key.ok_or_else(|| match name {
-        Some(name) => Failure::value(format!("there is no key `{name}` in the set")),
-        None => Failure::value("the token names no key, and the set has not exactly one"),
+        Some(name) => CelFailure::value(format!("there is no key `{name}` in the set")),
+        None => CelFailure::value("the token names no key, and the set does not have exactly one"),
     })?;
-    Key::read(key).map_err(Failure::value)
+    VerificationKey::read(key).map_err(CelFailure::value)
 }
 
-/// Returns whether now is within the times that a token names.
-fn is_valid(claims: &Value, call: &Call<'_, '_>) -> Result<bool, Failure> {
-    for (name, is_start) in TIMES {
+/// Returns whether the current time is within the token's validity.
+fn are_claims_valid(claims: &Value, call: &CelCallContext<'_, '_>) -> Result<bool, CelFailure> {
+    for (name, is_start) in TIME_CLAIMS {
         let Some(claim) = claims.get(name) else { continue };
-        let bad = || Failure::value(format!("the claim `{name}` is no time"));
+        let bad = || CelFailure::value(format!("the claim `{name}` is not a time"));
         let time: f64 = match claim {
             Value::String(text) => text.parse().map_err(|_| bad())?,
             Value::Number(number) => number.as_f64(),
             _ => return Err(bad()),
         };
         let now = call.inputs().now.ok_or_else(|| {
-            Failure::value(
-                "whether a token is valid is not known here: the caller has to give the present moment",
-            )
+            CelFailure::value("the validity of a token needs the current time, which is not set")
         })?;
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact in a double")]
         let now = now.div_euclid(1_000_000_000) as f64;
@@ -201,8 +206,8 @@ fn is_valid(claims: &Value, call: &Call<'_, '_>) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Returns the claims with a list of audiences, also where there is one.
-fn listed_audience(mut claims: Value) -> Value {
+/// Returns the claims with `aud` as a list, also when it is a single string.
+fn audience_as_list(mut claims: Value) -> Value {
     if let Some(audience) = claims.get("aud").and_then(Value::as_str).map(Text::new)
         && let Some(map) = claims.as_object_mut()
     {

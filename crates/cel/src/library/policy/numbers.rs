@@ -1,27 +1,35 @@
-//! Rounding to decimals.
+//! `math.round` to a number of decimals.
 
-use super::{Library, Macros};
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use super::{CelLibrary, MacroSet};
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
-/// The library of rounding.
-pub const NUMBERS: Library = Library { name: "numbers", functions: add, macros: Macros::NONE, types: &[] };
+/// The library of `math.round`.
+pub const NUMBERS: CelLibrary =
+    CelLibrary { name: "numbers", functions: add_number_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add_number_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("math.round", &[Kind::Double, Kind::Int], Kind::Double, |arguments, _| {
-            let [Val::Double(value), Val::Int(decimals)] = arguments else { return Err(Failure::mismatch()) };
-            Ok(Val::Double(rounded(*value, *decimals)))
-        })
-        .help("a number with so many decimals; halves go away from zero"),
+        CelOverload::function(
+            "math.round",
+            &[CelKind::Double, CelKind::Int],
+            CelKind::Double,
+            |arguments, _| {
+                let [Val::Double(value), Val::Int(decimals)] = arguments else {
+                    return Err(CelFailure::mismatch());
+                };
+                Ok(Val::Double(round_decimals(*value, *decimals)))
+            },
+        )
+        .help("a number rounded to so many decimals; halves round away from zero"),
     );
 }
 
-/// Too many decimals leave no number, as there is none to multiply with.
-fn rounded(value: f64, decimals: i64) -> f64 {
+/// Rounds to `decimals`. Too many give NaN, since the power of ten overflows.
+fn round_decimals(value: f64, decimals: i64) -> f64 {
     let decimals = i32::try_from(decimals).unwrap_or(if decimals < 0 { i32::MIN } else { i32::MAX });
-    // The nearest double of a power of ten is what its digits are read as; multiplying would drift.
+    // The power of ten is parsed from its digits, which gives the nearest double; repeated multiplying would drift.
     let shift: f64 = match decimals {
         ..=-324 => 0.0,
         309.. => f64::INFINITY,

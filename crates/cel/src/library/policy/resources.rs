@@ -1,55 +1,59 @@
-//! Resources of the cluster, asked of the world.
+//! `resource.get` and its like, which query the cluster.
 
 use std::any::Any;
 
 use kubewright_value::{Text, Value};
 
-use super::{Library, Macros, ask, opaque, text, texts};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Kind, Opaque, Val};
+use super::{CelLibrary, MacroSet, ask_host, opaque_argument, text_argument, text_map_argument};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, Opaque, Val};
 
 /// The library of resources in all namespaces.
-pub const RESOURCES: Library =
-    Library { name: "resources", functions: add, macros: Macros::NONE, types: TYPES };
+pub const RESOURCES: CelLibrary =
+    CelLibrary { name: "resources", functions: add_resource_functions, macros: MacroSet::NONE, types: TYPES };
 
-/// The library of resources in one namespace, which the functions therefore do not take.
-pub const NAMESPACED_RESOURCES: Library =
-    Library { name: "namespaced resources", functions: add_namespaced, macros: Macros::NONE, types: TYPES };
+/// The library of resources in one namespace. Its functions do not take a namespace.
+pub const NAMESPACED_RESOURCES: CelLibrary = CelLibrary {
+    name: "namespaced resources",
+    functions: add_namespaced_resource_functions,
+    macros: MacroSet::NONE,
+    types: TYPES,
+};
 
-/// The question for one resource.
+/// The query for one resource.
 pub const RESOURCE_GET: &str = "resource.get";
 
-/// The question for resources.
+/// The query for a list of resources.
 pub const RESOURCE_LIST: &str = "resource.list";
 
-/// The wish for a resource.
+/// The query that creates a resource, such as a SubjectAccessReview.
 pub const RESOURCE_POST: &str = "resource.post";
 
-/// The question for what resources of a kind are called.
+/// The query for the resource name of a kind.
 pub const RESOURCE_NAME: &str = "resource.toGVR";
 
 const TYPES: &[&str] = &["resource.Context", "schema.GroupVersionResource"];
-const SELF: Kind = Kind::Opaque("resource.Context");
-const GVR: Kind = Kind::Opaque("schema.GroupVersionResource");
-const S: Kind = Kind::String;
+const RESOURCE_CONTEXT: CelKind = CelKind::Opaque("resource.Context");
+const GVR: CelKind = CelKind::Opaque("schema.GroupVersionResource");
+const STRING: CelKind = CelKind::String;
 
-/// The resources that can be seen.
+/// The value of `resource`: the resources of all namespaces or of one.
 #[derive(Debug, PartialEq)]
-struct Resources {
+struct ResourceContextVal {
     namespace: Option<Text>,
 }
 
-/// Resources of a kind: `apps/v1` and `deployments`.
+/// A resource type: `apps/v1` and `deployments`.
 #[derive(Debug, PartialEq)]
-struct Named {
+struct GroupVersionResourceVal {
     version: Text,
     resource: Text,
 }
 
-impl Opaque for Resources {
+impl Opaque for ResourceContextVal {
     fn type_name(&self) -> &'static str {
-        SELF.name()
+        RESOURCE_CONTEXT.name()
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -61,7 +65,7 @@ impl Opaque for Resources {
     }
 }
 
-impl Opaque for Named {
+impl Opaque for GroupVersionResourceVal {
     fn type_name(&self) -> &'static str {
         GVR.name()
     }
@@ -75,39 +79,57 @@ impl Opaque for Named {
     }
 }
 
-pub(super) fn everywhere() -> Val<'static> {
-    Val::opaque(Resources { namespace: None })
+pub(super) fn unrestricted_resources() -> Val<'static> {
+    Val::opaque(ResourceContextVal { namespace: None })
 }
 
-pub(super) fn in_namespace(namespace: Text) -> Val<'static> {
-    Val::opaque(Resources { namespace: Some(namespace) })
+pub(super) fn resources_in_namespace(namespace: Text) -> Val<'static> {
+    Val::opaque(ResourceContextVal { namespace: Some(namespace) })
 }
 
-fn add(functions: &mut Functions) {
-    add_all(
+fn add_resource_functions(functions: &mut CelFunctions) {
+    add_resource_overloads(
         functions,
-        &[&[SELF, S, S, S, S], &[SELF, GVR, S, S]],
-        &[&[SELF, S, S, S], &[SELF, S, S, S, Kind::Map], &[SELF, GVR, S], &[SELF, GVR, S, Kind::Map]],
-        &[&[SELF, S, S, S, Kind::Map], &[SELF, S, S, Kind::Map]],
+        &[&[RESOURCE_CONTEXT, STRING, STRING, STRING, STRING], &[RESOURCE_CONTEXT, GVR, STRING, STRING]],
+        &[
+            &[RESOURCE_CONTEXT, STRING, STRING, STRING],
+            &[RESOURCE_CONTEXT, STRING, STRING, STRING, CelKind::Map],
+            &[RESOURCE_CONTEXT, GVR, STRING],
+            &[RESOURCE_CONTEXT, GVR, STRING, CelKind::Map],
+        ],
+        &[
+            &[RESOURCE_CONTEXT, STRING, STRING, STRING, CelKind::Map],
+            &[RESOURCE_CONTEXT, STRING, STRING, CelKind::Map],
+        ],
     );
 }
 
-fn add_namespaced(functions: &mut Functions) {
-    add_all(
+fn add_namespaced_resource_functions(functions: &mut CelFunctions) {
+    add_resource_overloads(
         functions,
-        &[&[SELF, S, S, S], &[SELF, GVR, S]],
-        &[&[SELF, S, S], &[SELF, S, S, Kind::Map], &[SELF, GVR], &[SELF, GVR, Kind::Map]],
-        &[&[SELF, S, S, Kind::Map]],
+        &[&[RESOURCE_CONTEXT, STRING, STRING, STRING], &[RESOURCE_CONTEXT, GVR, STRING]],
+        &[
+            &[RESOURCE_CONTEXT, STRING, STRING],
+            &[RESOURCE_CONTEXT, STRING, STRING, CelKind::Map],
+            &[RESOURCE_CONTEXT, GVR],
+            &[RESOURCE_CONTEXT, GVR, CelKind::Map],
+        ],
+        &[&[RESOURCE_CONTEXT, STRING, STRING, CelKind::Map]],
     );
 }
 
-type Parameters = &'static [Kind];
+type ParameterKinds = &'static [CelKind];
 
-fn add_all(functions: &mut Functions, get: &[Parameters], list: &[Parameters], post: &[Parameters]) {
+fn add_resource_overloads(
+    functions: &mut CelFunctions,
+    get: &[ParameterKinds],
+    list: &[ParameterKinds],
+    post: &[ParameterKinds],
+) {
     for name in ["get", "Get"] {
         for parameters in get {
             functions.add(
-                Overload::method(name, parameters, Kind::Map, self::get).help(
+                CelOverload::method(name, parameters, CelKind::Map, self::get_resource).help(
                     "the resource of a version, a plural, a namespace and a name; null if there is none",
                 ),
             );
@@ -116,94 +138,109 @@ fn add_all(functions: &mut Functions, get: &[Parameters], list: &[Parameters], p
     for name in ["list", "List"] {
         for parameters in list {
             functions.add(
-                Overload::method(name, parameters, Kind::Map, self::list).values(Kind::String).help(
-                    "`items`: the resources of a version, a plural and a namespace, perhaps with labels",
-                ),
+                CelOverload::method(name, parameters, CelKind::Map, self::list_resources)
+                    .values(CelKind::String)
+                    .help(
+                        "`items`: the resources of a version, a plural and a namespace, perhaps with labels",
+                    ),
             );
         }
     }
     for name in ["post", "Post"] {
         for parameters in post {
             functions.add(
-                Overload::method(name, parameters, Kind::Map, self::post)
-                    .help("the resource that is made of an object, such as a review"),
+                CelOverload::method(name, parameters, CelKind::Map, self::post_resource)
+                    .help("the resource that is created from an object, such as a review"),
             );
         }
     }
     for name in ["toGVR", "ToGVR"] {
         functions.add(
-            Overload::method(name, &[SELF, S, S], GVR, named)
-                .help("what resources of a kind are called, by version and kind"),
+            CelOverload::method(name, &[RESOURCE_CONTEXT, STRING, STRING], GVR, resource_of_kind)
+                .help("the resource name of a kind, by version and kind"),
         );
     }
 }
 
-fn get<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let (question, rest) = place(arguments)?;
-    let name = value(text(rest, 0)?);
-    ask(call, RESOURCE_GET, &[&question[..], &[name]].concat(), "failed to get resource")
+fn get_resource<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+    let (question, rest) = resource_location(arguments)?;
+    let name = resource_text(text_argument(rest, 0)?);
+    ask_host(call, RESOURCE_GET, &[&question[..], &[name]].concat(), "failed to get resource")
 }
 
-fn list<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let (question, rest) = place(arguments)?;
-    let labels = if rest.is_empty() { Value::Null } else { texts(rest, 0)? };
-    ask(call, RESOURCE_LIST, &[&question[..], &[labels]].concat(), "failed to list resource")
+fn list_resources<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let (question, rest) = resource_location(arguments)?;
+    let labels = if rest.is_empty() { Value::Null } else { text_map_argument(rest, 0)? };
+    ask_host(call, RESOURCE_LIST, &[&question[..], &[labels]].concat(), "failed to list resource")
 }
 
-fn post<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    // What is in no namespace is made without one.
+fn post_resource<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    // A cluster-scoped resource is created without a namespace.
     let (question, object) = match arguments {
         [_, version, resource, object @ Val::Map(_)]
-            if opaque::<Resources>(arguments, 0)?.namespace.is_none() =>
+            if opaque_argument::<ResourceContextVal>(arguments, 0)?.namespace.is_none() =>
         {
-            let question = [value_of(version)?, value_of(resource)?, value("")];
-            (question, object_of(object)?)
+            let question =
+                [optional_json_argument(version)?, optional_json_argument(resource)?, resource_text("")];
+            (question, json_object_argument(object)?)
         }
         _ => {
-            let (question, rest) = place(arguments)?;
-            (question, object_of(rest.first().ok_or_else(Failure::mismatch)?)?)
+            let (question, rest) = resource_location(arguments)?;
+            (question, json_object_argument(rest.first().ok_or_else(CelFailure::mismatch)?)?)
         }
     };
-    ask(call, RESOURCE_POST, &[&question[..], &[object]].concat(), "failed to create resource")
+    ask_host(call, RESOURCE_POST, &[&question[..], &[object]].concat(), "failed to create resource")
 }
 
-fn named<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let version = Text::new(text(arguments, 1)?);
-    let question = [Value::from(version.clone()), value(text(arguments, 2)?)];
+fn resource_of_kind<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let version = Text::new(text_argument(arguments, 1)?);
+    let question = [Value::from(version.clone()), resource_text(text_argument(arguments, 2)?)];
     let failed = "failed to map kind to resource";
-    match ask(call, RESOURCE_NAME, &question, failed)? {
-        Val::String(resource) => Ok(Val::opaque(Named { version, resource: resource.into_owned() })),
-        _ => Err(Failure::value(format!("{failed}: there is none"))),
+    match ask_host(call, RESOURCE_NAME, &question, failed)? {
+        Val::String(resource) => {
+            Ok(Val::opaque(GroupVersionResourceVal { version, resource: resource.into_owned() }))
+        }
+        _ => Err(CelFailure::value(format!("{failed}: not found"))),
     }
 }
 
-/// Returns version, resource and namespace, and the arguments behind them.
-fn place<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<([Value; 3], &'v [Val<'a>]), Failure> {
-    let resources = opaque::<Resources>(arguments, 0)?;
-    let (version, resource, used) = match arguments.get(1).and_then(Val::as_opaque::<Named>) {
+/// Returns version, resource and namespace, and the remaining arguments.
+fn resource_location<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<([Value; 3], &'v [Val<'a>]), CelFailure> {
+    let resources = opaque_argument::<ResourceContextVal>(arguments, 0)?;
+    let (version, resource, used) = match arguments.get(1).and_then(Val::as_opaque::<GroupVersionResourceVal>)
+    {
         Some(named) => (Value::from(named.version.clone()), Value::from(named.resource.clone()), 2),
-        None => (value(text(arguments, 1)?), value(text(arguments, 2)?), 3),
+        None => (resource_text(text_argument(arguments, 1)?), resource_text(text_argument(arguments, 2)?), 3),
     };
     let (namespace, used) = match &resources.namespace {
         Some(namespace) => (Value::from(namespace.clone()), used),
-        None => (value(text(arguments, used)?), used + 1),
+        None => (resource_text(text_argument(arguments, used)?), used + 1),
     };
     Ok(([version, resource, namespace], arguments.get(used..).unwrap_or_default()))
 }
 
-/// Returns a map whose keys are texts as JSON.
-fn object_of(argument: &Val<'_>) -> Result<Value, Failure> {
-    let Val::Map(map) = argument else { return Err(Failure::mismatch()) };
+/// Returns a map with string keys as JSON.
+fn json_object_argument(argument: &Val<'_>) -> Result<Value, CelFailure> {
+    let Val::Map(map) = argument else { return Err(CelFailure::mismatch()) };
     if map.iter().any(|(key, _)| key.as_str().is_none()) {
-        return Err(Failure::mismatch());
+        return Err(CelFailure::mismatch());
     }
-    argument.to_value().map_err(Failure::value)
+    argument.to_value().map_err(CelFailure::value)
 }
 
-fn value_of(argument: &Val<'_>) -> Result<Value, Failure> {
-    argument.as_str().map(value).ok_or_else(Failure::mismatch)
+fn optional_json_argument(argument: &Val<'_>) -> Result<Value, CelFailure> {
+    argument.as_str().map(resource_text).ok_or_else(CelFailure::mismatch)
 }
 
-fn value(text: &str) -> Value {
+fn resource_text(text: &str) -> Value {
     Value::from(Text::new(text))
 }

@@ -1,4 +1,4 @@
-//! Each library by examples, and what the world is asked.
+//! Each library by examples, and its queries to the host.
 
 mod checks;
 mod tokens;
@@ -7,18 +7,18 @@ use std::cell::RefCell;
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, EvalErrorKind, Failure, Host, Inputs, Program};
+use crate::{CelBindings, CelCost, CelEnvironment, CelErrorKind, CelFailure, CelProgram, Host, Inputs};
 
-/// Answers with the question and its arguments, and refuses what is about `bad`.
+/// A host that records its queries, and fails for `bad`.
 #[derive(Default)]
 struct Echo(RefCell<Vec<String>>);
 
 impl Host for Echo {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
-        let asked: Vec<String> = arguments.iter().map(Value::to_string).collect();
-        self.0.borrow_mut().push(format!("{question} {}", asked.join(" ")));
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
+        let shown: Vec<String> = arguments.iter().map(Value::to_string).collect();
+        self.0.borrow_mut().push(format!("{question} {}", shown.join(" ")));
         match (question, arguments.last().and_then(Value::as_str)) {
-            (_, Some("bad")) => Err(Failure::value("no such thing")),
+            (_, Some("bad")) => Err(CelFailure::value("no such thing")),
             (_, Some("missing")) => Ok(Value::Null),
             ("resource.toGVR", Some(kind)) => Ok(Value::from(format!("{}s", kind.to_lowercase()))),
             _ => Ok(json::parse(r#"{"items":[{"a":1}],"name":"x"}"#).unwrap()),
@@ -26,29 +26,30 @@ impl Host for Echo {
     }
 }
 
-fn evaluated(environment: &Environment, text: &str, inputs: Inputs) -> Result<String, String> {
-    let program = Program::compile(text, environment).map_err(|errors| format!("?{}", errors[0].message))?;
+fn evaluated(environment: &CelEnvironment, text: &str, inputs: Inputs) -> Result<String, String> {
+    let program =
+        CelProgram::compile(text, environment).map_err(|errors| format!("?{}", errors[0].message))?;
     let host = Echo::default();
-    let bindings = Bindings::new().with_host(&host).with_inputs(inputs);
-    let found = program.evaluate(&bindings, &mut Cost::default()).map_err(|error| error.message)?;
-    let asked = host.0.take().join("; ");
+    let bindings = CelBindings::new().with_host(&host).with_inputs(inputs);
+    let found = program.evaluate(&bindings, &mut CelCost::default()).map_err(|error| error.message)?;
+    let queries = host.0.take().join("; ");
     let shown = format!("{found:?}");
-    Ok(if asked.is_empty() { shown } else { asked })
+    Ok(if queries.is_empty() { shown } else { queries })
 }
 
 #[track_caller]
 fn gives(text: &str, want: &str) {
-    assert_eq!(evaluated(&Environment::policy(), text, Inputs::default()), Ok(want.to_owned()), "{text}");
+    assert_eq!(evaluated(&CelEnvironment::policy(), text, Inputs::default()), Ok(want.to_owned()), "{text}");
 }
 
 #[track_caller]
 fn fails(text: &str, want: &str) {
-    let found = evaluated(&Environment::policy(), text, Inputs::default());
+    let found = evaluated(&CelEnvironment::policy(), text, Inputs::default());
     assert!(found.as_ref().is_err_and(|message| message.contains(want)), "{text}: {found:?}");
 }
 
 #[test]
-fn an_image_without_a_registry_is_in_the_default_one() {
+fn image_without_registry_gets_default_registry() {
     gives("image('nginx').registry()", r#""index.docker.io""#);
     gives("image('nginx').repository()", r#""library/nginx""#);
     gives("image('docker.io/nginx').repository()", r#""library/nginx""#);
@@ -59,7 +60,7 @@ fn an_image_without_a_registry_is_in_the_default_one() {
 }
 
 #[test]
-fn an_image_is_identified_by_its_tag_or_digest_or_both() {
+fn image_identifier_is_tag_digest_or_both() {
     let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
     gives("image('nginx').identifier()", r#""latest""#);
     gives("image('nginx:1').identifierWithSeparator()", r#"":1""#);
@@ -76,7 +77,7 @@ fn an_image_is_identified_by_its_tag_or_digest_or_both() {
 }
 
 #[test]
-fn what_is_no_image_is_known_beforehand_or_an_error() {
+fn invalid_image_reference_is_an_error() {
     gives("isImage('nginx:1')", "true");
     gives("isImage('a')", "false");
     gives("isImage('nginx:')", "false");
@@ -88,7 +89,7 @@ fn what_is_no_image_is_known_beforehand_or_an_error() {
 }
 
 #[test]
-fn a_service_account_has_two_names() {
+fn parse_service_account_returns_name_and_namespace() {
     gives("parseServiceAccount('system:serviceaccount:ns:sa').Name", r#""sa""#);
     gives("user.parseServiceAccount('system:serviceaccount:ns:sa').Namespace", r#""ns""#);
     gives("parseServiceAccount('admin').Name", r#""""#);
@@ -100,14 +101,14 @@ fn a_service_account_has_two_names() {
 }
 
 #[test]
-fn checksums_are_written_in_hexadecimal() {
+fn checksums_are_hexadecimal() {
     gives("md5('a')", r#""0cc175b9c0f1b6a831c399e269772661""#);
     gives("hash.sha1('a')", r#""86f7e437faa5a7fce15d1ddcb9eaeaea377667b8""#);
     gives("sha256('') == hash.sha256('') && sha256('').size() == 64", "true");
 }
 
 #[test]
-fn rounding_keeps_decimals() {
+fn math_round_keeps_decimals() {
     gives("math.round(1.2345, 2)", "1.23");
     gives("math.round(-2.5, 0)", "-3.0");
     gives("math.round(1250.0, -2)", "1300.0");
@@ -117,18 +118,18 @@ fn rounding_keeps_decimals() {
 }
 
 #[test]
-fn documents_are_read_with_doubles() {
+fn json_and_yaml_numbers_are_doubles() {
     gives("json.unmarshal('{\"a\": [1, null]}')", r#"{"a": [1.0, null]}"#);
     gives("type(json.unmarshal('1')) == double", "true");
     gives("yaml.parse('a: 1')", r#"{"a": 1.0}"#);
     gives("yaml.parse('')", "null");
-    fails("json.unmarshal('{')", "no JSON: ");
+    fails("json.unmarshal('{')", "invalid JSON: ");
     fails("json.unmarshal(1)", "a text is needed, found `int`");
-    fails("yaml.parse('[a')", "no YAML: ");
+    fails("yaml.parse('[a')", "invalid YAML: ");
 }
 
 #[test]
-fn values_are_written_as_json_with_sorted_keys() {
+fn json_marshal_sorts_keys() {
     gives("json.marshal({'b': [1.0, 1.5], 'a': [2.0]})", r#""{\"a\":[2],\"b\":[1,1.5]}""#);
     gives("json.marshal('<a>')", r#""\"\\u003ca\\u003e\"""#);
     gives("json.marshal(b'abc')", r#""\"YWJj\"""#);
@@ -144,7 +145,7 @@ fn values_are_written_as_json_with_sorted_keys() {
 }
 
 #[test]
-fn times_are_cut_and_written_in_their_own_zone() {
+fn time_truncate_and_to_cron_keep_the_zone() {
     gives(
         "time.truncate(timestamp('2020-05-05T10:11:12Z'), duration('1h')) == timestamp('2020-05-05T10:00:00Z')",
         "true",
@@ -164,12 +165,12 @@ fn times_are_cut_and_written_in_their_own_zone() {
 }
 
 #[test]
-fn the_present_moment_and_chance_are_given_by_the_caller() {
-    fails("time.now()", "the caller has to give the present moment");
-    fails("random()", "the caller has to give a seed");
+fn time_now_and_random_use_the_inputs() {
+    fails("time.now()", "needs the current time, which is not set");
+    fails("random()", "needs a seed, which is not set");
     let given = |text: &str, seed| {
         let inputs = Inputs { now: Some(1_000_000_000), random_seed: Some(seed), keys: None };
-        evaluated(&Environment::policy(), text, inputs).unwrap()
+        evaluated(&CelEnvironment::policy(), text, inputs).unwrap()
     };
     assert_eq!(given("string(time.now())", 1), r#""1970-01-01T00:00:01Z""#);
     assert_eq!(given("random().matches('^[0-9a-z]{8}$')", 1), "true");
@@ -180,7 +181,7 @@ fn the_present_moment_and_chance_are_given_by_the_caller() {
 }
 
 #[test]
-fn two_lists_become_a_map() {
+fn list_obj_to_map_joins_two_lists() {
     let lists = "[{'n': 'a'}, {'n': 'b'}], [{'v': 1}, {'w': 2}]";
     gives(&format!("listObjToMap({lists}, 'n', 'v')"), r#"{"a": 1, "b": null}"#);
     gives("transform.listObjToMap([{'n': 'a'}, {'n': 'a'}], [{'v': 1}, {'v': 2}], 'n', 'v')", r#"{"a": 2}"#);
@@ -190,7 +191,7 @@ fn two_lists_become_a_map() {
 }
 
 #[test]
-fn texts_are_compressed_and_unfolded() {
+fn gzip_round_trips() {
     gives("gzip.decompress(gzip.compress('héllo'))", r#""héllo""#);
     gives("gzip.decompress(base64.decode('H4sIAAAAAAAA/8pIzcnJBwQAAP//hqYQNgUAAAA='))", r#""hello""#);
     gives("gzip.compress('a') == gzip.compress('a')", "true");
@@ -199,32 +200,32 @@ fn texts_are_compressed_and_unfolded() {
 }
 
 #[test]
-fn a_text_that_unfolds_without_end_is_refused() {
+fn gzip_decompress_limits_the_output() {
     let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     for _ in 0..17 {
         std::io::Write::write_all(&mut writer, &[b'a'; 1 << 20]).unwrap();
     }
     let bytes = writer.finish().unwrap();
-    let environment = Environment::policy().variable("bytes");
-    let program = Program::compile("gzip.decompress(bytes)", &environment).unwrap();
-    let bindings = Bindings::new().with_val("bytes", crate::Val::Bytes(bytes.into()));
-    let error = program.evaluate(&bindings, &mut Cost::default()).unwrap_err();
+    let environment = CelEnvironment::policy().variable("bytes");
+    let program = CelProgram::compile("gzip.decompress(bytes)", &environment).unwrap();
+    let bindings = CelBindings::new().with_val("bytes", crate::Val::Bytes(bytes.into()));
+    let error = program.evaluate(&bindings, &mut CelCost::default()).unwrap_err();
     assert_eq!(error.message, "the text is longer than 16777216 bytes");
 }
 
 #[test]
-fn writing_a_value_that_holds_itself_many_times_ends() {
+fn json_marshal_of_a_value_with_many_copies_stops_at_the_limit() {
     let mut text = "[1]".to_owned();
     for level in 0..30 {
         text = format!("cel.bind(x{level}, {text}, [x{level}, x{level}])");
     }
-    let program = Program::compile(&format!("json.marshal({text})"), &Environment::policy()).unwrap();
-    let error = program.evaluate(&Bindings::new(), &mut Cost::default()).unwrap_err();
-    assert_eq!(error.kind, EvalErrorKind::Limit);
+    let program = CelProgram::compile(&format!("json.marshal({text})"), &CelEnvironment::policy()).unwrap();
+    let error = program.evaluate(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
+    assert_eq!(error.kind, CelErrorKind::Limit);
 }
 
 #[test]
-fn a_short_text_that_stands_for_very_much_is_refused() {
+fn yaml_alias_bomb_is_an_error() {
     let mut text = "a0: &a0 [1,1,1,1,1,1,1,1,1]\n".to_owned();
     for level in 1..5 {
         let below = level - 1;
@@ -236,7 +237,7 @@ fn a_short_text_that_stands_for_very_much_is_refused() {
 }
 
 #[test]
-fn a_certificate_is_decoded_with_doubles() {
+fn x509_decode_returns_doubles() {
     let pem =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../golib/src/x509/fixtures/certificate.pem"));
     let text = json::quote(pem);
@@ -246,7 +247,7 @@ fn a_certificate_is_decoded_with_doubles() {
 }
 
 #[test]
-fn the_cluster_is_asked_for_resources() {
+fn resource_functions_query_the_host() {
     let get = r#"resource.get "v1" "pods" "ns" "x""#;
     gives("resource.get('v1', 'pods', 'ns', 'x')", get);
     gives("resource.Get('v1', 'pods', 'ns', 'x').name", get);
@@ -269,8 +270,8 @@ fn the_cluster_is_asked_for_resources() {
 }
 
 #[test]
-fn a_policy_of_one_namespace_names_none() {
-    let environment = Environment::policy_in("mine");
+fn namespaced_resource_functions_take_no_namespace() {
+    let environment = CelEnvironment::policy_in("mine");
     let check = |text, want: &str| {
         assert_eq!(evaluated(&environment, text, Inputs::default()), Ok(want.to_owned()), "{text}");
     };
@@ -282,7 +283,7 @@ fn a_policy_of_one_namespace_names_none() {
 }
 
 #[test]
-fn the_world_is_asked_for_other_things() {
+fn http_global_context_and_image_functions_query_the_host() {
     gives("globalContext.Get('a', 'p')", r#"globalContext.get "a" "p""#);
     gives("globalContext.get('a')", r#"globalContext.get "a" """#);
     gives("image.GetMetadata('nginx')", r#"image.getMetadata "nginx""#);
@@ -294,14 +295,15 @@ fn the_world_is_asked_for_other_things() {
 }
 
 #[test]
-fn without_a_world_nobody_answers() {
-    let program = Program::compile("resource.get('v1', 'pods', '', 'x')", &Environment::policy()).unwrap();
-    let error = program.evaluate(&Bindings::new(), &mut Cost::default()).unwrap_err();
+fn query_without_host_is_an_error() {
+    let program =
+        CelProgram::compile("resource.get('v1', 'pods', '', 'x')", &CelEnvironment::policy()).unwrap();
+    let error = program.evaluate(&CelBindings::new(), &mut CelCost::default()).unwrap_err();
     assert_eq!(error.message, "failed to get resource: there is no cluster to ask");
 }
 
 #[test]
-fn names_of_libraries_can_be_variables_of_macros() {
+fn macro_variables_shadow_library_names() {
     gives("['a'].map(image, image + 'x')", r#"["ax"]"#);
     gives("[{'get': 1}].map(resource, resource.get)", "[1]");
     gives("'a'.orValue('b')", r#""a""#);

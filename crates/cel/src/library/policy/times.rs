@@ -1,54 +1,56 @@
-//! The present moment, and times cut to a step or written for a schedule.
+//! The current time, truncated times and cron schedules.
 
-use super::{Library, Macros};
+use super::{CelLibrary, MacroSet};
 use crate::Timestamp;
-use crate::error::Failure;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Val};
+use crate::error::CelFailure;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Val};
 
 /// The library of times.
-pub const TIMES: Library = Library { name: "times", functions: add, macros: Macros::NONE, types: &[] };
+pub const TIMES: CelLibrary =
+    CelLibrary { name: "times", functions: add_time_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
+fn add_time_functions(functions: &mut CelFunctions) {
     functions.add(
-        Overload::function("time.now", &[], Kind::Timestamp, |_, call| {
-            let now = call.inputs().now.ok_or_else(|| {
-                Failure::value("`time.now` is not known here: the caller has to give the present moment")
-            })?;
-            let now = Timestamp::new(now).ok_or_else(|| Failure::value("timestamp overflow"))?;
+        CelOverload::function("time.now", &[], CelKind::Timestamp, |_, call| {
+            let now = call
+                .inputs()
+                .now
+                .ok_or_else(|| CelFailure::value("`time.now` needs the current time, which is not set"))?;
+            let now = Timestamp::new(now).ok_or_else(|| CelFailure::value("timestamp overflow"))?;
             Ok(Val::Timestamp(now))
         })
-        .help("the present moment"),
+        .help("the current time"),
     );
     functions.add(
-        Overload::function(
+        CelOverload::function(
             "time.truncate",
-            &[Kind::Timestamp, Kind::Duration],
-            Kind::Timestamp,
+            &[CelKind::Timestamp, CelKind::Duration],
+            CelKind::Timestamp,
             |arguments, _| {
                 let [Val::Timestamp(time), Val::Duration(step)] = arguments else {
-                    return Err(Failure::mismatch());
+                    return Err(CelFailure::mismatch());
                 };
-                Ok(Val::Timestamp(truncated(*time, step.nanoseconds())))
+                Ok(Val::Timestamp(truncate_timestamp(*time, step.nanoseconds())))
             },
         )
-        .help("a time cut to a multiple of a duration, counted from the start of year 1"),
+        .help("a time truncated to a multiple of a duration, counted from the start of year 1"),
     );
     functions.add(
-        Overload::function("time.toCron", &[Kind::Timestamp], Kind::String, |arguments, _| {
-            let [Val::Timestamp(time)] = arguments else { return Err(Failure::mismatch()) };
+        CelOverload::function("time.toCron", &[CelKind::Timestamp], CelKind::String, |arguments, _| {
+            let [Val::Timestamp(time)] = arguments else { return Err(CelFailure::mismatch()) };
             let civil = time.own_civil();
             Ok(Val::text(format!(
                 "{} {} {} {} {}",
                 civil.minute, civil.hour, civil.day, civil.month, civil.weekday
             )))
         })
-        .help("the schedule of cron at which a time is: minute, hour, day, month and day of the week"),
+        .help("the cron schedule of a time: minute, hour, day, month and day of the week"),
     );
 }
 
-/// A step of nothing or less cuts nothing.
-fn truncated(time: Timestamp, step: i64) -> Timestamp {
+/// Truncates a time to a multiple of `step`. A step of 0 or less changes nothing.
+fn truncate_timestamp(time: Timestamp, step: i64) -> Timestamp {
     if step <= 0 {
         return time;
     }

@@ -1,30 +1,30 @@
-//! Lists of objects to maps.
+//! `listObjToMap`: a map from two lists of objects.
 
 use kubewright_value::Text;
 
-use super::{Library, Macros, text};
-use crate::error::Failure;
-use crate::function::{Call, Functions, Overload};
-use crate::val::{Entries, Kind, MapVal, Val};
+use super::{CelLibrary, MacroSet, text_argument};
+use crate::error::CelFailure;
+use crate::function::{CelCallContext, CelFunctions, CelOverload};
+use crate::val::{CelKind, MapEntries, MapVal, Val};
 
 /// The library of `listObjToMap`.
-pub const TRANSFORM: Library =
-    Library { name: "transform", functions: add, macros: Macros::NONE, types: &[] };
+pub const TRANSFORM: CelLibrary =
+    CelLibrary { name: "transform", functions: add_transform_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut Functions) {
-    const PARAMETERS: &[Kind] = &[Kind::List, Kind::List, Kind::String, Kind::String];
+fn add_transform_functions(functions: &mut CelFunctions) {
+    const PARAMETERS: &[CelKind] = &[CelKind::List, CelKind::List, CelKind::String, CelKind::String];
     for name in ["listObjToMap", "transform.listObjToMap"] {
-        functions.add(Overload::function(name, PARAMETERS, Kind::Map, list_to_map).help(
+        functions.add(CelOverload::function(name, PARAMETERS, CelKind::Map, list_to_map).help(
             "a map: its keys are a field of the objects of one list, its values a field of those of another",
         ));
     }
 }
 
-fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val<'a>, Failure> {
-    let [Val::List(keys), Val::List(values), ..] = arguments else { return Err(Failure::mismatch()) };
-    let (key_name, value_name) = (text(arguments, 2)?, text(arguments, 3)?);
+fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+    let [Val::List(keys), Val::List(values), ..] = arguments else { return Err(CelFailure::mismatch()) };
+    let (key_name, value_name) = (text_argument(arguments, 2)?, text_argument(arguments, 3)?);
     if keys.len() != values.len() {
-        return Err(Failure::value(format!(
+        return Err(CelFailure::value(format!(
             "listObjToMap must take lists of equal length. list1: {}, list2: {}",
             keys.len(),
             values.len()
@@ -34,16 +34,16 @@ fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val
     let mut made: Vec<(Text, Val<'a>)> = Vec::with_capacity(keys.len());
     let mut places = std::collections::HashMap::new();
     for (from, to) in keys.iter().zip(values.iter()) {
-        let key = match object(&from, call)?.field(key_name) {
+        let key = match text_keyed_map(&from, call)?.field(key_name) {
             Some(Val::String(key)) => key.into_owned(),
             _ => {
-                return Err(Failure::value(
+                return Err(CelFailure::value(
                     "the passed key name cannot be handled as a string in the key object list",
                 ));
             }
         };
-        let value = object(&to, call)?.field(value_name).unwrap_or_default();
-        // Of equal keys the last counts.
+        let value = text_keyed_map(&to, call)?.field(value_name).unwrap_or_default();
+        // Of equal keys the last one wins.
         match places.entry(key.clone()) {
             std::collections::hash_map::Entry::Occupied(place) => {
                 if let Some((_, known)) = made.get_mut(*place.get()) {
@@ -56,13 +56,16 @@ fn list_to_map<'a>(arguments: &[Val<'a>], call: &mut Call<'_, 'a>) -> Result<Val
             }
         }
     }
-    Ok(Val::Map(MapVal::Made(made.into_iter().collect::<Entries<'a>>().into())))
+    Ok(Val::Map(MapVal::Made(made.into_iter().collect::<MapEntries<'a>>().into())))
 }
 
-/// Returns the map that `value` is, whose keys all have to be texts.
-fn object<'v, 'a>(value: &'v Val<'a>, call: &mut Call<'_, 'a>) -> Result<&'v MapVal<'a>, Failure> {
+/// Returns `value` as a map, whose keys must all be strings.
+fn text_keyed_map<'v, 'a>(
+    value: &'v Val<'a>,
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<&'v MapVal<'a>, CelFailure> {
     let Val::Map(map) = value else {
-        return Err(Failure::type_error(format!(
+        return Err(CelFailure::type_error(format!(
             "the lists must be of objects, found `{}`",
             value.type_name()
         )));
@@ -70,7 +73,7 @@ fn object<'v, 'a>(value: &'v Val<'a>, call: &mut Call<'_, 'a>) -> Result<&'v Map
     if let MapVal::Made(_) = map {
         call.work(map.len())?;
         if let Some((key, _)) = map.iter().find(|(key, _)| key.as_str().is_none()) {
-            return Err(Failure::value(format!("failed to convert key to a string, {}", key.type_name())));
+            return Err(CelFailure::value(format!("failed to convert key to a string, {}", key.type_name())));
         }
     }
     Ok(map)

@@ -1,32 +1,38 @@
-//! Names of users.
+//! Service accounts from user names.
 
 use std::any::Any;
 
 use kubewright_value::{Map, Text, Value};
 
-use super::{Library, Macros, text};
-use crate::environment::Fields;
-use crate::function::{Functions, Overload};
-use crate::val::{Kind, Opaque, Val};
+use super::{CelLibrary, MacroSet, text_argument};
+use crate::environment::FieldTypes;
+use crate::function::{CelFunctions, CelOverload};
+use crate::val::{CelKind, Opaque, Val};
 
 /// The library of users.
-pub const USERS: Library = Library { name: "users", functions: add, macros: Macros::NONE, types: &[NAME] };
+pub const USERS: CelLibrary = CelLibrary {
+    name: "users",
+    functions: add_user_functions,
+    macros: MacroSet::NONE,
+    types: &[SERVICE_ACCOUNT_TYPE_NAME],
+};
 
-pub(super) const NAME: &str = "user.ServiceAccount";
-pub(super) const FIELDS: Fields = &[("Name", Kind::String), ("Namespace", Kind::String)];
+pub(super) const SERVICE_ACCOUNT_TYPE_NAME: &str = "user.ServiceAccount";
+pub(super) const SERVICE_ACCOUNT_FIELDS: FieldTypes =
+    &[("Name", CelKind::String), ("Namespace", CelKind::String)];
 
-const PREFIX: &str = "system:serviceaccount:";
+const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
-/// A service account; both are empty for what is none.
+/// A service account. Both fields are empty for another user.
 #[derive(Debug, Default, PartialEq)]
-struct ServiceAccount {
+struct ServiceAccountVal {
     namespace: Text,
     name: Text,
 }
 
-impl Opaque for ServiceAccount {
+impl Opaque for ServiceAccountVal {
     fn type_name(&self) -> &'static str {
-        NAME
+        SERVICE_ACCOUNT_TYPE_NAME
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -41,7 +47,7 @@ impl Opaque for ServiceAccount {
         self.name.is_empty() && self.namespace.is_empty()
     }
 
-    /// What is empty is left out.
+    /// Returns the JSON form, without empty fields.
     fn to_json(&self) -> Option<Value> {
         let fields = [("name", &self.name), ("namespace", &self.namespace)];
         let set = fields.into_iter().filter(|(_, value)| !value.is_empty());
@@ -59,12 +65,15 @@ impl Opaque for ServiceAccount {
     }
 }
 
-fn add(functions: &mut Functions) {
+fn add_user_functions(functions: &mut CelFunctions) {
     for name in ["parseServiceAccount", "user.parseServiceAccount"] {
         functions.add(
-            Overload::function(name, &[Kind::String], Kind::Opaque(NAME), |arguments, _| {
-                Ok(Val::opaque(parsed(text(arguments, 0)?)))
-            })
+            CelOverload::function(
+                name,
+                &[CelKind::String],
+                CelKind::Opaque(SERVICE_ACCOUNT_TYPE_NAME),
+                |arguments, _| Ok(Val::opaque(parse_service_account(text_argument(arguments, 0)?))),
+            )
             .help(
                 "`Namespace` and `Name` of a service account, by the name of the user; empty if it is none",
             ),
@@ -72,9 +81,9 @@ fn add(functions: &mut Functions) {
     }
 }
 
-fn parsed(user: &str) -> ServiceAccount {
-    let parts = user.strip_prefix(PREFIX).and_then(|rest| rest.split_once(':'));
-    parts.map_or_else(ServiceAccount::default, |(namespace, name)| ServiceAccount {
+fn parse_service_account(user: &str) -> ServiceAccountVal {
+    let parts = user.strip_prefix(SERVICE_ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':'));
+    parts.map_or_else(ServiceAccountVal::default, |(namespace, name)| ServiceAccountVal {
         namespace: namespace.into(),
         name: name.into(),
     })

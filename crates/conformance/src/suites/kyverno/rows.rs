@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kubewright_value::Value;
 
 use super::program::KubewrightProgram;
-use super::sorts::{RuleSorts, read_documents};
+use super::sorts::{RuleSorts, read_policy_documents};
 use super::{SuiteCaseResult, SuiteResult, TestRow, case_list, case_text};
 
 const TEST_FILE: &str = "kyverno-test.yaml";
@@ -28,7 +28,7 @@ pub(super) fn run_test_tree(
     let missing = answer.err().unwrap_or_else(|| "the program has no result for this row".to_owned());
     let mut suites: BTreeMap<String, SuiteResult> = BTreeMap::new();
     for path in test_files(&folder.join(tree))? {
-        let file = relative_path(folder, &path);
+        let file = path_in_folder(folder, &path);
         let test = KyvernoTestFile::read(&path, &file);
         for (row, failure) in test.judge(results.get(&file).map_or(&[], Vec::as_slice), &missing) {
             let name = format!("kyverno/{tree}/{}", test.sorts.of(&row.1, &row.2));
@@ -56,7 +56,7 @@ pub(super) struct KyvernoTestFile {
 
 impl KyvernoTestFile {
     fn read(path: &Path, file: &str) -> Self {
-        let test = read_documents(path).into_iter().next().unwrap_or_default();
+        let test = read_policy_documents(path).into_iter().next().unwrap_or_default();
         let sorts = RuleSorts::read(path.parent().unwrap_or(path), &test);
         Self::new(file, &test, sorts)
     }
@@ -133,6 +133,6 @@ fn test_files(folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
     Ok(files)
 }
 
-fn relative_path(folder: &Path, path: &Path) -> String {
+fn path_in_folder(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -23,7 +23,7 @@ impl RuleSorts {
     /// Reads the policies that the test file in `folder` names. One that cannot be read is left out.
     pub(super) fn read(folder: &Path, test: &Value) -> Self {
         let paths = case_list(test, "policies").iter().filter_map(Value::as_str);
-        Self::of_policies(paths.flat_map(|path| read_documents(&folder.join(path))))
+        Self::of_policies(paths.flat_map(|path| read_policy_documents(&folder.join(path))))
     }
 
     pub(super) fn of_policies(policies: impl IntoIterator<Item = Value>) -> Self {
@@ -61,12 +61,12 @@ fn is_rule_name(name: &str, wanted: &str) -> bool {
 }
 
 /// Reads the documents of a file, or of the files of a folder.
-pub(super) fn read_documents(path: &Path) -> Vec<Value> {
+pub(super) fn read_policy_documents(path: &Path) -> Vec<Value> {
     if path.is_dir() {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
         return entries
             .filter(|entry| entry.path().is_file())
-            .flat_map(|entry| read_documents(&entry.path()))
+            .flat_map(|entry| read_policy_documents(&entry.path()))
             .collect();
     }
     let Ok(content) = std::fs::read_to_string(path) else { return Vec::new() };

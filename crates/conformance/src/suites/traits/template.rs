@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_cel::{Bindings, Cost, Entries, MapVal, Val};
+use kubewright_cel::{CelBindings, CelCost, MapEntries, MapVal, Val};
 use kubewright_golib::naming;
-use kubewright_interpolate::{Rendered, Template, expressions, omitted, rendered};
+use kubewright_interpolate::{RenderedValue, ValueTemplate, find_expressions, omitted, render_val};
 use kubewright_traits::functions;
 use kubewright_value::{Map, Value};
 
@@ -16,7 +16,7 @@ const OMITTED: &str = "$omit";
 
 pub(super) fn find_template_expressions(input: &Value) -> TraitAnswer {
     let string = case_text(input, "string");
-    let found = expressions(string).map_err(|unfinished| unfinished.message)?;
+    let found = find_expressions(string).map_err(|unfinished| unfinished.message)?;
     let part = |range| Value::from(string.get(range).unwrap_or_default());
     let matches: Vec<Value> = found
         .into_iter()
@@ -32,17 +32,19 @@ pub(super) fn render_template(input: &Value) -> TraitAnswer {
     let environment = inputs
         .keys()
         .fold(functions::trait_environment(), |environment, name| environment.variable(name.clone()));
-    let (template, problems) = Template::compile(input.get("template").unwrap_or(&Value::Null), &environment);
+    let (template, problems) =
+        ValueTemplate::compile(input.get("template").unwrap_or(&Value::Null), &environment);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());
     }
-    let bindings = inputs.iter().fold(Bindings::new(), |bindings, (name, value)| bindings.with(name, value));
-    template_answer(template.render(&bindings, &mut Cost::default()).map_err(|error| error.message)?)
+    let bindings =
+        inputs.iter().fold(CelBindings::new(), |bindings, (name, value)| bindings.with(name, value));
+    template_answer(template.render(&bindings, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
 pub(super) fn remove_omitted(input: &Value) -> TraitAnswer {
     let value = omit_marked(input.get("value").unwrap_or(&Value::Null));
-    template_answer(rendered(&value, &mut Cost::default()).map_err(|error| error.message)?)
+    template_answer(render_val(&value, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
 pub(super) fn make_name(input: &Value) -> TraitAnswer {
@@ -85,7 +87,7 @@ fn omit_marked(value: &Value) -> Val<'_> {
         value if is_omit_mark(value) => omitted(),
         Value::Array(items) => Val::list(items.iter().map(omit_marked).collect()),
         Value::Object(map) => {
-            let entries: Entries<'_> =
+            let entries: MapEntries<'_> =
                 map.iter().map(|(key, value)| (key.clone(), omit_marked(value))).collect();
             Val::Map(MapVal::Made(Arc::new(entries)))
         }
@@ -93,10 +95,10 @@ fn omit_marked(value: &Value) -> Val<'_> {
     }
 }
 
-fn template_answer(rendered: Rendered) -> TraitAnswer {
+fn template_answer(rendered: RenderedValue) -> TraitAnswer {
     let value = match rendered {
-        Rendered::Value(value) => value,
-        Rendered::Omitted => Map::from([(OMITTED, true.into())]).into(),
+        RenderedValue::Value(value) => value,
+        RenderedValue::Omitted => Map::from([(OMITTED, true.into())]).into(),
     };
     Ok(Map::from([("value", value)]).into())
 }

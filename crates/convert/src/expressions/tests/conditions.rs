@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kubewright_engine::{Dialect as _, Engine};
-use kubewright_jmespath::Functions;
+use kubewright_jmespath::JmesPathFunctions;
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Map, Source, Value, json, yaml};
 
@@ -127,7 +127,7 @@ fn conditions_say_the_same_as_the_engine() {
         let document = yaml::read(&Source::new("p", policy.as_str())).documents.remove(0);
         let (Some(read), _) = source::read_policy_document(&document) else { panic!("{policy}") };
         let Some(written) = read.rules.first() else { continue };
-        let made = match expressions(written, &Functions::kubernetes()) {
+        let made = match expressions(written, &JmesPathFunctions::kubernetes()) {
             Ok(made) => made,
             Err(bad) => {
                 *counts.entry(bad.why.chars().take(30).collect()).or_default() += 1;

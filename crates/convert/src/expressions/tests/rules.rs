@@ -1,6 +1,6 @@
 //! Whole rules: what the engine says of an object, and what the expressions do.
 
-use kubewright_cel::{Bindings, Cost, Environment, Program, Val};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, Val};
 use kubewright_engine::{ClosedWorld, Engine, Settings, Status};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::Value;
@@ -23,7 +23,7 @@ pub(super) fn by_engine(engine: &Engine, name: &str, request: &AdmissionRequest)
 /// Returns what the expressions say of the request.
 pub(super) fn by_expressions(made: &Expressions, request: &AdmissionRequest) -> Result<&'static str, String> {
     let mut environment =
-        Environment::kubernetes().variable("object").variable("oldObject").variable("request");
+        CelEnvironment::kubernetes().variable("object").variable("oldObject").variable("request");
     for (name, _) in &made.variables {
         environment = environment.variable(format!("variables.{name}"));
     }
@@ -31,17 +31,18 @@ pub(super) fn by_expressions(made: &Expressions, request: &AdmissionRequest) -> 
     let object = if is_deletion { Value::Null } else { request.object.clone() };
     let old = request.old_object.clone();
     let asked = kubewright_cel_rules::request::value(request);
-    let program = |text: &str| Program::compile(text, &environment).map_err(|bad| format!("{text}\n{bad:?}"));
+    let program =
+        |text: &str| CelProgram::compile(text, &environment).map_err(|bad| format!("{text}\n{bad:?}"));
     let mut variables: Vec<(String, Value)> = Vec::new();
     let run = |text: &str, variables: &[(String, Value)]| {
         let program = program(text)?;
         let mut bindings =
-            Bindings::new().with("object", &object).with("oldObject", &old).with("request", &asked);
+            CelBindings::new().with("object", &object).with("oldObject", &old).with("request", &asked);
         for (name, value) in variables {
             bindings.bind(name, Val::borrowed(value));
         }
         let made =
-            program.evaluate(&bindings, &mut Cost::new(10_000_000)).map_err(|error| error.to_string())?;
+            program.evaluate(&bindings, &mut CelCost::new(10_000_000)).map_err(|error| error.to_string())?;
         made.to_value().map_err(|error| format!("{error:?}"))
     };
     for (name, text) in &made.conditions {

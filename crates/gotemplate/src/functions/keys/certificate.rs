@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use kubewright_golib::pem::first_block;
 use sha1::{Digest as _, Sha1};
 
 use kubewright_golib::time::Time;
@@ -53,8 +54,9 @@ pub(super) struct Issuer {
 impl Issuer {
     /// Reads the certificate of an authority.
     pub(super) fn of(text: &str) -> Result<Self, String> {
-        let (_, bytes) = pem::read(text).ok_or("unable to decode certificate")?;
-        Self::of_der(&bytes).ok_or_else(|| "error parsing certificate: not an X.509 certificate".to_owned())
+        let block = first_block(text).ok_or("unable to decode certificate")?;
+        Self::of_der(&block.bytes)
+            .ok_or_else(|| "error parsing certificate: not an X.509 certificate".to_owned())
     }
 
     fn of_der(bytes: &[u8]) -> Option<Self> {

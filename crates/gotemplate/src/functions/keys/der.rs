@@ -1,4 +1,7 @@
-//! DER, the encoding of keys and certificates: as much of it as these need.
+//! DER, the encoding of keys and certificates: as much of it as these need. It is read with RustCrypto's `der`.
+
+use ::der::Decode as _;
+use ::der::asn1::AnyRef;
 
 /// The tag of a sequence.
 pub(super) const SEQUENCE: u8 = 0x30;
@@ -75,17 +78,7 @@ pub(super) fn only(bytes: &[u8]) -> Option<Element<'_>> {
 
 /// Reads the first element of `bytes`; returns it and what is behind it.
 fn read(bytes: &[u8]) -> Option<(Element<'_>, &[u8])> {
-    let [tag, first, rest @ ..] = bytes else { return None };
-    let (length, rest) = match usize::from(*first) {
-        length @ 0..=0x7f => (length, rest),
-        digits => {
-            let digits = digits & 0x7f;
-            (1..=4).contains(&digits).then_some(())?;
-            let (length, rest) = rest.split_at_checked(digits)?;
-            (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
-        }
-    };
-    let (content, after) = rest.split_at_checked(length)?;
+    let (element, after) = AnyRef::from_der_partial(bytes).ok()?;
     let whole = bytes.get(..bytes.len() - after.len())?;
-    Some((Element { tag: *tag, content, whole }, after))
+    Some((Element { tag: *bytes.first()?, content: element.value(), whole }, after))
 }

@@ -1,9 +1,7 @@
-//! PEM: DER as text between two lines that say what it is.
+//! Writing PEM: DER as text between two lines that say what it is.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
-use super::super::encoding::base64_decode;
 
 /// How many characters a line has.
 const LINE_LENGTH: usize = 64;
@@ -18,14 +16,4 @@ pub(super) fn write(kind: &str, der: &[u8]) -> String {
     }
     out.push_str(&format!("-----END {kind}-----\n"));
     out
-}
-
-/// Returns the type and the content of the first block in `text`.
-pub(super) fn read(text: &str) -> Option<(&str, Vec<u8>)> {
-    let (_, rest) = text.split_once("-----BEGIN ")?;
-    let (kind, rest) = rest.split_once("-----")?;
-    let (body, _) = rest.split_once(&format!("-----END {kind}-----"))?;
-    // Headers, of which old encrypted keys have some, are no Base64, and such keys cannot be used.
-    let digits: String = body.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    Some((kind, base64_decode(&digits).ok()?))
 }

@@ -1,6 +1,7 @@
 //! Private keys of the kinds that Sprig knows: made, read from PEM, written, and signing.
 
 use ed25519_dalek::Signer as _;
+use kubewright_golib::pem::{PemBlock, first_block};
 
 use super::rsa::RsaKey;
 use super::stream::ByteStream;
@@ -44,8 +45,8 @@ impl PrivateKey {
     /// # Errors
     /// When it is none, in Sprig's words, or of a kind that is not supported.
     pub(super) fn from_pem(text: &str) -> Result<Self, String> {
-        let (kind, bytes) = pem::read(text).ok_or("no PEM data in input")?;
-        match kind {
+        let PemBlock { label, bytes } = first_block(text).ok_or("no PEM data in input")?;
+        match label {
             "PRIVATE KEY" => Self::from_pkcs8(&bytes)
                 .ok_or_else(|| "decoding PEM as PKCS#8: not an RSA, P-256 or Ed25519 key".to_owned()),
             "RSA PRIVATE KEY" => {

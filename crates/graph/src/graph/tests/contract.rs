@@ -73,7 +73,7 @@ fn an_owner_without_uid_is_found_by_name_beside_or_above() {
 }
 
 #[test]
-fn an_unknown_uid_is_an_absent_owner_unless_nobody_has_a_uid() {
+fn owns_leads_to_an_absent_owner_for_an_unknown_uid_if_any_object_has_a_uid() {
     let owner = "{apiVersion: apps/v1, kind: Deployment, name: web, uid: gone}";
     check(&format!("{DEPLOYMENT}{}", owned("Pod", "p", owner)), "OWNS", &["a/Deployment/web? -> a/Pod/p"]);
     let bare = owned("Pod", "p", owner).replace(", uid: u-p", "");
@@ -380,7 +380,7 @@ fn a_namespace_leads_to_its_objects_loaded_or_not() {
         &["Namespace/a -> a/Pod/x", "Namespace/b~ -> b/Pod/z"],
     );
     let graph = graph(&pods);
-    assert!(graph.of_kind("Namespace").is_empty(), "a namespace without an object is no candidate");
+    assert!(graph.of_kind("Namespace").is_empty(), "a namespace without an object is not a candidate");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_pod_tolerates_a_node_if_it_tolerates_all_its_taints() {
 }
 
 #[test]
-fn a_node_that_keeps_nobody_off_is_not_tolerated() {
+fn tolerates_has_no_edge_to_a_node_without_repelling_taints() {
     check_toleration("{operator: Exists}", "", false);
     check_toleration("{operator: Exists}", "{key: gpu, effect: PreferNoSchedule}", false);
     check_toleration("", "{key: gpu, effect: NoSchedule}", false);

@@ -1,4 +1,4 @@
-//! Objects that nobody writes by hand: huge, deep, in circles. They cost as much as they are long.
+//! Hostile objects: huge, deep, cyclic. Their cost must be linear in their size.
 
 use std::fmt::Write;
 

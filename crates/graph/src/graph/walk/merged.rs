@@ -1,4 +1,4 @@
-//! Several lists of edges, each in canonical order, as one. Nothing is looked at before somebody asks for it.
+//! A lazy merge of several lists of edges, each in canonical order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,25 +1,25 @@
-//! Who is on one network with whom: a policy and what it selects; two that one policy selects; and one that a policy
+//! SAME_NETWORK: a policy and the workloads it selects; two workloads that one policy selects; and one that a policy
 //! selects with one that the policy lets in or out.
 //!
 //! Between Pods nothing is stored. The policies that select a Pod or admit it are few, and are compared.
 
-use super::{Edges, Graph, Inner};
+use super::{EdgeCursor, Edges, Graph};
 use crate::{Edge, EdgeType, Id};
 
 impl Graph {
-    pub(super) fn network_out(&self, id: Id) -> Inner<'_> {
-        let selected = Edges(self.stored_out(id, EdgeType::ISOLATES)).map(network);
-        Inner::Found(Box::new(selected.chain(self.fellows(id))))
+    pub(super) fn network_out(&self, id: Id) -> EdgeCursor<'_> {
+        let selected = Edges(self.stored_out(id, EdgeType::ISOLATES)).map(as_same_network);
+        EdgeCursor::Found(Box::new(selected.chain(self.fellows(id))))
     }
 
-    pub(super) fn network_into(&self, id: Id) -> Inner<'_> {
-        let policies = Edges(self.stored_into(id, EdgeType::ISOLATES)).map(network);
+    pub(super) fn network_into(&self, id: Id) -> EdgeCursor<'_> {
+        let policies = Edges(self.stored_into(id, EdgeType::ISOLATES)).map(as_same_network);
         let turned = self.fellows(id).map(|edge| Edge { from: edge.to, to: edge.from, ..edge });
-        Inner::Found(Box::new(policies.chain(turned)))
+        EdgeCursor::Found(Box::new(policies.chain(turned)))
     }
 
     pub(super) fn network_between(&self, a: Id, b: Id) -> Option<Edge<'_>> {
-        let selects = |from, to| self.stored_between(from, to, EdgeType::ISOLATES).map(network);
+        let selects = |from, to| self.stored_between(from, to, EdgeType::ISOLATES).map(as_same_network);
         if let Some(edge) = selects(a, b).or_else(|| selects(b, a)) {
             return Some(edge);
         }
@@ -60,23 +60,23 @@ impl Graph {
 
     /// Returns the policies that select `id`, by number, with the field.
     fn selected(&self, id: Id) -> Vec<(Id, &str)> {
-        sorted(Edges(self.stored_into(id, EdgeType::ISOLATES)))
+        sorted_by_policy(Edges(self.stored_into(id, EdgeType::ISOLATES)))
     }
 
     /// Returns the policies that let something in from `id` or out to it, by number, with the field.
     fn admitted(&self, id: Id) -> Vec<(Id, &str)> {
         let from = Edges(self.stored_into(id, EdgeType::ALLOWS_FROM));
-        sorted(from.chain(Edges(self.stored_into(id, EdgeType::ALLOWS_TO))))
+        sorted_by_policy(from.chain(Edges(self.stored_into(id, EdgeType::ALLOWS_TO))))
     }
 }
 
-fn sorted<'g>(edges: impl Iterator<Item = Edge<'g>>) -> Vec<(Id, &'g str)> {
+fn sorted_by_policy<'g>(edges: impl Iterator<Item = Edge<'g>>) -> Vec<(Id, &'g str)> {
     let mut policies: Vec<(Id, &str)> = edges.map(|edge| (edge.from, edge.via)).collect();
     policies.sort_unstable();
     policies
 }
 
-fn network(edge: Edge<'_>) -> Edge<'_> {
+fn as_same_network(edge: Edge<'_>) -> Edge<'_> {
     Edge { kind: EdgeType::SAME_NETWORK, ..edge }
 }
 

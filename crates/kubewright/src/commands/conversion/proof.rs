@@ -120,7 +120,7 @@ impl Prover<'_> {
             dialects: &self.dialects,
             has_coverage: false,
         };
-        let documents = files::documents(std::slice::from_ref(input), &mut Vec::new());
+        let documents = files::read_documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
         for document in documents.iter().filter(|document| is_meant(document)) {
             let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
@@ -191,7 +191,7 @@ impl Prover<'_> {
 
     /// Returns the engine of what was written, as somebody would load it.
     fn read_back(&self, text: &str) -> Engine {
-        self.engine(&files::documents_of_text("converted", text))
+        self.engine(&files::parse_documents("converted", text))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kubewright_dialects::Options;
 use kubewright_engine::{AdmissionPolicy, WatchRole};
 use kubewright_k8s::ObjectName;
-use kubewright_serve::admission_policies::Progress;
+use kubewright_serve::admission_policies::GenerationProgress;
 use kubewright_serve::{Snapshot, cluster_dialects};
 use kubewright_value::{Document, Value};
 
@@ -16,7 +16,7 @@ use super::view::{View, called, text};
 const STATUS: &str = "validatingadmissionpolicy";
 
 pub(super) fn check(view: &View, findings: &mut Findings) {
-    let asking = asking(view, &compiled(view, &Progress::default()));
+    let asking = asking(view, &compiled(view, &GenerationProgress::default()));
     if asking.is_empty() {
         return;
     }
@@ -38,13 +38,13 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 /// Returns the rules of the moment, without those that the API server enforces itself.
 pub(super) fn snapshot(view: &View) -> Snapshot {
-    let all = asking(view, &compiled(view, &Progress::default()));
+    let all = asking(view, &compiled(view, &GenerationProgress::default()));
     let enforced = all.into_iter().filter(|(_, _, rule)| is_generated(rule));
     let in_force = enforced.map(|(name, policy, _)| (name, policy)).collect();
-    compiled(view, &Progress { is_on: true, in_force, ..Progress::default() })
+    compiled(view, &GenerationProgress { is_on: true, in_force, ..GenerationProgress::default() })
 }
 
-fn compiled(view: &View, progress: &Progress) -> Snapshot {
+fn compiled(view: &View, progress: &GenerationProgress) -> Snapshot {
     let documents: Vec<Document> =
         view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();

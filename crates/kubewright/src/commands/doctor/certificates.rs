@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_serve::certificates::Keys;
+use kubewright_serve::certificates::CertificateKeys;
 
 use super::finding::Findings;
 use super::view::{View, text};
@@ -29,7 +29,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
         let why = format!("the webhooks carry {} different bundles", distinct.len());
         findings.warn("certificates", why, "a running server puts it right within 5 s");
     }
-    for ends in distinct.iter().filter_map(|bundle| Keys::ends(bundle).into_iter().max()) {
+    for ends in distinct.iter().filter_map(|bundle| CertificateKeys::ends(bundle).into_iter().max()) {
         lasting(view, "authority", ends, findings);
     }
     let has_folder = !view.flag("tls-dir").is_empty();
@@ -42,7 +42,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
             "a running server makes it anew within 5 s",
         ),
         Ok(Some(secret)) => {
-            let keys = Keys::of(secret);
+            let keys = CertificateKeys::of(secret);
             match keys.served() {
                 Ok((_, ends)) => lasting(view, "certificate", ends, findings),
                 Err(error) => {

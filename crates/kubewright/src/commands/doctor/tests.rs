@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_cluster::{Error, Resources, Status};
+use kubewright_cluster::{ApiStatus, DiscoveredResources, Error};
 use kubewright_dialects::Options;
 use kubewright_value::{Map, Value, yaml};
 
@@ -38,13 +38,13 @@ fn healthy() -> View {
         role: Ok(Some(value("metadata: {name: kubewright, uid: '1'}"))),
         secret: Ok(None),
         namespaces: Ok(Vec::new()),
-        resources: Ok(Arc::new(Resources::of(Vec::new()))),
+        resources: Ok(Arc::new(DiscoveredResources::of(Vec::new()))),
         kinds,
         dialects,
         answer: Some(Ok(())),
     };
     let owner = value("[{uid: '1'}]");
-    let mut wanted = webhooks::wanted(&view, &Resources::of(Vec::new()));
+    let mut wanted = webhooks::wanted(&view, &DiscoveredResources::of(Vec::new()));
     for configuration in &mut wanted {
         let metadata = configuration.as_object_mut().unwrap().get_mut("metadata").unwrap();
         metadata.as_object_mut().unwrap().insert("ownerReferences".into(), owner.clone());
@@ -154,7 +154,7 @@ fn webhooks_that_are_absent_changed_or_foreign_are_told() {
 #[test]
 fn whether_the_servers_answer_is_tried() {
     let said = |message: &str| {
-        Some(Err(Error::Status(Status { code: 500, reason: String::new(), message: message.to_owned() })))
+        Some(Err(Error::Status(ApiStatus { code: 500, reason: String::new(), message: message.to_owned() })))
     };
     check(
         |view| view.answer = said("failed calling webhook \"rules\": refused"),

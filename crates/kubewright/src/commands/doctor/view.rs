@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kubewright_cluster::{Error, Resource, Resources};
+use kubewright_cluster::{DiscoveredResources, Error, GroupVersionResource};
 use kubewright_dialects::Options;
 use kubewright_engine::{Dialect, WatchRole, WatchedResource};
 use kubewright_k8s::ApiPath;
@@ -37,7 +37,7 @@ pub(super) struct View {
     pub(super) role: Seen<Option<Value>>,
     pub(super) secret: Seen<Option<Value>>,
     pub(super) namespaces: Seen<Vec<Value>>,
-    pub(super) resources: Seen<Arc<Resources>>,
+    pub(super) resources: Seen<Arc<DiscoveredResources>>,
     pub(super) kinds: Vec<Kind>,
     pub(super) dialects: Vec<Box<dyn Dialect>>,
     /// What a rule that is sent as a dry run is answered; `None` without a rule to send.
@@ -56,13 +56,13 @@ impl View {
         }
         let version = version.ok().and_then(|value| Some(value.get("gitVersion")?.as_str()?.to_owned()));
         let labels = format!("app.kubernetes.io/name=kubewright,app.kubernetes.io/instance={name}");
-        let deployments = Resource::new("apps", "v1", "deployments");
+        let deployments = GroupVersionResource::new("apps", "v1", "deployments");
         let deployment = seen(live.find_one(&deployments, namespace, name));
         let dialects = dialects(deployment.as_ref().ok().and_then(Option::as_ref));
         let kinds = kinds(live, &dialects);
-        let roles = Resource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
-        let budgets = Resource::new("policy", "v1", "poddisruptionbudgets");
-        let core = |plural| Resource::new("", "v1", plural);
+        let roles = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
+        let budgets = GroupVersionResource::new("policy", "v1", "poddisruptionbudgets");
+        let core = |plural| GroupVersionResource::new("", "v1", plural);
         Ok(Self {
             now: now(),
             version: version.unwrap_or_default(),
@@ -151,7 +151,7 @@ fn now() -> i64 {
 fn configurations(live: &Live) -> Seen<Vec<Value>> {
     let mut all = Vec::new();
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
-        let resource = Resource::new("admissionregistration.k8s.io", "v1", plural);
+        let resource = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural);
         all.extend(seen(live.list(resource.all(), ""))?);
     }
     Ok(all)
@@ -175,7 +175,7 @@ fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
     let watched = watched.flat_map(|cluster| cluster.watched_resources());
     watched
         .map(|watched| {
-            let resource = Resource::new(watched.group, watched.version, watched.resource);
+            let resource = GroupVersionResource::new(watched.group, watched.version, watched.resource);
             let objects = match live.list(resource.all(), "") {
                 Ok(objects) => Ok(Some(objects)),
                 Err(error) if error.is_not_found() => Ok(None),
@@ -203,7 +203,7 @@ fn ask(live: &Live, kinds: &[Kind]) -> Option<Result<(), Error>> {
     let (watched, rule) = rules
         .filter_map(|kind| Some((kind.watched, kind.objects.as_ref().ok()?.as_ref()?.first()?)))
         .next()?;
-    let resource = Resource::new(watched.group, watched.version, watched.resource);
+    let resource = GroupVersionResource::new(watched.group, watched.version, watched.resource);
     let mut path = resource.named(text(rule, &["metadata", "namespace"]), text(rule, &["metadata", "name"]));
     path.query.push(("dryRun".into(), "All".into()));
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());

@@ -1,8 +1,10 @@
 //! Whether the API server asks us, about what it should, and gets an answer.
 
-use kubewright_cluster::{Error, Resources};
+use kubewright_cluster::{DiscoveredResources, Error};
 use kubewright_engine::{ClusterExtensions, ClusterResources, WatchRole};
-use kubewright_serve::webhooks::{Address, WEBHOOKS, Wanted, desired};
+use kubewright_serve::webhooks::{
+    WEBHOOKS_ANNOTATION, WebhookAddress, WebhookInputs, desired_configurations,
+};
 use kubewright_value::Value;
 
 use super::admission_policies;
@@ -37,7 +39,7 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 fn held(view: &View, findings: &mut Findings) {
     let Ok(Some(role)) = &view.role else { return };
-    if text(role, &["metadata", "annotations", WEBHOOKS]) == "off" {
+    if text(role, &["metadata", "annotations", WEBHOOKS_ANNOTATION]) == "off" {
         let why = "the webhooks are held off: no rule is asked until somebody lets them come back";
         findings.bad("held", why, "`kubewright rescue --resume`");
     }
@@ -64,17 +66,17 @@ fn compare(view: &View, findings: &mut Findings) {
 }
 
 /// Returns the configurations that the rules of the moment want.
-pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
+pub(super) fn wanted(view: &View, resources: &DiscoveredResources) -> [Value; 2] {
     let snapshot = admission_policies::snapshot(view);
     let languages = || view.dialects.iter().filter_map(|dialect| dialect.cluster_support());
     // Where the program that a language comes from is installed, its rules are not checked by us.
     let checked = languages().filter(|language| !view.has_configuration(language.upstream_webhooks()));
     let checked =
         checked.flat_map(ClusterResources::watched_resources).filter(|kind| kind.role != WatchRole::Shared);
-    let wanted = Wanted {
+    let wanted = WebhookInputs {
         name: &view.name,
         namespace: &view.namespace,
-        address: Address::Service { namespace: view.namespace.clone(), name: view.name.clone() },
+        address: WebhookAddress::Service { namespace: view.namespace.clone(), name: view.name.clone() },
         bundle: None,
         hooks: snapshot.hooks.iter().map(|hook| (hook.path.as_str(), &hook.webhook)).collect(),
         kinds: languages().flat_map(ClusterResources::watched_resources).copied().collect(),
@@ -85,7 +87,7 @@ pub(super) fn wanted(view: &View, resources: &Resources) -> [Value; 2] {
         owner: None,
         injected_from: None,
     };
-    desired(&wanted, resources)
+    desired_configurations(&wanted, resources)
 }
 
 fn differences(wanted: &[(&str, &Value)], actual: &[(&str, &Value)]) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use kubewright_cel::{Bindings, Cost, Environment, Program, library};
+use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, library};
 use kubewright_files as files;
 use kubewright_value::{Value, bounded};
 
@@ -22,18 +22,18 @@ pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure>
     let environment = variables
         .iter()
         .fold(environment(arguments).variable("object"), |all, (name, _)| all.variable(*name));
-    let program = Program::compile(text, &environment).map_err(|errors| {
+    let program = CelProgram::compile(text, &environment).map_err(|errors| {
         let mut errors = errors.into_iter();
         match errors.next() {
             Some(error) => failure(text, error.message, error.position, error.length),
             None => Failure::usage("the expression cannot be read"),
         }
     })?;
-    let mut bindings = Bindings::new().with("object", object).with_inputs(super::inputs(&[]));
+    let mut bindings = CelBindings::new().with("object", object).with_inputs(super::inputs(&[]));
     for (name, value) in &variables {
         bindings = bindings.with(name, value);
     }
-    let mut cost = Cost::default();
+    let mut cost = CelCost::default();
     let result = program.evaluate(&bindings, &mut cost);
     if arguments.cost {
         tell(format_args!("cost: {} of {}", cost.used(), cost.limit()));
@@ -57,12 +57,12 @@ pub(super) fn list_functions(arguments: &Eval) -> Result<Exit, Failure> {
 }
 
 /// Returns what admission policies can use, and what other users of the language have besides.
-fn environment(arguments: &Eval) -> Environment {
+fn environment(arguments: &Eval) -> CelEnvironment {
     if arguments.policy {
-        return Environment::policy();
+        return CelEnvironment::policy();
     }
     let more = [&library::BINDINGS, &library::ENCODERS, &library::MATH, &library::REGEX];
-    more.iter().fold(Environment::kubernetes(), |environment, library| environment.with(library))
+    more.iter().fold(CelEnvironment::kubernetes(), |environment, library| environment.with(library))
 }
 
 /// Reads `name=FILE` each.
@@ -75,7 +75,7 @@ fn variables(given: &[String]) -> Result<Vec<(&str, Value)>, Failure> {
         let mut problems = Vec::new();
         let inputs = files::find(&[file.to_owned()]);
         problems.extend(inputs.problems);
-        let documents = files::documents(&inputs.inputs, &mut problems);
+        let documents = files::read_documents(&inputs.inputs, &mut problems);
         let Some(document) = documents.into_iter().next() else {
             return Err(Failure::usage(format!("no document found in `{file}`, the value of `{name}`")));
         };

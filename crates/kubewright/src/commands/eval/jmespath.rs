@@ -2,7 +2,9 @@
 
 use std::io::Write as _;
 
-use kubewright_jmespath::{Expression, Found, Functions, Language, unknown_key};
+use kubewright_jmespath::{
+    JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathLookup, unknown_key_message,
+};
 use kubewright_value::{Budget, Value};
 
 use super::{failure, inputs};
@@ -14,15 +16,15 @@ use crate::output::standard_output;
 /// # Errors
 /// When it cannot be read or has no result.
 pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
-    let functions = Functions::kubernetes().with_inputs(inputs(&[]));
-    let expression = Expression::parse_as(text, &functions, Language::Forgiving)
+    let functions = JmesPathFunctions::kubernetes().with_inputs(inputs(&[]));
+    let expression = JmesPathExpression::parse_as(text, &functions, JmesPathLanguage::Forgiving)
         .map_err(|error| failure(text, error.message, error.position, error.length))?;
     let found = expression
         .find(root, &mut Budget::default())
         .map_err(|error| failure(text, error.message, error.position, 1))?;
     match found {
-        Found::Value(value) => super::printed(&value),
-        Found::Missing(key) => Err(Failure::usage(unknown_key(&key))
+        JmesPathLookup::Value(value) => super::printed(&value),
+        JmesPathLookup::Missing(key) => Err(Failure::usage(unknown_key_message(&key))
             .help("a rule cannot answer then; `||` gives another value, as in `a.b || 'none'`")),
     }
 }
@@ -32,7 +34,7 @@ pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
 /// # Errors
 /// When the output cannot be written.
 pub(super) fn list_functions() -> Result<Exit, Failure> {
-    let functions = Functions::kubernetes();
+    let functions = JmesPathFunctions::kubernetes();
     let lines: Vec<(String, &str)> = functions
         .names()
         .filter_map(|name| {

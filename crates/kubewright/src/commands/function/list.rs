@@ -61,7 +61,7 @@ pub(super) fn read(problems: &mut Vec<Diagnostic>) -> Result<Option<ResourceList
             .help("kustomize and kpt call this as a function; see `kubewright fn --help`"));
     }
     let mut wrong = Vec::new();
-    let documents = files::documents(&[Input::Standard], &mut wrong);
+    let documents = files::read_documents(&[Input::Standard], &mut wrong);
     let is_readable = !wrong.iter().any(Diagnostic::is_error);
     problems.append(&mut wrong);
     if !is_readable {

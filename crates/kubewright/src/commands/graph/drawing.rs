@@ -1,6 +1,6 @@
 //! The formats of pictures.
 
-use kubewright_graph::draw::{self, Options, Picture};
+use kubewright_draw::{self as draw, DrawOptions, Picture};
 
 use crate::output::Format;
 
@@ -8,20 +8,20 @@ use crate::output::Format;
 #[derive(Debug)]
 pub(crate) struct Drawing {
     name: &'static str,
-    draw: fn(&Picture, &Options) -> String,
+    draw: fn(&Picture, &DrawOptions) -> String,
 }
 
 static DRAWINGS: [Drawing; 5] = [
-    Drawing { name: "svg", draw: draw::svg },
-    Drawing { name: "html", draw: draw::html },
-    Drawing { name: "dot", draw: draw::dot },
-    Drawing { name: "mermaid", draw: draw::mermaid },
-    Drawing { name: "json", draw: |picture, _| draw::json(picture) },
+    Drawing { name: "svg", draw: draw::render_svg },
+    Drawing { name: "html", draw: draw::render_html },
+    Drawing { name: "dot", draw: draw::render_dot },
+    Drawing { name: "mermaid", draw: draw::render_mermaid },
+    Drawing { name: "json", draw: |picture, _| draw::render_json(picture) },
 ];
 
 impl Drawing {
     /// Returns the picture as text.
-    pub(crate) fn draw(&self, picture: &Picture, options: Options) -> String {
+    pub(crate) fn draw(&self, picture: &Picture, options: DrawOptions) -> String {
         (self.draw)(picture, &options)
     }
 }

@@ -4,10 +4,11 @@
 //! not see is drawn as missing: a relationship that must not be there (which is often the very point) and one that
 //! would have scored.
 
+use kubewright_draw::{Class, LineStyle, Picture, Tone};
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Class, Picture, Style, Tone};
 use kubewright_patterns::{
-    self as patterns, Evidence, Finding, Findings, List, Pattern, Phase, Settings, Trace,
+    self as patterns, DetectionPhase, DetectionSettings, Evidence, LeaderTrace, Pattern, PatternFinding,
+    PatternFindings, RelationshipList,
 };
 use kubewright_report::text::plural;
 use kubewright_value::Text;
@@ -32,10 +33,10 @@ pub(super) fn picture(
     inputs: &mut PatternInputs,
     leader: Option<Id>,
 ) -> Result<Option<Picture>, Failure> {
-    let mut found: Vec<(&Pattern, Findings)> = Vec::new();
+    let mut found: Vec<(&Pattern, PatternFindings)> = Vec::new();
     let settings = settings(arguments, inputs, leader);
     for pattern in &inputs.patterns {
-        let mut budget = patterns::budget(pattern, &inputs.graph);
+        let mut budget = patterns::detection_budget(pattern, &inputs.graph);
         let findings = patterns::detect(pattern, &inputs.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
             Failure::usage(format!("looking for `{}` takes too long", pattern.name))
@@ -47,7 +48,7 @@ pub(super) fn picture(
         }
         found.push((pattern, findings));
     }
-    let all: Vec<(&Pattern, &Finding)> = found
+    let all: Vec<(&Pattern, &PatternFinding)> = found
         .iter()
         .flat_map(|(pattern, findings)| findings.findings.iter().map(|finding| (*pattern, finding)))
         .collect();
@@ -82,13 +83,17 @@ pub(super) fn picture(
     Ok(Some(sheet.picture))
 }
 
-fn settings(arguments: &Graph, inputs: &PatternInputs, leader: Option<Id>) -> Settings {
+fn settings(arguments: &Graph, inputs: &PatternInputs, leader: Option<Id>) -> DetectionSettings {
     let namespaces = match leader.and_then(|leader| inputs.graph.node(leader)) {
         Some(node) => Some(vec![node.namespace.clone()]),
         None if arguments.namespaces.is_empty() => None,
         None => Some(texts(&arguments.namespaces)),
     };
-    Settings { namespaces, traces: leader.is_some() || arguments.near, ..Settings::default() }
+    DetectionSettings {
+        namespaces,
+        traces: leader.is_some() || arguments.near,
+        ..DetectionSettings::default()
+    }
 }
 
 /// Returns the numbers of the findings that are drawn.
@@ -106,7 +111,7 @@ fn chosen(arguments: &Graph, count: usize) -> Result<Vec<usize>, Failure> {
     })
 }
 
-fn title(found: &[(&Pattern, Findings)]) -> String {
+fn title(found: &[(&Pattern, PatternFindings)]) -> String {
     let names = found.iter().filter(|(_, findings)| !findings.findings.is_empty());
     let names: Vec<&str> = names.map(|(pattern, _)| called(pattern)).collect();
     names.join(", ")
@@ -122,7 +127,7 @@ fn called_by<'a>(relationship: &'a str, id: &'a str) -> &'a str {
 }
 
 /// The message, and how sure it is.
-fn score(finding: &Finding) -> String {
+fn score(finding: &PatternFinding) -> String {
     let mut sentence = format!("{}: {}", finding.severity.name(), finding.message);
     if !finding.maximum.is_zero() {
         sentence.push_str(&format!(
@@ -135,7 +140,7 @@ fn score(finding: &Finding) -> String {
     sentence
 }
 
-fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding) {
+fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding) {
     for (at, (role, id)) in finding.roles.iter().enumerate() {
         let place = sheet.object(*id);
         if at == 0 {
@@ -153,16 +158,16 @@ fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding) {
     }
 }
 
-fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, evidence: &Evidence) {
+fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding, evidence: &Evidence) {
     let points = (!evidence.points.is_zero()).then(|| evidence.points.as_f64());
     let label = called_by(&evidence.relationship, &evidence.entry);
-    let mut tie = Tie { label, via: evidence.via.clone(), style: Style::Solid, points };
+    let mut tie = Tie { label, via: evidence.via.clone(), style: LineStyle::Solid, points };
     let against = format!("{label}, speaks against");
     if evidence.held && !evidence.wanted {
         tie.label = &against;
     }
     match (evidence.held, evidence.from, evidence.to, evidence.through) {
-        (true, Some(from), Some(to), Some(through)) if evidence.list == List::Common => {
+        (true, Some(from), Some(to), Some(through)) if evidence.list == RelationshipList::Common => {
             sheet.related_through(from, to, through, &tie);
         }
         (true, Some(from), Some(to), _) => sheet.related(from, to, &tie),
@@ -177,7 +182,7 @@ fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &Finding, ev
 fn draw_missing(
     sheet: &mut Sheet<'_>,
     pattern: &Pattern,
-    finding: &Finding,
+    finding: &PatternFinding,
     evidence: &Evidence,
     tie: &Tie<'_>,
 ) {
@@ -190,7 +195,7 @@ fn draw_missing(
     let asked = pattern.described().find(|asked| asked.id == evidence.entry);
     let lost = asked.filter(|asked| asked.wanted && !asked.points.is_zero());
     let lost = lost.map_or_else(String::new, |asked| format!(" ({} missed)", asked.points));
-    let common = if evidence.list == List::Common { "common " } else { "" };
+    let common = if evidence.list == RelationshipList::Common { "common " } else { "" };
     let label = format!("{common}{}{lost}", tie.label);
     let tie = Tie { label: &label, ..tie.clone() };
     if (actor(one).is_none() || actor(other).is_none())
@@ -208,7 +213,7 @@ fn draw_missing(
 }
 
 /// Draws objects that speak for a finding besides those that the evidence names.
-fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[Id]) {
+fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &PatternFinding, role: &Text, ids: &[Id]) {
     for id in ids {
         for evidence in finding.evidence.iter().filter(|evidence| evidence.held && evidence.wanted) {
             let (one, other) = &evidence.between;
@@ -217,7 +222,9 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
             let partner = finding.roles.iter().find(|(id, _)| is_between && id == partner);
             let kind = sheet.graph.edge_type(&evidence.relationship);
             let (Some((_, partner)), Some(kind)) = (partner, kind) else { continue };
-            if evidence.list == List::Relationships && sheet.graph.between(*partner, *id, kind).is_some() {
+            if evidence.list == RelationshipList::Relationships
+                && sheet.graph.between(*partner, *id, kind).is_some()
+            {
                 // The one that the evidence names is drawn with its points.
                 if [evidence.from, evidence.to].contains(&Some(*id)) {
                     continue;
@@ -226,7 +233,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &Finding, role: &Text, ids: &[
                 sheet.related(
                     *partner,
                     *id,
-                    &Tie { label, via: Text::default(), style: Style::Solid, points: None },
+                    &Tie { label, via: Text::default(), style: LineStyle::Solid, points: None },
                 );
             }
         }
@@ -243,9 +250,9 @@ fn nothing(
     arguments: &Graph,
     inputs: &PatternInputs,
     leader: Option<Id>,
-    found: &[(&Pattern, Findings)],
+    found: &[(&Pattern, PatternFindings)],
 ) -> Option<Picture> {
-    let mut best: Option<(&Pattern, &Trace)> = None;
+    let mut best: Option<(&Pattern, &LeaderTrace)> = None;
     for (pattern, findings) in found {
         for trace in &findings.trace {
             if best.is_none_or(|(_, other)| nearness(trace) > nearness(other)) {
@@ -282,14 +289,14 @@ fn nothing(
 }
 
 /// How near a leader came: the phase, then what was there, then the points.
-fn nearness(trace: &Trace) -> (Phase, usize, i64) {
+fn nearness(trace: &LeaderTrace) -> (DetectionPhase, usize, i64) {
     let held = trace.steps.iter().filter(|step| step.held && step.rule != "veto").count();
     let points: f64 = trace.steps.iter().map(|step| step.points.as_f64()).sum();
     (trace.phase, held, (points * 1_000.0) as i64)
 }
 
 /// Draws a leader that was discarded, and by what.
-fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &Trace) -> Picture {
+fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> Picture {
     let mut sheet = Sheet::new(&inputs.graph);
     let leader = trace.leader;
     let place = sheet.object(leader);
@@ -301,7 +308,7 @@ fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &Trace) -> Pictur
         let label = called_by(&asked.relationship, &asked.id);
         let forbids = format!("{label}, forbids it");
         let label = if step.held && !asked.wanted { forbids.as_str() } else { label };
-        let tie = Tie { label, via: Text::default(), style: Style::Solid, points };
+        let tie = Tie { label, via: Text::default(), style: LineStyle::Solid, points };
         let role = if asked.between.0 == *pattern.leader() { &asked.between.1 } else { &asked.between.0 };
         match step.with {
             Some(with) if step.held => {

@@ -1,8 +1,8 @@
 //! Finding the object that somebody names.
 
+use kubewright_draw::short_name;
 use kubewright_engine::nearest;
-use kubewright_graph::draw::short_name;
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 
 use crate::failure::Failure;
 
@@ -23,13 +23,13 @@ pub(super) fn find(graph: &Graph, text: &str) -> Result<Id, Failure> {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, rest),
     };
-    let of_kind: Vec<(Id, &Node)> = graph
+    let of_kind: Vec<(Id, &GraphNode)> = graph
         .ids()
         .filter_map(|id| Some((id, graph.node(id)?)))
         .filter(|(_, node)| is_called(node, kind))
         .collect();
-    let is_here = |node: &Node| namespace.is_none_or(|namespace| node.namespace == namespace);
-    let found: Vec<&(Id, &Node)> =
+    let is_here = |node: &GraphNode| namespace.is_none_or(|namespace| node.namespace == namespace);
+    let found: Vec<&(Id, &GraphNode)> =
         of_kind.iter().filter(|(_, node)| node.name == name && is_here(node)).collect();
     match found.as_slice() {
         [] => Err(unknown(graph, text, kind, name, &of_kind)),
@@ -39,7 +39,7 @@ pub(super) fn find(graph: &Graph, text: &str) -> Result<Id, Failure> {
 }
 
 /// Returns a node as it is named on the command line.
-pub(super) fn named(node: &Node) -> String {
+pub(super) fn named(node: &GraphNode) -> String {
     match node.namespace.is_empty() {
         true => format!("{}/{}", node.kind, node.name),
         false => format!("{}/{}/{}", node.kind, node.namespace, node.name),
@@ -47,7 +47,7 @@ pub(super) fn named(node: &Node) -> String {
 }
 
 /// Whether `kind` means the kind of `node`: `Service`, `service`, `services`, `svc`, `Service.serving.knative.dev`.
-fn is_called(node: &Node, kind: &str) -> bool {
+fn is_called(node: &GraphNode, kind: &str) -> bool {
     if let Some((kind, group)) = kind.split_once('.') {
         return node.group() == group && is_called(node, kind);
     }
@@ -56,7 +56,7 @@ fn is_called(node: &Node, kind: &str) -> bool {
         || !kind.is_empty() && kind.eq_ignore_ascii_case(short_name(&node.kind))
 }
 
-fn unknown(graph: &Graph, text: &str, kind: &str, name: &str, of_kind: &[(Id, &Node)]) -> Failure {
+fn unknown(graph: &Graph, text: &str, kind: &str, name: &str, of_kind: &[(Id, &GraphNode)]) -> Failure {
     let failure = Failure::usage(format!("there is no object `{text}`"));
     if of_kind.is_empty() {
         let kinds = graph.kinds();
@@ -66,25 +66,25 @@ fn unknown(graph: &Graph, text: &str, kind: &str, name: &str, of_kind: &[(Id, &N
             None => format!("no object is of the kind `{kind}`; there are {}", kinds.join(", ")),
         });
     }
-    let elsewhere: Vec<&(Id, &Node)> = of_kind.iter().filter(|(_, node)| node.name == name).collect();
+    let elsewhere: Vec<&(Id, &GraphNode)> = of_kind.iter().filter(|(_, node)| node.name == name).collect();
     if !elsewhere.is_empty() {
         return failure.help(format!("there is {}", list(&elsewhere)));
     }
     match nearest(name, of_kind.iter().map(|(_, node)| node.name.as_str())) {
         Some(near) => {
-            let near: Vec<&(Id, &Node)> = of_kind.iter().filter(|(_, node)| node.name == near).collect();
+            let near: Vec<&(Id, &GraphNode)> = of_kind.iter().filter(|(_, node)| node.name == near).collect();
             failure.help(format!("did you mean {}?", list(&near)))
         }
         None => failure.help(format!("there is {}", list(&of_kind.iter().collect::<Vec<_>>()))),
     }
 }
 
-fn ambiguous(text: &str, several: &[&(Id, &Node)]) -> Failure {
+fn ambiguous(text: &str, several: &[&(Id, &GraphNode)]) -> Failure {
     Failure::usage(format!("`{text}` could be {} objects", several.len()))
         .help(format!("say which one: {}", list(several)))
 }
 
-fn list(nodes: &[&(Id, &Node)]) -> String {
+fn list(nodes: &[&(Id, &GraphNode)]) -> String {
     let mut names: Vec<String> =
         nodes.iter().take(LISTED).map(|(_, node)| format!("`{}`", named(node))).collect();
     if nodes.len() > LISTED {

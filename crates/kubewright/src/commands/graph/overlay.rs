@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use kubewright_draw::{Badge, Picture, Tone};
 use kubewright_files::workers;
 use kubewright_graph::Id;
-use kubewright_graph::draw::{Badge, Picture, Tone};
-use kubewright_patterns::{self as patterns, Level, Settings};
+use kubewright_patterns::{self as patterns, DetectionSettings, Level};
 use kubewright_report::Severity;
 use kubewright_report::text::{grouped, plural};
 use kubewright_value::Text;
@@ -31,14 +31,14 @@ pub(super) struct Overlay {
 pub(super) fn find(arguments: &Graph, inputs: &mut PatternInputs) -> Overlay {
     let namespaces = texts(&arguments.namespaces);
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
-    let settings = Settings { namespaces, witnesses: 0, ..Settings::default() };
+    let settings = DetectionSettings { namespaces, witnesses: 0, ..DetectionSettings::default() };
     let mut overlay = Overlay { patterns: inputs.patterns.len(), ..Overlay::default() };
     let found = patterns::detect_all(&inputs.patterns, &inputs.graph, &settings, workers::count());
     for (pattern, found) in inputs.patterns.iter().zip(found) {
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                inputs.diagnostics.push(patterns::exhausted(pattern, error));
+                inputs.diagnostics.push(patterns::exhausted_diagnostic(pattern, error));
                 overlay.is_truncated = true;
                 continue;
             }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use kubewright_draw::{
+    Badge, Class, FrameLabel, LineStyle, Picture, PictureLine, PictureNode, Tone, kind_layer, picture_node,
+};
 use kubewright_engine::nearest;
-use kubewright_graph::draw::{Badge, Class, Group, Line, Node, Picture, Style, Tone, layer, node_of};
 use kubewright_graph::{Graph, Id, Sort};
-use kubewright_patterns::{self as patterns, Difference, Miss, Pattern};
+use kubewright_patterns::{self as patterns, LabelDifference, MissReason, Pattern};
 use kubewright_value::{Budget, Text};
 
 /// How many conditions of a resource are told.
@@ -39,7 +41,7 @@ pub(super) struct Tie<'t> {
     /// The field that made it, where it is known.
     pub(super) via: Text,
     /// How it is drawn.
-    pub(super) style: Style,
+    pub(super) style: LineStyle,
     /// What it adds to the score.
     pub(super) points: Option<f64>,
 }
@@ -58,7 +60,7 @@ impl<'s> Sheet<'s> {
         self.frame = format!("finding {number:05}").into();
         self.places.clear();
         let label = format!("{number}. {name}").into();
-        self.picture.groups.push(Group { frame: self.frame.clone(), label });
+        self.picture.groups.push(FrameLabel { frame: self.frame.clone(), label });
     }
 
     /// Returns whether an object has a box in this frame.
@@ -71,7 +73,7 @@ impl<'s> Sheet<'s> {
         if let Some(place) = self.places.get(&Subject::Object(id)) {
             return *place;
         }
-        let mut node = self.graph.node(id).map(|node| node_of(node, false)).unwrap_or_default();
+        let mut node = self.graph.node(id).map(|node| picture_node(node, false)).unwrap_or_default();
         if !self.frame.is_empty() && !node.namespace.is_empty() && node.namespace != self.namespace {
             // The frame says where the others live.
             node.label = format!("{}/{}", node.namespace, node.label).into();
@@ -96,7 +98,7 @@ impl<'s> Sheet<'s> {
         }
         notes.extend(conditions.into_iter().take(CONDITIONS).map(Text::from));
         let namespace = self.graph.node(beside).map(|node| node.namespace.clone()).unwrap_or_default();
-        let node = Node {
+        let node = PictureNode {
             id: format!("absent/{}/{role}", self.frame).into(),
             label: label.into(),
             kind,
@@ -104,7 +106,7 @@ impl<'s> Sheet<'s> {
             badges: vec![Badge { tone: Tone::Role, text: role.clone() }],
             class: Class::Absent,
             notes,
-            ..Node::default()
+            ..PictureNode::default()
         };
         self.add(Subject::Nobody(role.clone()), node)
     }
@@ -156,9 +158,9 @@ impl<'s> Sheet<'s> {
     /// Draws a relationship that is not there; from left to right as kinds mostly stand.
     pub(super) fn missing(&mut self, one: usize, other: usize, tie: &Tie<'_>) {
         let kind = |place: usize| self.picture.nodes.get(place).map_or("", |node| node.kind.as_str());
-        let is_turned = layer(kind(other)) < layer(kind(one));
+        let is_turned = kind_layer(kind(other)) < kind_layer(kind(one));
         let (from, to) = if is_turned { (other, one) } else { (one, other) };
-        self.line(from, to, &Tie { style: Style::Missing, ..tie.clone() });
+        self.line(from, to, &Tie { style: LineStyle::Missing, ..tie.clone() });
     }
 
     /// Draws a relationship that is not there with the object that it nearly is with. Returns why it is not, or nothing
@@ -170,10 +172,10 @@ impl<'s> Sheet<'s> {
         leader: Id,
         tie: &Tie<'_>,
     ) -> Option<String> {
-        let near = patterns::nearest(pattern, entry, leader, self.graph, 1, &mut Budget::default());
+        let near = patterns::near_misses(pattern, entry, leader, self.graph, 1, &mut Budget::default());
         let near = near.ok().flatten().and_then(|near| near.near.into_iter().next())?;
         let node = self.graph.node(near.id).filter(|node| node.sort == Sort::Object)?;
-        let Miss::Labels(differences) = &near.miss else { return None };
+        let MissReason::Labels(differences) = &near.miss else { return None };
         if !differences.iter().all(is_alike) || self.places.contains_key(&Subject::Object(near.id)) {
             return None;
         }
@@ -186,7 +188,7 @@ impl<'s> Sheet<'s> {
         Some(format!("{} comes nearest: {why}", super::focus::named(node)))
     }
 
-    fn add(&mut self, subject: Subject, mut node: Node) -> usize {
+    fn add(&mut self, subject: Subject, mut node: PictureNode) -> usize {
         node.frame = self.frame.clone();
         let place = self.picture.nodes.len();
         self.picture.nodes.push(node);
@@ -196,7 +198,7 @@ impl<'s> Sheet<'s> {
 
     fn line(&mut self, from: usize, to: usize, tie: &Tie<'_>) {
         let Tie { label, via, style, points } = tie.clone();
-        let line = Line { from, to, label: label.into(), via, style, points };
+        let line = PictureLine { from, to, label: label.into(), via, style, points };
         if !self.picture.lines.contains(&line) {
             self.picture.lines.push(line);
         }
@@ -204,7 +206,7 @@ impl<'s> Sheet<'s> {
 }
 
 /// Whether a label is wrong by so little that the object may be meant.
-fn is_alike(difference: &Difference) -> bool {
+fn is_alike(difference: &LabelDifference) -> bool {
     let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
     let found = difference.found.as_deref().unwrap_or_default();
     let is_part =
@@ -212,7 +214,7 @@ fn is_alike(difference: &Difference) -> bool {
     is_part || nearest(wanted, [found]).is_some()
 }
 
-fn difference(difference: &Difference) -> String {
+fn difference(difference: &LabelDifference) -> String {
     match &difference.found {
         Some(found) => format!("wants {}, has {found}", difference.wanted),
         None => format!("wants {}, has none", difference.wanted),

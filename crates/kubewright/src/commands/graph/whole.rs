@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_draw::{Class, GraphPicture, Picture, PictureScope};
 use kubewright_engine::nearest;
-use kubewright_graph::draw::{Choice, Class, Drawn, Picture};
 use kubewright_graph::{EdgeType, Graph, Id};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
@@ -30,7 +30,7 @@ pub(super) fn picture(
         arguments.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
     known(&arguments.namespaces, "namespace", &namespaces(graph))?;
     known(&arguments.kinds, "kind", &graph.kinds())?;
-    let choice = Choice {
+    let choice = PictureScope {
         types,
         everything: arguments.all_edges,
         namespaces: texts(&arguments.namespaces),
@@ -38,7 +38,7 @@ pub(super) fn picture(
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
         focus,
     };
-    let Drawn { mut picture, places, left_out, edges_left_out, is_cut } = Picture::of(graph, &choice);
+    let GraphPicture { mut picture, places, left_out, edges_left_out, is_cut } = Picture::of(graph, &choice);
     overlay.mark(&mut picture, &places);
     if let Some((focus, place)) = focus.and_then(|focus| Some((focus, *places.get(&focus)?))) {
         if let Some(node) = picture.nodes.get_mut(place) {

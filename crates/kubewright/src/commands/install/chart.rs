@@ -3,15 +3,15 @@
 use kubewright_gotemplate::{Context, Functions, Inputs, Template};
 use kubewright_value::{Budget, Map, Value};
 
-use super::{broken, languages};
+use super::{broken, flags, languages};
 use crate::failure::Failure;
 
 /// The values of the chart with what each is for.
-pub(super) const VALUES: &str = include_str!("../../../../../charts/kubewright/values.yaml");
+pub(super) const VALUES: &str = include_str!("../../../chart/values.yaml");
 
 macro_rules! templates {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../../charts/kubewright/templates/", $name)))),*]
+        [$(($name, include_str!(concat!("../../../chart/templates/", $name)))),*]
     };
 }
 
@@ -29,7 +29,7 @@ pub(super) const TEMPLATES: [(&str, &str); 9] = templates![
     "podmonitor.yaml",
 ];
 
-const NAMES: &str = include_str!("../../../../../charts/kubewright/templates/_names.tpl");
+const NAMES: &str = include_str!("../../../chart/templates/_names.tpl");
 
 /// What Helm calls a release.
 pub(super) struct Release<'a> {
@@ -62,7 +62,7 @@ pub(super) fn render_one(
         .native("Values", values.clone())
         .native("Release", release.value())
         .native("Chart", object([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
-    let defined = format!("{NAMES}{}", languages::rights());
+    let defined = format!("{NAMES}{}{}", languages::rights(), flags::arguments_template());
     let text = Template::parse(name, &format!("{defined}{text}"), &Functions::rules())
         .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
         .map_err(|error| broken(&error))?;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::{Source, Value, json, yaml};
 
-use super::{chart, image, languages, values};
-use crate::arguments::{self, Arguments, Command, Install};
-use clap::Parser as _;
+use super::{chart, flags, image, languages, values};
+use crate::arguments::{self, Arguments, Command, Install, SHARED_FLAGS};
+use clap::{CommandFactory as _, Parser as _};
 
 /// The objects that `kubewright install FLAGS` prints, besides the definitions.
 fn objects(flags: &str) -> Vec<Value> {
     let arguments = install(flags);
-    let names: Vec<String> = match arguments.dialects.as_slice() {
+    let names: Vec<String> = match arguments.flags.dialects.as_slice() {
         [] => arguments::languages().into_iter().map(str::to_owned).collect(),
         chosen => chosen.to_vec(),
     };
@@ -155,8 +155,14 @@ fn chart_folder() -> PathBuf {
 
 /// `UPDATE_CHART=1` writes them, which `make chart` does.
 #[test]
-fn the_chart_has_the_definitions_and_rights_of_all_languages() {
+fn the_chart_has_what_languages_and_shared_flags_say() {
+    let read = |name: &str| fs::read_to_string(chart_folder().join(name)).unwrap();
+    let page = "../../docs/operations.md";
     let mut made = vec![
+        ("templates/_flags.tpl".to_owned(), flags::arguments_template()),
+        ("values.yaml".to_owned(), flags::made::values(&read("values.yaml"))),
+        ("values.schema.json".to_owned(), flags::made::schema(&read("values.schema.json"))),
+        (page.to_owned(), flags::made::page(&read(page))),
         ("templates/_languages.tpl".to_owned(), languages::rights()),
         ("templates/rule-namespaces.yaml".to_owned(), languages::namespaces(true)),
     ];
@@ -173,6 +179,18 @@ fn the_chart_has_the_definitions_and_rights_of_all_languages() {
             fs::read_to_string(&path).unwrap_or_default() == text,
             "{name} is not up to date: `make chart`"
         );
+    }
+}
+
+#[test]
+fn install_and_serve_have_every_shared_flag() {
+    let program = Arguments::command();
+    for command in ["install", "serve"] {
+        let command = program.find_subcommand(command).unwrap();
+        for flag in &SHARED_FLAGS {
+            let is_there = command.get_arguments().any(|argument| argument.get_long() == Some(flag.name));
+            assert!(is_there, "{} has no --{}", command.get_name(), flag.name);
+        }
     }
 }
 

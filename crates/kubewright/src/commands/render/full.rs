@@ -50,7 +50,7 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
     refuse(arguments, found.own)?;
     let mut problems = found.problems;
     let mut documents = found.base.documents.clone();
-    let more = files::documents(found.traits, &mut problems);
+    let more = files::read_documents(found.traits, &mut problems);
     documents.extend(files::objects_of(more, &mut problems));
     if let Some(component) = &arguments.names.component {
         selection::leave(&mut documents, component)?;

@@ -26,7 +26,7 @@ impl Library {
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut wrong = Vec::new();
-        let documents = files::documents(files, &mut wrong);
+        let documents = files::read_documents(files, &mut wrong);
         let documents = files::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
         if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {

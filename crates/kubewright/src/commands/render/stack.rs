@@ -81,7 +81,7 @@ impl Stack {
     /// Returns where the traits are, if the stack stands in `file`.
     pub(in crate::commands) fn paths(&self, file: &str, problems: &mut Vec<Diagnostic>) -> Vec<String> {
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        files::named(folder, &self.traits, problems)
+        files::resolve_paths(folder, &self.traits, problems)
     }
 }
 
@@ -91,7 +91,7 @@ pub(in crate::commands) fn read(path: &str, problems: &mut Vec<Diagnostic>) -> O
     let has_file = !found.inputs.is_empty();
     problems.extend(found.problems);
     let mut wrong = Vec::new();
-    let documents = files::documents(&found.inputs, &mut wrong);
+    let documents = files::read_documents(&found.inputs, &mut wrong);
     let is_readable = wrong.is_empty();
     problems.extend(wrong);
     let document = match documents.as_slice() {

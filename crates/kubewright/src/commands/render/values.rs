@@ -23,7 +23,7 @@ pub(super) fn files(paths: &[String], what: &str, problems: &mut Vec<Diagnostic>
         let found = files::find(std::slice::from_ref(path));
         problems.extend(found.problems);
         for input in &found.inputs {
-            let documents = files::documents(std::slice::from_ref(input), problems);
+            let documents = files::read_documents(std::slice::from_ref(input), problems);
             if let Some(second) = documents.get(1) {
                 let message = format!("a second document stands in a file of {what}");
                 problems.push(Diagnostic::new(&BAD_VALUES, message, second.locate(&[])));

@@ -141,8 +141,8 @@ impl Judged<'_> {
     /// Returns the object that `patched` is or names.
     fn expected_object(&self, patched: &Value) -> Result<Value, String> {
         let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
-        let path = files::named_one(self.folder, file).map_err(|problem| problem.message)?;
-        let source = files::text_of(&Input::File((&path).into())).map_err(|problem| problem.message)?;
+        let path = files::resolve_path(self.folder, file).map_err(|problem| problem.message)?;
+        let source = files::read_source(&Input::File((&path).into())).map_err(|problem| problem.message)?;
         // Whatever the file is, no line of it is shown.
         let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is no YAML"))?;
         // Whatever else the file is, it is not shown.

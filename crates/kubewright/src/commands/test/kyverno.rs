@@ -11,7 +11,7 @@ use std::path::Path;
 
 use kubewright_dialects::Options;
 use kubewright_engine::{Diagnostic, Dialect};
-use kubewright_files::relative;
+use kubewright_files::relative_path;
 use kubewright_report::CaseResult;
 use kubewright_value::Document;
 
@@ -95,14 +95,14 @@ pub(super) fn run(
 /// Returns the words that make `trace` look at what the file called `name` names.
 fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
     let here = |paths: &[String]| -> String {
-        paths.iter().map(|path| relative(folder, path)).collect::<Vec<_>>().join(" ")
+        paths.iter().map(|path| relative_path(folder, path)).collect::<Vec<_>>().join(" ")
     };
     let mut judged = file.resources.clone();
     judged.extend(file.payloads.iter().map(|payload| payload.path.clone()));
     let mut words = format!("{} -r {}", here(&file.policies), here(&judged));
     let others = file.others.iter().chain(&file.cluster_resources).chain(&file.context);
     for world in others {
-        words.push_str(&format!(" --world {}", relative(folder, world)));
+        words.push_str(&format!(" --world {}", relative_path(folder, world)));
     }
     if file.has_answers {
         words.push_str(&format!(" --world {name}"));
@@ -113,11 +113,11 @@ fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
     let options = [("--values", &file.variables), ("--userinfo", &file.user)];
     for (option, path) in options {
         if let Some(path) = path {
-            words.push_str(&format!(" {option} {}", relative(folder, path)));
+            words.push_str(&format!(" {option} {}", relative_path(folder, path)));
         }
     }
     for path in &file.exceptions {
-        words.push_str(&format!(" --exceptions {}", relative(folder, path)));
+        words.push_str(&format!(" --exceptions {}", relative_path(folder, path)));
     }
     words
 }

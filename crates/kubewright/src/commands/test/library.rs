@@ -43,7 +43,7 @@ impl Library {
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
     ) -> Vec<Loan> {
-        let found = files::find(&files::named(folder, paths, problems));
+        let found = files::find(&files::resolve_paths(folder, paths, problems));
         problems.extend(found.problems);
         let loans: Vec<Loan> = found.inputs.iter().map(|input| self.loan(input)).collect();
         loans
@@ -56,9 +56,9 @@ impl Library {
         let loan = self.shelf.lock().unwrap_or_else(PoisonError::into_inner).take(&input.name());
         loan.get_or_init(|| {
             let mut problems = Vec::new();
-            let read = files::documents(std::slice::from_ref(input), &mut problems);
+            let read = files::read_documents(std::slice::from_ref(input), &mut problems);
             Book {
-                documents: read.into_iter().flat_map(files::opened).collect(),
+                documents: read.into_iter().flat_map(files::list_items).collect(),
                 problems,
                 objects: OnceLock::new(),
             }

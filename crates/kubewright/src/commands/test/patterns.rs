@@ -13,7 +13,7 @@ use std::path::Path;
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_files as files;
 use kubewright_graph::{Graph, References};
-use kubewright_patterns::{self as patterns, Findings, Pattern, Settings};
+use kubewright_patterns::{self as patterns, DetectionSettings, Pattern, PatternFindings};
 use kubewright_report::{CaseResult, CaseRule};
 use kubewright_value::{Document, Text, Value};
 
@@ -55,9 +55,9 @@ impl<'a> PatternBench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let (references, wrong) = patterns::taught(&bench.patterns);
+        let (references, wrong) = patterns::read_references(&bench.patterns);
         problems.extend(wrong);
-        let written = bench.patterns.iter().filter(|document| patterns::is_pattern(document));
+        let written = bench.patterns.iter().filter(|document| patterns::is_pattern_document(document));
         let known: Vec<Known> = written.map(|document| Known::compile(document, &references)).collect();
         let mut exercised = has_coverage.then(Exercised::default);
         if let Some(exercised) = &mut exercised {
@@ -125,13 +125,13 @@ impl<'a> PatternBench<'a> {
     }
 
     /// Returns the objects as a graph, and what is found in it.
-    fn found(&self, case: &PatternCase, known: &Known) -> Result<(Graph, Findings), String> {
+    fn found(&self, case: &PatternCase, known: &Known) -> Result<(Graph, PatternFindings), String> {
         let mut objects = self.objects.clone();
         objects.extend(self.objects_of(case)?);
         let graph = Graph::build(objects, &self.references);
-        let Some(pattern) = &known.pattern else { return Ok((graph, Findings::default())) };
-        let usual = Settings::default();
-        let settings = Settings {
+        let Some(pattern) = &known.pattern else { return Ok((graph, PatternFindings::default())) };
+        let usual = DetectionSettings::default();
+        let settings = DetectionSettings {
             per_leader: case.per_leader.unwrap_or(usual.per_leader),
             per_pattern: case.per_pattern.unwrap_or(usual.per_pattern),
             witnesses: case.witnesses.unwrap_or(usual.witnesses),
@@ -140,7 +140,8 @@ impl<'a> PatternBench<'a> {
             traces: true,
             ..usual
         };
-        let found = patterns::detect(pattern, &graph, &settings, &mut patterns::budget(pattern, &graph));
+        let found =
+            patterns::detect(pattern, &graph, &settings, &mut patterns::detection_budget(pattern, &graph));
         let found = found.map_err(|error| format!("looking for the pattern was given up: {error}"))?;
         Ok((graph, found))
     }
@@ -174,7 +175,7 @@ impl<'a> PatternBench<'a> {
             return None;
         }
         let known = self.known.iter().find(|known| known.name == *name)?;
-        let resources = self.file.resources.iter().map(|path| files::relative(self.folder, path));
+        let resources = self.file.resources.iter().map(|path| files::relative_path(self.folder, path));
         let resources: Vec<String> = resources.collect();
         Some(format!("kubewright trace {} -r {}", known.document.source.name, resources.join(" ")))
     }
@@ -182,7 +183,7 @@ impl<'a> PatternBench<'a> {
 
 impl Known {
     fn compile(document: &Document, references: &References) -> Self {
-        let (pattern, wrong) = patterns::compile_with(document, references.own_types());
+        let (pattern, wrong) = patterns::compile_pattern_with(document, references.own_types());
         let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
         Self { name: name.into(), document: document.clone(), pattern, wrong, is_used: false }
     }

@@ -51,23 +51,24 @@ impl<'a> Bench<'a> {
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let found = files::find(&files::named(folder, &file.rules, problems));
+        let found = files::find(&files::resolve_paths(folder, &file.rules, problems));
         problems.extend(found.problems);
-        let rule_documents = files::documents(&found.inputs, problems);
+        let rule_documents = files::read_documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_trait_resource);
         let rule_documents: Vec<Document> = rule_documents;
-        let is_pattern = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+        let is_pattern =
+            |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
         let (patterns, rule_documents) = rule_documents.into_iter().partition(is_pattern);
         let rule_documents: Vec<Document> = rule_documents;
         let options = rules::dialect_options(options, file.namespace.as_deref());
         let loaded = kubewright_dialects::load(&kubewright_dialects::all(&options), &rule_documents);
         problems.extend(loaded.diagnostics);
-        let found = files::find_manifests(&files::named(folder, &file.resources, problems));
+        let found = files::find_manifests(&files::resolve_paths(folder, &file.resources, problems));
         problems.extend(found.problems);
-        let documents = files::documents(&found.inputs, problems);
+        let documents = files::read_documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
-        let objects = files::taken(documents, Wanted::by(&engine), problems);
-        let world = files::named(folder, &file.world, problems);
+        let objects = files::wanted_objects(documents, Wanted::by(&engine), problems);
+        let world = files::resolve_paths(folder, &file.world, problems);
         let world = rule_inputs::world(&world, Values::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
         let exercised = Exercised::default();

@@ -194,7 +194,7 @@ fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
     let paths: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let found = kubewright_files::find_tests(&paths, Some("kubewright-test.yaml"));
     assert!(found.inputs.len() > 3);
-    for document in kubewright_files::documents(&found.inputs, &mut Vec::new()) {
+    for document in kubewright_files::read_documents(&found.inputs, &mut Vec::new()) {
         let is_bad = document.source.name.contains("cases/bad");
         assert_eq!(fits(&document.value, &schema, &schema), !is_bad, "{}", document.source.name);
     }
@@ -203,7 +203,7 @@ fn the_schema_accepts_the_test_files_of_the_project_and_refuses_mistakes() {
 #[test]
 fn paths_are_relative_to_the_folder_of_the_test_file() {
     let check = |folder: &str, path: &str, want: &str| {
-        assert_eq!(kubewright_files::relative(std::path::Path::new(folder), path), want);
+        assert_eq!(kubewright_files::relative_path(std::path::Path::new(folder), path), want);
     };
     check("cases/a", "../../rules", "rules");
     check("cases/a", "./rule.yaml", "cases/a/rule.yaml");

@@ -158,7 +158,7 @@ impl<'a> TraitBench<'a> {
         let (instances, wrong) = match (&case.subject, stack.as_ref()) {
             (Subject::Instances(uses), _) => self.known.instances(uses)?,
             (Subject::Stack(path), Some(stack)) => {
-                let file = files::relative(self.folder, path);
+                let file = files::relative_path(self.folder, path);
                 let paths = stack.paths(&file, &mut problems);
                 self.known.read(&paths, &stack.inline, &self.more, &mut problems);
                 self.known.instances(&stack.instances)?
@@ -172,7 +172,7 @@ impl<'a> TraitBench<'a> {
 
     fn stack(&self, path: &str) -> Result<Stack, String> {
         let mut problems = Vec::new();
-        let file = files::named_one(self.folder, path).map_err(|problem| judge::told(&problem))?;
+        let file = files::resolve_path(self.folder, path).map_err(|problem| judge::told(&problem))?;
         let stack = stack::read(&file, &mut problems);
         refused(&problems)?;
         stack.ok_or_else(|| format!("there is no stack in `{path}`"))
@@ -196,7 +196,7 @@ impl Known {
     fn read(&mut self, paths: &[String], inline: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
         let found = files::find(paths);
         problems.extend(found.problems);
-        let documents = files::documents(&found.inputs, problems);
+        let documents = files::read_documents(&found.inputs, problems);
         self.add(&files::objects_of(documents, &mut Vec::new()), more, &mut Vec::new());
         self.add(inline, more, &mut Vec::new());
     }
@@ -279,7 +279,7 @@ fn more(file: &TestFile, folder: &Path) -> Vec<Text> {
         let mut problems = Vec::new();
         let stack = match &case.subject {
             Subject::Stack(path) => {
-                files::named_one(folder, path).ok().and_then(|path| stack::read(&path, &mut problems))
+                files::resolve_path(folder, path).ok().and_then(|path| stack::read(&path, &mut problems))
             }
             Subject::Instances(_) | Subject::Component(..) => None,
         };

@@ -4,14 +4,17 @@ use std::io::{self, Write as _};
 
 use kubewright_engine::nearest;
 use kubewright_files::{self as files, Wanted};
-use kubewright_graph::{Graph, Id, Node, References, Sort};
-use kubewright_patterns::{self as patterns, Candidacy, Findings, Level, Nearest, Pattern, Phase, Settings};
+use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
+use kubewright_patterns::{
+    self as patterns, Candidacy, DetectionPhase, DetectionSettings, Level, NearMisses, Pattern,
+    PatternFindings,
+};
 use kubewright_report::object_label;
 use kubewright_report::text::plural;
 use kubewright_report::trace::patterns::{
     document_text, leader_trace, left_out_trace, object_path, pattern_summary,
 };
-use kubewright_report::trace::{LeaderTrace, candidacy_nodes};
+use kubewright_report::trace::{LeaderReport, candidacy_nodes};
 use kubewright_value::{Budget, Document, Value};
 
 use crate::arguments::{Trace, TraceFormat};
@@ -33,13 +36,14 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     if files.is_empty() {
         return true;
     }
-    let documents = files::documents(&files::find(&files).inputs, &mut Vec::new());
-    let documents = files::taken(documents, Wanted::Payloads, &mut Vec::new());
-    let is_one = |document: &Document| patterns::is_pattern(document) || References::is_one(document);
+    let documents = files::read_documents(&files::find(&files).inputs, &mut Vec::new());
+    let documents = files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new());
+    let is_one =
+        |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
     let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
-    let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern);
+    let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern_document);
     is_any && !others.iter().any(is_rule)
 }
 
@@ -57,7 +61,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
         graph: &inputs.graph,
         inputs: &inputs,
         named: (!arguments.named.is_empty()).then_some(named),
-        settings: Settings { traces: true, ..Settings::default() },
+        settings: DetectionSettings { traces: true, ..DetectionSettings::default() },
         out: standard_output(),
         paint: color.paint_output(),
         format: arguments.output,
@@ -68,11 +72,11 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     let mut findings = 0;
     let mut doubts = Vec::new();
     for pattern in &inputs.patterns {
-        let mut budget = patterns::budget(pattern, &inputs.graph);
+        let mut budget = patterns::detection_budget(pattern, &inputs.graph);
         let found = match patterns::detect(pattern, &inputs.graph, &report.settings, &mut budget) {
             Ok(found) => found,
             Err(error) => {
-                doubts.push(patterns::exhausted(pattern, error));
+                doubts.push(patterns::exhausted_diagnostic(pattern, error));
                 continue;
             }
         };
@@ -93,7 +97,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
 
 /// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in whatever namespace.
 fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
-    let is_called = |node: &Node| {
+    let is_called = |node: &GraphNode| {
         let short = format!("{}/{}", node.kind, node.name);
         node.sort == Sort::Object && (object_path(node) == name || short == name)
     };
@@ -102,7 +106,7 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
         return Ok(found);
     }
     let has_namespace = name.split('/').count() > 2;
-    let spelt = |node: &Node| match has_namespace {
+    let spelt = |node: &GraphNode| match has_namespace {
         true => object_path(node),
         false => format!("{}/{}", node.kind, node.name),
     };
@@ -121,7 +125,7 @@ struct PatternTraceWriter<'a> {
     inputs: &'a PatternInputs,
     /// The objects that are asked about; all leaders where there are none.
     named: Option<Vec<Id>>,
-    settings: Settings,
+    settings: DetectionSettings,
     out: ReportWriter,
     paint: Paint,
     format: TraceFormat,
@@ -131,19 +135,19 @@ struct PatternTraceWriter<'a> {
 }
 
 impl PatternTraceWriter<'_> {
-    fn pattern(&mut self, pattern: &Pattern, found: &Findings) -> io::Result<()> {
+    fn pattern(&mut self, pattern: &Pattern, found: &PatternFindings) -> io::Result<()> {
         // Hints must not cost more than the search.
         let mut budget = Budget::default();
         for trace in &found.trace {
             if self.named.as_ref().is_some_and(|named| !named.contains(&trace.leader)) {
                 continue;
             }
-            let near: Vec<Option<Nearest>> = trace
+            let near: Vec<Option<NearMisses>> = trace
                 .steps
                 .iter()
                 .map(|step| match step.held {
                     true => None,
-                    false => patterns::nearest(
+                    false => patterns::near_misses(
                         pattern,
                         &step.entry,
                         trace.leader,
@@ -154,7 +158,7 @@ impl PatternTraceWriter<'_> {
                     .unwrap_or_default(),
                 })
                 .collect();
-            let leads = LeaderTrace { pattern, trace, found, near: &near, graph: self.graph };
+            let leads = LeaderReport { pattern, trace, found, near: &near, graph: self.graph };
             match self.format {
                 TraceFormat::Json => {
                     let place = self.inputs.position(trace.leader);
@@ -167,7 +171,7 @@ impl PatternTraceWriter<'_> {
             if found.trace.iter().any(|trace| trace.leader == id) {
                 continue;
             }
-            let all = patterns::candidacies(pattern, id, self.graph, &self.settings, &mut budget);
+            let all = patterns::candidacies_of(pattern, id, self.graph, &self.settings, &mut budget);
             let all = all.unwrap_or_default();
             match self.format {
                 TraceFormat::Json => {
@@ -180,11 +184,11 @@ impl PatternTraceWriter<'_> {
         self.summary(pattern, found, &mut budget)
     }
 
-    fn leader(&mut self, leads: &LeaderTrace<'_>) -> io::Result<()> {
+    fn leader(&mut self, leads: &LeaderReport<'_>) -> io::Result<()> {
         let end = match leads.trace.phase {
-            Phase::Veto => self.paint.dim("discarded: veto"),
-            Phase::Threshold => self.paint.dim("discarded: threshold"),
-            Phase::Matched => self.paint.yellow(&leads.trace.reason),
+            DetectionPhase::Veto => self.paint.dim("discarded: veto"),
+            DetectionPhase::Threshold => self.paint.dim("discarded: threshold"),
+            DetectionPhase::Matched => self.paint.yellow(&leads.trace.reason),
         };
         self.head(&leads.pattern.name, leads.trace.leader, &end)?;
         self.out.write_all(tree(&leads.nodes(), 1, self.paint).as_bytes())?;
@@ -217,8 +221,9 @@ impl PatternTraceWriter<'_> {
     }
 
     /// Says how many there were, and how many the filter left out.
-    fn summary(&mut self, pattern: &Pattern, found: &Findings, budget: &mut Budget) -> io::Result<()> {
-        let left_out = patterns::left_out(pattern, self.graph, &self.settings, budget).unwrap_or_default();
+    fn summary(&mut self, pattern: &Pattern, found: &PatternFindings, budget: &mut Budget) -> io::Result<()> {
+        let left_out =
+            patterns::count_filtered_leaders(pattern, self.graph, &self.settings, budget).unwrap_or_default();
         if self.format == TraceFormat::Json {
             self.patterns.push(pattern_summary(pattern, found, &left_out));
             return Ok(());

@@ -58,6 +58,6 @@ pub(super) fn rendering(arguments: &Trace) -> Result<Render, Failure> {
 
 /// Returns the documents that `paths` name; what cannot be read is for others to tell.
 fn documents(paths: &[String]) -> Vec<Document> {
-    let documents = files::documents(&files::find(paths).inputs, &mut Vec::new());
+    let documents = files::read_documents(&files::find(paths).inputs, &mut Vec::new());
     files::objects_of(documents, &mut Vec::new())
 }

@@ -7,7 +7,7 @@ use clap::Parser;
 
 /// Measures `kubewright serve` beside a webhook that does nothing.
 #[derive(Parser)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     /// The policies that judge
     #[arg(long, default_value_os_t = in_repository("examples/kyverno/pod-security"))]
     pub(crate) policies: PathBuf,
@@ -33,8 +33,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 20_000.0)]
     pub(crate) spike: f64,
     /// What is measured
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Part::Load, Part::Spike, Part::Memory])]
-    pub(crate) parts: Vec<Part>,
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [BenchPart::Load, BenchPart::Spike, BenchPart::Memory])]
+    pub(crate) parts: Vec<BenchPart>,
     /// Minutes at 1,000 requests a second before the end, to see whether memory grows
     #[arg(long, default_value_t = 0)]
     pub(crate) soak: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum BenchPart {
     /// Rates and saturation, beside the server that does nothing.
     Load,
     /// Far too much for a few seconds.
@@ -58,7 +58,7 @@ pub(crate) struct Pods {
     pub(crate) denied: String,
 }
 
-impl Arguments {
+impl BenchArguments {
     pub(crate) fn pods(&self) -> Result<Pods, String> {
         let path = self.pod.display();
         let allowed = fs::read_to_string(&self.pod).map_err(|error| format!("{path}: {error}"))?;

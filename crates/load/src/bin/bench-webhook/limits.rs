@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use crate::measure::{Figures, Load};
 
-/// Microseconds of CPU a request, where requests never run out. At a rate that leaves the machine idle between them,
+/// Microseconds of MAX_CPU_MICROSECONDS a request, where requests never run out. At a rate that leaves the machine idle between them,
 /// waking up costs more than the work, and a server that does nothing needs as much.
-const CPU: f64 = 60.0;
+const MAX_CPU_MICROSECONDS: f64 = 60.0;
 /// The rate at which the next counts.
-const RATE: f64 = 2_000.0;
+const LATENCY_RATE: f64 = 2_000.0;
 /// For all but one of a hundred requests.
-const LATENCY: Duration = Duration::from_millis(3);
+const MAX_P99_LATENCY: Duration = Duration::from_millis(3);
 
 /// The limits that were looked at.
 #[derive(Default)]
-pub(crate) struct Limits(Vec<Limit>);
+pub(crate) struct BenchLimits(Vec<BenchLimit>);
 
-struct Limit {
+struct BenchLimit {
     what: String,
     limit: String,
     seen: String,
     is_kept: bool,
 }
 
-impl Limits {
+impl BenchLimits {
     /// Adds a limit.
     pub(crate) fn add(&mut self, what: &str, limit: &str, seen: String, is_kept: bool) {
-        self.0.push(Limit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
+        self.0.push(BenchLimit { what: what.to_owned(), limit: limit.to_owned(), seen, is_kept });
     }
 
     /// Adds those of a load, if it has any; the last of `figures` is the server that counts.
@@ -35,25 +35,35 @@ impl Limits {
         match load {
             Load::Saturation(count) => {
                 let (cpu, what) = (figures.cpu_each(), format!("CPU a request, {title}, {count} at a time"));
-                self.add(&what, &format!("≤ {CPU} µs"), format!("{cpu:.1} µs"), cpu <= CPU);
+                self.add(
+                    &what,
+                    &format!("≤ {MAX_CPU_MICROSECONDS} µs"),
+                    format!("{cpu:.1} µs"),
+                    cpu <= MAX_CPU_MICROSECONDS,
+                );
             }
-            Load::Rate(RATE) => {
+            Load::Rate(LATENCY_RATE) => {
                 let p99 = figures.latencies.at(0.99);
-                self.add(&format!("p99, {title}, {RATE}/s"), "< 3 ms", format!("{p99:.2?}"), p99 < LATENCY);
+                self.add(
+                    &format!("p99, {title}, {LATENCY_RATE}/s"),
+                    "< 3 ms",
+                    format!("{p99:.2?}"),
+                    p99 < MAX_P99_LATENCY,
+                );
             }
             Load::Rate(_) => {}
         }
         let wrong = figures.wrong.0;
         let what = format!("requests that went wrong, {title}, {load:?}");
-        if wrong > 0 || load == Load::Rate(RATE) {
+        if wrong > 0 || load == Load::Rate(LATENCY_RATE) {
             self.add(&what, "0", wrong.to_string(), wrong == 0);
         }
     }
 
     /// Prints them and returns whether all were kept.
     pub(crate) fn print(&self) -> bool {
-        println!("\n## Limits\n\n| what | limit | seen | |\n|---|---|---|---|");
-        for Limit { what, limit, seen, is_kept } in &self.0 {
+        println!("\n## BenchLimits\n\n| what | limit | seen | |\n|---|---|---|---|");
+        for BenchLimit { what, limit, seen, is_kept } in &self.0 {
             println!("| {what} | {limit} | {seen} | {} |", if *is_kept { "reached" } else { "**missed**" });
         }
         self.0.iter().all(|limit| limit.is_kept)

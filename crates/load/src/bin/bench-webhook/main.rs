@@ -17,13 +17,13 @@ use clap::Parser as _;
 use kubewright_load::Reviews;
 use tokio::runtime::{Builder, Runtime};
 
-use arguments::{Arguments, Part};
-use limits::Limits;
-use measure::{Load, Subject, measure};
-use servers::{Programs, Scratch};
+use arguments::{BenchArguments, BenchPart};
+use limits::BenchLimits;
+use measure::{Load, MeasuredServer, measure};
+use servers::{BenchPrograms, Scratch};
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    match run(&BenchArguments::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -34,11 +34,11 @@ fn main() -> ExitCode {
 }
 
 /// Returns whether all limits were kept.
-fn run(arguments: &Arguments) -> Result<bool, String> {
+fn run(arguments: &BenchArguments) -> Result<bool, String> {
     let runtime = runtime()?;
-    let programs = Programs::build()?;
+    let programs = BenchPrograms::build()?;
     let scratch = Scratch::new()?;
-    let mut limits = Limits::default();
+    let mut limits = BenchLimits::default();
     println!(
         "Profile `{}`, {} s a measurement, {} rounds.",
         programs.profile, arguments.seconds, arguments.rounds
@@ -48,28 +48,37 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     for part in &arguments.parts {
         let pod = &pods.allowed;
         match part {
-            Part::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
-            Part::Spike => spike::spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
-            Part::Memory => memory::memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?,
+            BenchPart::Load => under_load(arguments, &runtime, &programs, &scratch, &pods, &mut limits)?,
+            BenchPart::Spike => {
+                spike::measure_spike(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
+            }
+            BenchPart::Memory => {
+                memory::measure_memory(arguments, &runtime, &programs, &scratch, pod, &mut limits)?;
+            }
         }
     }
     Ok(limits.print())
 }
 
 fn under_load(
-    arguments: &Arguments,
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pods: &arguments::Pods,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
-    let nothing = programs.nothing(scratch)?;
+    let nothing = programs.allow_all(scratch)?;
     let ours = programs.serve(scratch, "load", &arguments.policies)?;
     for (title, pod, is_allowed) in [("allowed", &pods.allowed, true), ("denied", &pods.denied, false)] {
         let subjects = [
-            Subject::new("nothing", &nothing, Reviews::of_pod(pod, "shop", true), arguments.connections)?,
-            Subject::new(
+            MeasuredServer::new(
+                "allow-all",
+                &nothing,
+                Reviews::of_pod(pod, "shop", true),
+                arguments.connections,
+            )?,
+            MeasuredServer::new(
                 "kubewright",
                 &ours,
                 Reviews::of_pod(pod, "shop", is_allowed),
@@ -81,12 +90,12 @@ fn under_load(
         }
         let size = subjects.first().map_or(0, |subject| subject.reviews.size());
         println!("\n## A Pod of {} bytes, {title} (review of {size} bytes)\n", pod.len());
-        table::head();
+        table::print_table_head();
         let rates = arguments.rates.iter().map(|rate| Load::Rate(*rate));
         for load in rates.chain([Load::Saturation(arguments.under_way)]) {
             let seconds = Duration::from_secs(arguments.seconds);
             let figures = measure(runtime, &subjects, load, seconds, arguments.rounds);
-            table::rows(load, &subjects, &figures);
+            table::print_table_rows(load, &subjects, &figures);
             limits.load(title, load, &figures);
         }
     }

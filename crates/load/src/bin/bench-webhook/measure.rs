@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubewright_load::{Client, Latencies, Outcome, Reviews, Run, at_rate, by_as_many_as};
+use kubewright_load::{Latencies, LoadClient, LoadRun, RequestOutcome, Reviews, at_rate, by_as_many_as};
 use tokio::runtime::Runtime;
 
-use crate::servers::Running;
+use crate::servers::RunningServer;
 
 /// How long a request may take before it counts as lost.
-const LIMIT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How requests leave.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,11 +21,11 @@ pub(crate) enum Load {
 }
 
 /// A server under load.
-pub(crate) struct Subject<'a> {
+pub(crate) struct MeasuredServer<'a> {
     pub(crate) name: &'a str,
-    pub(crate) running: &'a Running,
+    pub(crate) running: &'a RunningServer,
     pub(crate) reviews: Reviews,
-    client: Arc<Client>,
+    client: Arc<LoadClient>,
 }
 
 /// What was seen of a server under one load, over all rounds.
@@ -41,14 +41,15 @@ pub(crate) struct Figures {
     pub(crate) memory: u64,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> MeasuredServer<'a> {
     pub(crate) fn new(
         name: &'a str,
-        running: &'a Running,
+        running: &'a RunningServer,
         reviews: Reviews,
         connections: usize,
     ) -> Result<Self, String> {
-        let client = Client::new(running.target.clone(), connections).map_err(|error| error.to_string())?;
+        let client =
+            LoadClient::new(running.target.clone(), connections).map_err(|error| error.to_string())?;
         Ok(Self { name, running, reviews, client: Arc::new(client) })
     }
 
@@ -57,16 +58,18 @@ impl<'a> Subject<'a> {
         let start = Instant::now();
         loop {
             match runtime.block_on(self.request(0)) {
-                Outcome::Wrong(reason) if start.elapsed() > LIMIT => {
+                RequestOutcome::Wrong(reason) if start.elapsed() > REQUEST_TIMEOUT => {
                     return Err(format!("{} does not answer as it should: {reason}", self.name));
                 }
-                Outcome::Wrong(_) | Outcome::Refused => std::thread::sleep(Duration::from_millis(20)),
-                Outcome::Right => return Ok(()),
+                RequestOutcome::Wrong(_) | RequestOutcome::Refused => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                RequestOutcome::Right => return Ok(()),
             }
         }
     }
 
-    pub(crate) fn run(&self, runtime: &Runtime, load: Load, duration: Duration) -> Run {
+    pub(crate) fn run(&self, runtime: &Runtime, load: Load, duration: Duration) -> LoadRun {
         let request = |number| self.request(number);
         match load {
             Load::Rate(rate) => at_rate(runtime.handle(), rate, |due| due < duration, request),
@@ -74,11 +77,11 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn request(&self, number: usize) -> impl Future<Output = Outcome> + Send + use<> {
+    fn request(&self, number: usize) -> impl Future<Output = RequestOutcome> + Send + use<> {
         let (client, reviews) = (Arc::clone(&self.client), self.reviews.clone());
         let (id, body) = reviews.get(number);
         async move {
-            let answer = client.post("/validate?timeout=10s", body, LIMIT).await;
+            let answer = client.post("/validate?timeout=10s", body, REQUEST_TIMEOUT).await;
             reviews.judge(&id, answer)
         }
     }
@@ -87,7 +90,7 @@ impl<'a> Subject<'a> {
 /// Puts all `subjects` under `load` in turn, `rounds` times.
 pub(crate) fn measure(
     runtime: &Runtime,
-    subjects: &[Subject<'_>],
+    subjects: &[MeasuredServer<'_>],
     load: Load,
     duration: Duration,
     rounds: usize,
@@ -109,7 +112,7 @@ pub(crate) fn measure(
 }
 
 impl Figures {
-    fn add(&mut self, run: &Run) {
+    fn add(&mut self, run: &LoadRun) {
         self.requests += run.samples.len();
         self.duration += run.duration;
         self.refused += run.refusals().count();

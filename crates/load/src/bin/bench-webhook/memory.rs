@@ -7,34 +7,34 @@ use std::time::Duration;
 use kubewright_load::Reviews;
 use tokio::runtime::Runtime;
 
-use crate::arguments::Arguments;
-use crate::limits::Limits;
-use crate::measure::{Load, Subject};
-use crate::servers::{Programs, Scratch};
+use crate::arguments::BenchArguments;
+use crate::limits::BenchLimits;
+use crate::measure::{Load, MeasuredServer};
+use crate::servers::{BenchPrograms, Scratch};
 use crate::table::megabytes;
 
 /// What 1,000 policies may take, in MB.
-const MEMORY: f64 = 60.0;
+const MAX_MEMORY_MEGABYTES: f64 = 60.0;
 /// In which time 10,000 rules are to be loaded.
-const LOADED: Duration = Duration::from_secs(3);
+const MAX_LOAD_TIME: Duration = Duration::from_secs(3);
 /// How far memory may grow in a long run, after it has warmed up.
-const GROWTH: f64 = 1.05;
+const MAX_MEMORY_GROWTH: f64 = 1.05;
 
-pub(crate) fn memory(
-    arguments: &Arguments,
+pub(crate) fn measure_memory(
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     println!("\n## Many policies\n\n| policies | answers after s | memory MB, idle | under load | at most |");
     println!("|---:|---:|---:|---:|---:|");
     for count in [18, 1_000, 10_000] {
         let file = scratch.file(&format!("policies-{count}.yaml"));
-        fs::write(&file, policies(count)).map_err(|error| error.to_string())?;
+        fs::write(&file, generated_policies(count)).map_err(|error| error.to_string())?;
         let ours = programs.serve(scratch, &format!("policies-{count}"), &file)?;
-        let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
+        let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
         subject.await_answer(runtime)?;
         let idle = ours.server.usage();
         let _ = subject.run(runtime, Load::Rate(500.0), Duration::from_secs(arguments.seconds));
@@ -47,35 +47,35 @@ pub(crate) fn memory(
                 "1,000 policies, memory under load",
                 "< 60 MB",
                 format!("{busy:.1} MB"),
-                busy < MEMORY,
+                busy < MAX_MEMORY_MEGABYTES,
             ),
             10_000 => {
-                let is_fast = ours.started_in <= LOADED;
+                let is_fast = ours.started_in <= MAX_LOAD_TIME;
                 limits.add("10,000 rules are loaded", "≤ 3 s", format!("{seconds:.2} s"), is_fast);
             }
             _ => {}
         }
     }
     if arguments.soak > 0 {
-        soak(arguments, runtime, programs, scratch, pod, limits)?;
+        measure_soak(arguments, runtime, programs, scratch, pod, limits)?;
     }
     Ok(())
 }
 
-fn soak(
-    arguments: &Arguments,
+fn measure_soak(
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     println!(
         "\n## {} minutes at 1,000/s\n\n| minute | p99 ms | wrong | memory MB |\n|---:|---:|---:|---:|",
         arguments.soak
     );
     let ours = programs.serve(scratch, "soak", &arguments.policies)?;
-    let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 4)?;
     subject.await_answer(runtime)?;
     let (mut warm, mut last, mut wrong) = (0, 0, 0);
     for minute in 1..=arguments.soak {
@@ -89,13 +89,18 @@ fn soak(
         println!("| {minute} | {p99} | {} | {:.1} |", run.wrong().count(), megabytes(last));
     }
     let growth = last as f64 / warm.max(1) as f64;
-    limits.add("a long run: memory", "≤ 1.05 times", format!("{growth:.3} times"), growth <= GROWTH);
+    limits.add(
+        "a long run: memory",
+        "≤ 1.05 times",
+        format!("{growth:.3} times"),
+        growth <= MAX_MEMORY_GROWTH,
+    );
     limits.add("a long run: wrong", "0", wrong.to_string(), wrong == 0);
     Ok(())
 }
 
 /// Policies of several shapes, all about Pods and met by ours: patterns, conditions, and a loop over containers.
-fn policies(count: usize) -> String {
+fn generated_policies(count: usize) -> String {
     let mut text = String::new();
     for number in 0..count {
         let rule = match number % 3 {

@@ -7,21 +7,21 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kubewright_load::{Server, Target, free_address};
+use kubewright_load::{LoadTarget, ServerProcess, free_address};
 
 /// How long a server may take to write its certificate.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where the programs are.
-pub(crate) struct Programs {
+pub(crate) struct BenchPrograms {
     folder: PathBuf,
     pub(crate) profile: String,
 }
 
 /// A server that runs.
-pub(crate) struct Running {
-    pub(crate) server: Server,
-    pub(crate) target: Target,
+pub(crate) struct RunningServer {
+    pub(crate) server: ServerProcess,
+    pub(crate) target: LoadTarget,
     /// From its start until it said whom to trust, which it does when it listens.
     pub(crate) started_in: Duration,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Running {
 /// A folder that is removed at the end.
 pub(crate) struct Scratch(PathBuf);
 
-impl Programs {
+impl BenchPrograms {
     /// Builds both beside this program, with its profile.
     pub(crate) fn build() -> Result<Self, String> {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -47,7 +47,7 @@ impl Programs {
             "--bin",
             "kubewright",
             "--bin",
-            "nothing",
+            "allow-all",
         ]);
         command.arg("--target-dir").arg(folder.parent().unwrap_or(&folder));
         let status = command.current_dir(env!("CARGO_MANIFEST_DIR")).status();
@@ -58,16 +58,21 @@ impl Programs {
     }
 
     /// Starts the server that does nothing.
-    pub(crate) fn nothing(&self, scratch: &Scratch) -> Result<Running, String> {
-        let address = address()?;
-        let mut command = Command::new(self.folder.join("nothing"));
+    pub(crate) fn allow_all(&self, scratch: &Scratch) -> Result<RunningServer, String> {
+        let address = free_loopback_address()?;
+        let mut command = Command::new(self.folder.join("allow-all"));
         command.args(["--address", &address.to_string()]);
-        start(command, address, &scratch.file("nothing.crt"))
+        start_server_process(command, address, &scratch.file("allow-all.crt"))
     }
 
     /// Starts ours with the rules in `policies`, which is a file or a folder.
-    pub(crate) fn serve(&self, scratch: &Scratch, name: &str, policies: &Path) -> Result<Running, String> {
-        let address = address()?;
+    pub(crate) fn serve(
+        &self,
+        scratch: &Scratch,
+        name: &str,
+        policies: &Path,
+    ) -> Result<RunningServer, String> {
+        let address = free_loopback_address()?;
         let mut command = Command::new(self.folder.join("kubewright"));
         command.args(["serve", "--offline", "--address", &address.to_string()]);
         command.args(["--health-address", &free_address().map_err(|error| error.to_string())?.to_string()]);
@@ -75,7 +80,7 @@ impl Programs {
         let log =
             fs::File::create(scratch.file(&format!("{name}.log"))).map_err(|error| error.to_string())?;
         command.stderr(log.try_clone().map_err(|error| error.to_string())?).stdout(log);
-        start(command, address, &scratch.file(&format!("{name}.crt")))
+        start_server_process(command, address, &scratch.file(&format!("{name}.crt")))
     }
 }
 
@@ -97,27 +102,31 @@ impl Drop for Scratch {
     }
 }
 
-fn start(mut command: Command, address: SocketAddr, authorities: &Path) -> Result<Running, String> {
+fn start_server_process(
+    mut command: Command,
+    address: SocketAddr,
+    authorities: &Path,
+) -> Result<RunningServer, String> {
     command.arg("--write-ca").arg(authorities).stdin(Stdio::null());
     let started = Instant::now();
     let words = format!("{command:?}");
-    let mut server = Server::start(&mut command).map_err(|error| format!("{words}: {error}"))?;
+    let mut server = ServerProcess::start(&mut command).map_err(|error| format!("{words}: {error}"))?;
     loop {
         let written = fs::read_to_string(authorities).unwrap_or_default();
         if written.contains("END CERTIFICATE") && std::net::TcpStream::connect(address).is_ok() {
-            let target = Target { address, authorities: written, token: None };
-            return Ok(Running { server, target, started_in: started.elapsed() });
+            let target = LoadTarget { address, authorities: written, token: None };
+            return Ok(RunningServer { server, target, started_in: started.elapsed() });
         }
         if let Ok(Some(code)) = server.ended() {
             return Err(format!("{words} ended with {code:?}"));
         }
-        if started.elapsed() > PATIENCE {
-            return Err(format!("{words} does not listen after {} s", PATIENCE.as_secs()));
+        if started.elapsed() > START_TIMEOUT {
+            return Err(format!("{words} does not listen after {} s", START_TIMEOUT.as_secs()));
         }
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-fn address() -> Result<SocketAddr, String> {
+fn free_loopback_address() -> Result<SocketAddr, String> {
     free_address().map_err(|error| error.to_string())
 }

@@ -5,38 +5,38 @@ use std::time::Duration;
 use kubewright_load::Reviews;
 use tokio::runtime::Runtime;
 
-use crate::arguments::Arguments;
-use crate::limits::Limits;
-use crate::measure::{Load, Subject};
-use crate::servers::{Programs, Scratch};
+use crate::arguments::BenchArguments;
+use crate::limits::BenchLimits;
+use crate::measure::{Load, MeasuredServer};
+use crate::servers::{BenchPrograms, Scratch};
 use crate::table::{megabytes, milliseconds};
 
 /// As long as the spike is, and as what follows it is looked at.
-const SPIKE: Duration = Duration::from_secs(5);
-const AFTERWARDS: Duration = Duration::from_secs(4);
+const SPIKE_TIME: Duration = Duration::from_secs(5);
+const RECOVERY_TIME: Duration = Duration::from_secs(4);
 /// When everything should be as before.
-const CALM: Duration = Duration::from_secs(2);
-const USUAL: f64 = 2_000.0;
+const CALM_AFTER: Duration = Duration::from_secs(2);
+const USUAL_RATE: f64 = 2_000.0;
 
-pub(crate) fn spike(
-    arguments: &Arguments,
+pub(crate) fn measure_spike(
+    arguments: &BenchArguments,
     runtime: &Runtime,
-    programs: &Programs,
+    programs: &BenchPrograms,
     scratch: &Scratch,
     pod: &str,
-    limits: &mut Limits,
+    limits: &mut BenchLimits,
 ) -> Result<(), String> {
     let ours = programs.serve(scratch, "spike", &arguments.policies)?;
     // More connections, so that it is the server that sets the limit and not the streams of a few of them.
-    let subject = Subject::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
+    let subject = MeasuredServer::new("kubewright", &ours, Reviews::of_pod(pod, "shop", true), 32)?;
     subject.await_answer(runtime)?;
-    let usual = subject.run(runtime, Load::Rate(USUAL), AFTERWARDS);
-    let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE);
-    let after = subject.run(runtime, Load::Rate(USUAL), AFTERWARDS);
+    let usual = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
+    let run = subject.run(runtime, Load::Rate(arguments.spike), SPIKE_TIME);
+    let after = subject.run(runtime, Load::Rate(USUAL_RATE), RECOVERY_TIME);
 
     let refusals = run.refusals();
     let (all, refused, wrong) = (run.samples.len(), refusals.count(), run.wrong().count());
-    println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE.as_secs());
+    println!("\n## A spike of {:.0}/s for {} s\n", arguments.spike, SPIKE_TIME.as_secs());
     println!(
         "| requests | answers/s | right | refused | wrong | refused: p50 ms | p99 ms | max ms | peak memory MB |"
     );
@@ -54,9 +54,12 @@ pub(crate) fn spike(
         println!("{reason}");
     }
     let mut calm = after;
-    calm.samples.retain(|sample| sample.due >= CALM);
+    calm.samples.retain(|sample| sample.due >= CALM_AFTER);
     let (before, after) = (usual.latencies().at(0.99), calm.latencies().at(0.99));
-    println!("\np99 at {USUAL:.0}/s before it {before:.2?}, from {} s after it {after:.2?}", CALM.as_secs());
+    println!(
+        "\np99 at {USUAL_RATE:.0}/s before it {before:.2?}, from {} s after it {after:.2?}",
+        CALM_AFTER.as_secs()
+    );
 
     let p99 = refusals.at(0.99);
     limits.add(

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::measure::{Figures, Load, Subject};
+use crate::measure::{Figures, Load, MeasuredServer};
 
-pub(crate) fn head() {
+pub(crate) fn print_table_head() {
     println!(
         "| load | server | requests/s | p50 ms | p99 ms | p99.9 ms | max ms | refused | wrong | CPU µs/request | memory MB |"
     );
@@ -12,7 +12,7 @@ pub(crate) fn head() {
 }
 
 /// Prints a row for each server, and how many times the first the last one is.
-pub(crate) fn rows(load: Load, subjects: &[Subject<'_>], figures: &[Figures]) {
+pub(crate) fn print_table_rows(load: Load, subjects: &[MeasuredServer<'_>], figures: &[Figures]) {
     let name = match load {
         Load::Rate(rate) => format!("{rate:.0}/s"),
         Load::Saturation(limit) => format!("{limit} at a time"),
@@ -37,10 +37,10 @@ pub(crate) fn rows(load: Load, subjects: &[Subject<'_>], figures: &[Figures]) {
         println!(
             "| | *ratio* | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | | | {:.2} | {:.2} |",
             last.rate() / first.rate(),
-            ratio(last.latencies.at(0.5), first.latencies.at(0.5)),
-            ratio(last.latencies.at(0.99), first.latencies.at(0.99)),
-            ratio(last.latencies.at(0.999), first.latencies.at(0.999)),
-            ratio(last.latencies.longest(), first.latencies.longest()),
+            duration_ratio(last.latencies.at(0.5), first.latencies.at(0.5)),
+            duration_ratio(last.latencies.at(0.99), first.latencies.at(0.99)),
+            duration_ratio(last.latencies.at(0.999), first.latencies.at(0.999)),
+            duration_ratio(last.latencies.longest(), first.latencies.longest()),
             last.cpu_each() / first.cpu_each().max(1e-9),
             last.memory as f64 / first.memory.max(1) as f64,
         );
@@ -58,6 +58,6 @@ pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-fn ratio(one: Duration, other: Duration) -> f64 {
+fn duration_ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64().max(1e-9)
 }

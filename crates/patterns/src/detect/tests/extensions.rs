@@ -42,7 +42,7 @@ fn pod_and(other: &str, entry: &str) -> String {
 /// Returns the messages of the findings.
 fn messages(spec: &str, text: &str) -> Vec<String> {
     let graph = graph(text);
-    let found = run(&pattern(spec), &graph, &Settings::default());
+    let found = run(&pattern(spec), &graph, &DetectionSettings::default());
     found.findings.into_iter().map(|finding| finding.message).collect()
 }
 
@@ -104,7 +104,7 @@ fn an_absent_object_may_be_an_actor_and_its_kind_is_not_missed() {
     let spec = "message: '{{p.name}} {{o.kind}} {{o.namespace}}/{{o.name}}'\ntopology: LEADER_FOLLOWER\nactors: [p, o]\nresources: [{resource: Pod, id: p, leader: true}, {resource: Secret, presence: ABSENT, id: o}]\nrelationships: [{id: e, type: USES_CONFIG, required: true, shared: true, resourceIds: [p, o]}]\n";
     let text = pod("b", "b", "volumes: [{name: v, secret: {secretName: gone}}]");
     assert_eq!(messages(spec, &text), ["b Secret n/gone"]);
-    let found = run(&pattern(spec), &graph(&pod("a", "a", "")), &Settings::default());
+    let found = run(&pattern(spec), &graph(&pod("a", "a", "")), &DetectionSettings::default());
     assert!(found.findings.is_empty() && found.diagnostics.is_empty(), "{:?}", found.diagnostics);
 }
 
@@ -159,7 +159,7 @@ fn only_edges_through_a_field_count_and_the_evidence_names_it() {
     check(&spec("['*.env[*].*', '*.volumes[*].*']"), &text, &["n/a: 0", "n/b: 0"]);
     check(&spec("'*.envFrom[*]*'"), &text, &[]);
     let graph = graph(&text);
-    let found = run(&pattern(&env), &graph, &Settings::default());
+    let found = run(&pattern(&env), &graph, &DetectionSettings::default());
     let via = found.findings[0].evidence[0].via.as_str();
     assert_eq!(via, "spec.containers[0].env[0].valueFrom.configMapKeyRef");
 }
@@ -248,7 +248,7 @@ fn owners_of_owners() {
     check(&spec(", transitive: true, direction: FORWARD"), &text, &["n/d n/t: 0"]);
     check(&spec(", transitive: true, direction: BACKWARD"), &text, &[]);
     let graph = graph(&text);
-    let found = run(&pattern(&spec(", transitive: true")), &graph, &Settings::default());
+    let found = run(&pattern(&spec(", transitive: true")), &graph, &DetectionSettings::default());
     let evidence = &found.findings[0].evidence[0];
     assert_eq!(evidence.through.map(|id| name(&graph, id)).as_deref(), Some("n/r"));
     assert_eq!(evidence.via, "metadata.ownerReferences[0]");
@@ -377,7 +377,7 @@ fn an_edge_of_one_of_several_types_and_of_any() {
     check(&spec("type: ANY, via: 'imagePullSecrets*'"), &text, &["n/b: 0"]);
     check(&spec("type: IS_NAMESPACE_OF"), &text, &["n/a: 0", "n/b: 0", "n/c: 0"]);
     let graph = graph(&text);
-    let found = run(&pattern(&spec("type: [MOUNTS, PULLS_WITH]")), &graph, &Settings::default());
+    let found = run(&pattern(&spec("type: [MOUNTS, PULLS_WITH]")), &graph, &DetectionSettings::default());
     let told: Vec<String> = found
         .findings
         .iter()

@@ -17,15 +17,17 @@ fn the_findings_are_those_of_each_alone_in_the_order_of_the_patterns() {
     let text: String = (0..40).map(|at| pod(&format!("p{at}"), ["x", "z", "w"][at % 3], "")).collect();
     let graph = graph(&text);
     let patterns: Vec<Pattern> = ["x", "z", "none", "w", "x"].iter().map(|app| labelled(app)).collect();
-    let alone: Vec<String> =
-        patterns.iter().map(|pattern| format!("{:?}", run(pattern, &graph, &Settings::default()))).collect();
+    let alone: Vec<String> = patterns
+        .iter()
+        .map(|pattern| format!("{:?}", run(pattern, &graph, &DetectionSettings::default())))
+        .collect();
     for threads in [0, 1, 2, 9] {
-        let found = detect_all(&patterns, &graph, &Settings::default(), threads);
+        let found = detect_all(&patterns, &graph, &DetectionSettings::default(), threads);
         let found: Vec<String> =
             found.into_iter().map(|found| format!("{:?}", found.expect("enough budget"))).collect();
         assert_eq!(found, alone, "{threads}");
     }
-    assert!(detect_all(&[], &graph, &Settings::default(), 2).is_empty());
+    assert!(detect_all(&[], &graph, &DetectionSettings::default(), 2).is_empty());
 }
 
 #[test]
@@ -33,9 +35,9 @@ fn a_pattern_that_needs_too_much_takes_nothing_from_the_others() {
     let text: String = (0..100).map(|at| pod(&format!("p{at}"), "x", "")).collect();
     let graph = graph(&text);
     let patterns = [labelled("x"), pattern(HOSTILE), labelled("x")];
-    let found = detect_all(&patterns, &graph, &Settings::default(), 2);
+    let found = detect_all(&patterns, &graph, &DetectionSettings::default(), 2);
     let [Ok(first), Err(error), Ok(last)] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((first.findings.len(), last.findings.len()), (100, 100));
-    let told = exhausted(&patterns[1], *error);
+    let told = exhausted_diagnostic(&patterns[1], *error);
     assert_eq!((told.code.id, told.location.position.line), ("KW-P049", 3));
 }

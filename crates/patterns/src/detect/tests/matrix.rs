@@ -75,8 +75,8 @@ fn a_score_without_a_weight_is_one_point() {
 fn a_threshold_that_nothing_can_reach_finds_nothing_unless_it_is_passed_over() {
     let spec = direct("required: true, shared: true", "1");
     let graph = graph(&(service("s", "x") + &pod("p", "x", "")));
-    assert!(run(&pattern(&spec), &graph, &Settings::default()).findings.is_empty());
-    let lenient = Settings { passes_unreachable: true, ..Settings::default() };
+    assert!(run(&pattern(&spec), &graph, &DetectionSettings::default()).findings.is_empty());
+    let lenient = DetectionSettings { passes_unreachable: true, ..DetectionSettings::default() };
     assert_eq!(run(&pattern(&spec), &graph, &lenient).findings.len(), 1);
 }
 
@@ -124,7 +124,7 @@ fn confidence_is_the_share_of_the_points() {
     let graph = graph(&(service("s", "x") + &pod("p", "x", "")));
     for (other, want) in [("0.6", "LOW"), ("0.5", "MEDIUM"), ("0.1", "HIGH")] {
         let spec = scores(&[("0.4", true, "p"), (other, true, "q")], "0");
-        let found = run(&pattern(&spec), &graph, &Settings::default());
+        let found = run(&pattern(&spec), &graph, &DetectionSettings::default());
         assert_eq!(found.findings[0].confidence_level().name(), want, "{other}");
     }
 }

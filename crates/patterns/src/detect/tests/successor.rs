@@ -8,7 +8,7 @@ fn check(spec: &str, text: &str, want: &[&str]) {
     let head = "apiVersion: kubepattern.dev/v1\nkind: Pattern\nmetadata: {name: p}\nspec:\n  displayName: P\n  category: C\n  severity: LOW\n  message: '{{target.metadata.name}}'\n";
     let pattern = compiled(&format!("{head}{spec}"));
     let graph = graph(text);
-    let found = run(&pattern, &graph, &Settings::default());
+    let found = run(&pattern, &graph, &DetectionSettings::default());
     let messages: Vec<&str> = found.findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages, want);
 }

@@ -84,7 +84,7 @@ fn an_object_in_between_that_is_no_actor_is_only_a_witness() {
             .concat();
     check(&spec, &text, &["n/s n/c: 0"]);
     let graph = graph(&text);
-    assert_eq!(run(&pattern(&spec), &graph, &Settings::default()).findings[0].message, "through p1");
+    assert_eq!(run(&pattern(&spec), &graph, &DetectionSettings::default()).findings[0].message, "through p1");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_veto_between_witnesses_discards_only_those_for_which_it_holds() {
     check(&spec, &text, &[]);
     let text = text + &pod("q", "a", "");
     let graph = graph(&text);
-    assert_eq!(run(&pattern(&spec), &graph, &Settings::default()).findings[0].message, "q");
+    assert_eq!(run(&pattern(&spec), &graph, &DetectionSettings::default()).findings[0].message, "q");
 }
 
 #[test]
@@ -137,14 +137,17 @@ fn an_unconnected_follower_is_looked_for_in_the_leaders_namespace() {
 fn more_than_is_allowed_is_left_out_and_told() {
     let pods: String = (0..30).map(|at| pod(&format!("p{at:02}"), "x", &config("c"))).collect();
     let graph = graph(&pods);
-    let found = run(&pattern(SHARING), &graph, &Settings { per_leader: 3, ..Settings::default() });
+    let found =
+        run(&pattern(SHARING), &graph, &DetectionSettings { per_leader: 3, ..DetectionSettings::default() });
     assert!(found.truncated);
     assert_eq!(found.findings.len(), 90);
     assert_eq!(shown(&found, &graph)[..3], ["n/p00 n/p01: 0", "n/p00 n/p02: 0", "n/p00 n/p03: 0"]);
-    let found = run(&pattern(SHARING), &graph, &Settings { per_pattern: 7, ..Settings::default() });
+    let found =
+        run(&pattern(SHARING), &graph, &DetectionSettings { per_pattern: 7, ..DetectionSettings::default() });
     assert!(found.truncated);
     assert_eq!(found.findings.len(), 7);
-    let exact = run(&pattern(SHARING), &graph, &Settings { per_leader: 29, ..Settings::default() });
+    let exact =
+        run(&pattern(SHARING), &graph, &DetectionSettings { per_leader: 29, ..DetectionSettings::default() });
     assert!(!exact.truncated);
 }
 
@@ -153,7 +156,8 @@ fn many_that_share_one_thing_cost_no_more_than_what_is_told() {
     let pods: String = (0..2000).map(|at| pod(&format!("p{at:04}"), "x", &config("c"))).collect();
     let graph = graph(&pods);
     let budget = &mut Budget::new(Limits { steps: 1_000_000, ..Limits::default() });
-    let found = detect(&pattern(SHARING), &graph, &Settings::default(), budget).expect("enough budget");
+    let found =
+        detect(&pattern(SHARING), &graph, &DetectionSettings::default(), budget).expect("enough budget");
     assert_eq!(found.findings.len(), 10_000);
 }
 

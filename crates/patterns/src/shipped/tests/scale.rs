@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use kubewright_graph::{Graph, References};
 use kubewright_value::{Source, Value, yaml};
 
-use super::super::super::detect::{Settings, budget, detect};
-use super::super::super::{Pattern, compile};
-use super::super::shipped;
+use super::super::super::detect::{DetectionSettings, detect, detection_budget};
+use super::super::super::{Pattern, compile_pattern_document};
+use super::super::shipped_patterns;
 
 /// How many Pods the large sets have.
 const PODS: usize = 2_000;
@@ -137,16 +137,16 @@ fn graph(text: &str) -> Graph {
 fn patterns() -> Vec<Pattern> {
     let read = |source: &str| {
         let reading = yaml::read(&Source::new("pattern.yaml", source));
-        reading.documents.first().and_then(|document| compile(document).0)
+        reading.documents.first().and_then(|document| compile_pattern_document(document).0)
     };
-    shipped().iter().filter_map(|shipped| read(shipped.source)).collect()
+    shipped_patterns().iter().filter_map(|shipped| read(shipped.source)).collect()
 }
 
 /// Returns how many steps it takes to look for each pattern.
 fn work(patterns: &[Pattern], graph: &Graph) -> Vec<Result<u64, String>> {
     let steps = |pattern: &Pattern| {
-        let mut budget = budget(pattern, graph);
-        let found = detect(pattern, graph, &Settings::default(), &mut budget);
+        let mut budget = detection_budget(pattern, graph);
+        let found = detect(pattern, graph, &DetectionSettings::default(), &mut budget);
         found.map(|_| budget.steps_used()).map_err(|error| error.to_string())
     };
     patterns.iter().map(steps).collect()

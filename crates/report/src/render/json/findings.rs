@@ -1,28 +1,28 @@
 //! Findings as JSON. Nothing depends on the time, so that two runs on the same input are the same.
 
 use kubewright_graph::{Id, Sort};
-use kubewright_patterns::{Evidence, List, Pattern};
+use kubewright_patterns::{Evidence, Pattern, RelationshipList};
 use kubewright_value::{Map, Value};
 
 use super::location_values;
 use crate::findings::{edge_of, is_shipped, near_miss, reasons};
-use crate::{FindingRow, PatternFindings, PatternRun};
+use crate::{FindingRow, PatternRun, ReportedFindings};
 
 /// Returns each finding.
 pub(in crate::render) fn finding_values<'f>(
-    findings: &'f PatternFindings<'f>,
+    findings: &'f ReportedFindings<'f>,
 ) -> impl Iterator<Item = Value> + 'f {
     findings.rows.iter().map(|row| finding_value(findings, row))
 }
 
 /// Returns what came of each pattern.
 pub(in crate::render) fn run_values<'f>(
-    findings: &'f PatternFindings<'f>,
+    findings: &'f ReportedFindings<'f>,
 ) -> impl Iterator<Item = Value> + 'f {
     findings.runs.iter().map(run_value)
 }
 
-fn finding_value(findings: &PatternFindings<'_>, row: &FindingRow<'_>) -> Value {
+fn finding_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let resources = found.roles.iter().map(|(role, id)| {
         let mut resource = object_value(findings, *id);
@@ -65,7 +65,7 @@ fn finding_value(findings: &PatternFindings<'_>, row: &FindingRow<'_>) -> Value 
     finding.into()
 }
 
-fn evidence_value(findings: &PatternFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> Value {
+fn evidence_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> Value {
     let place = |id: Option<Id>| id.map(|id| Value::from(object_value(findings, id))).unwrap_or(Value::Null);
     let edge = edge_of(findings, evidence);
     let (one, other) = evidence.between.clone();
@@ -91,7 +91,7 @@ fn evidence_value(findings: &PatternFindings<'_>, row: &FindingRow<'_>, evidence
 }
 
 /// Returns the name of an object, and where it was read; an object that others name and no file contains has no file.
-fn object_value(findings: &PatternFindings<'_>, id: Id) -> Map {
+fn object_value(findings: &ReportedFindings<'_>, id: Id) -> Map {
     let Some(node) = findings.node(id) else { return Map::new() };
     let mut object = Map::from([
         ("apiVersion", Value::from(node.api_version.clone())),
@@ -146,15 +146,15 @@ pub fn pattern_value(pattern: &Pattern) -> Map {
     ])
 }
 
-fn list_name(list: List) -> &'static str {
+fn list_name(list: RelationshipList) -> &'static str {
     match list {
-        List::Relationships => "relationships",
-        List::Common => "commonRelationships",
+        RelationshipList::Relationships => "relationships",
+        RelationshipList::Common => "commonRelationships",
     }
 }
 
 /// Returns how many findings there are of each severity.
-pub(in crate::render) fn findings_summary(findings: &PatternFindings<'_>) -> Value {
+pub(in crate::render) fn findings_summary(findings: &ReportedFindings<'_>) -> Value {
     let mut summary = Map::from([
         ("objects", Value::from(findings.context.objects)),
         ("patterns", findings.runs.len().into()),

@@ -5,15 +5,15 @@ use std::io::{self, Write as _};
 use super::xml;
 use crate::findings::reasons;
 use crate::render::ReportWriter;
-use crate::{FindingRow, PatternFindings, PatternRun};
+use crate::{FindingRow, PatternRun, ReportedFindings};
 
 /// Writes the suites.
-pub(super) fn write_suites(findings: &PatternFindings<'_>, out: &mut ReportWriter) -> io::Result<()> {
+pub(super) fn write_suites(findings: &ReportedFindings<'_>, out: &mut ReportWriter) -> io::Result<()> {
     findings.runs.iter().try_for_each(|run| write_suite(findings, run, out))
 }
 
 fn write_suite(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     run: &PatternRun<'_>,
     out: &mut ReportWriter,
 ) -> io::Result<()> {
@@ -39,7 +39,7 @@ fn write_suite(
 }
 
 fn write_case(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     row: &FindingRow<'_>,
     out: &mut ReportWriter,
 ) -> io::Result<()> {

@@ -10,11 +10,11 @@ use crate::findings::reasons;
 use crate::render::ReportWriter;
 use crate::render::table::findings_totals_text;
 use crate::text::{grouped, plural};
-use crate::{AnnotationLevel, FindingRow, PatternFindings, Severity};
+use crate::{AnnotationLevel, FindingRow, ReportedFindings, Severity};
 
 /// Writes the findings, without the diagnostics.
 pub(super) fn write_findings(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     diagnostics: &[Diagnostic],
     out: &mut ReportWriter,
 ) -> io::Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn write_findings(
     Ok(())
 }
 
-fn line(findings: &PatternFindings<'_>, row: &FindingRow<'_>, out: &mut ReportWriter) -> io::Result<()> {
+fn line(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, out: &mut ReportWriter) -> io::Result<()> {
     let level = row.finding.severity;
     let mark = if row.suppression.is_some() { "🔕" } else { severity_mark(level) };
     let mut text = cell(&row.finding.message);

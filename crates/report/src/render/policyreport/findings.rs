@@ -1,13 +1,13 @@
 //! Findings in PolicyReports.
 
-use kubewright_graph::Node;
+use kubewright_graph::GraphNode;
 use kubewright_value::{Map, Text, Value};
 
 use super::{PolicyReportSet, resource};
-use crate::{FindingRow, OutcomeCounts, PatternFindings, Severity};
+use crate::{FindingRow, OutcomeCounts, ReportedFindings, Severity};
 
 /// Adds each finding to the report of its leader's namespace.
-pub(super) fn add_findings(findings: &PatternFindings<'_>, reports: &mut PolicyReportSet) {
+pub(super) fn add_findings(findings: &ReportedFindings<'_>, reports: &mut PolicyReportSet) {
     for row in &findings.rows {
         let namespace = findings.leader(row).map(|node| node.namespace.clone()).unwrap_or_default();
         let (word, counts) = match &row.suppression {
@@ -22,9 +22,9 @@ pub(super) fn add_findings(findings: &PatternFindings<'_>, reports: &mut PolicyR
     }
 }
 
-fn finding_result(findings: &PatternFindings<'_>, row: &FindingRow<'_>, word: &str) -> Value {
+fn finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, word: &str) -> Value {
     let found = &row.finding;
-    let reference = |node: &Node| resource(&node.api_version, &node.kind, &node.namespace, &node.name);
+    let reference = |node: &GraphNode| resource(&node.api_version, &node.kind, &node.namespace, &node.name);
     let resources: Vec<Map> =
         found.roles.iter().filter_map(|(_, id)| findings.node(*id).map(reference)).collect();
     let mut properties = Map::from([

@@ -6,10 +6,10 @@ use kubewright_value::{Map, Value};
 
 use super::{message, physical_location, sarif_level};
 use crate::findings::reasons;
-use crate::{FindingRow, PatternFindings, Severity, shipped_page, visible};
+use crate::{FindingRow, ReportedFindings, Severity, shipped_page, visible};
 
 /// Returns a finding as a result. Suppressed ones are included, because SARIF has a word for them.
-pub(super) fn finding_result(findings: &PatternFindings<'_>, row: &FindingRow<'_>) -> Value {
+pub(super) fn finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let mut text = visible(&found.message).into_owned();
     for reason in reasons(findings, row) {
@@ -49,7 +49,7 @@ pub(super) fn finding_result(findings: &PatternFindings<'_>, row: &FindingRow<'_
 }
 
 /// Returns where an object was read, and its role in the finding.
-fn object_location(findings: &PatternFindings<'_>, id: Id, role: Option<&str>) -> Option<Value> {
+fn object_location(findings: &ReportedFindings<'_>, id: Id, role: Option<&str>) -> Option<Value> {
     let place = findings.context.positions.get(&id)?;
     let called = visible(&findings.label(id)).into_owned();
     let mut location = Map::from([("physicalLocation", physical_location(&place.file, place.position))]);

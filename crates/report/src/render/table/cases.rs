@@ -117,7 +117,7 @@ fn write_coverage(out: &mut impl io::Write, coverage: &CoverageSummary, paint: P
     }
     writeln!(out, "\n{summary}")?;
     let uncovered = &coverage.uncovered;
-    // A branch stands below its rule.
+    // A branch is listed below its rule.
     let text = |missing: &UncoveredBranch| match &missing.branch {
         Some(branch) => format!("    {}", short(branch, MAX_BRANCH_CHARACTERS)),
         None => visible(&missing.rule).into_owned(),

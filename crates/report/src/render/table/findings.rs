@@ -7,7 +7,7 @@ use kubewright_patterns::Level;
 use crate::findings::reasons;
 use crate::render::ReportWriter;
 use crate::text::{grouped, plural};
-use crate::{AnnotationLevel, FindingRow, Paint, PatternFindings, Severity, visible};
+use crate::{AnnotationLevel, FindingRow, Paint, ReportedFindings, Severity, visible};
 
 /// The widest column of names.
 const MAX_NAME_WIDTH: usize = 40;
@@ -20,7 +20,7 @@ const SHOWN_OF_MANY_FINDINGS: usize = 5;
 
 /// Writes the findings.
 pub(super) fn write_findings(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     (out, paint): (&mut ReportWriter, Paint),
     elapsed: &str,
 ) -> io::Result<()> {
@@ -64,7 +64,7 @@ pub(super) fn write_findings(
 }
 
 fn write_finding(
-    findings: &PatternFindings<'_>,
+    findings: &ReportedFindings<'_>,
     row: &FindingRow<'_>,
     width: usize,
     (out, paint): (&mut ReportWriter, Paint),
@@ -116,7 +116,7 @@ fn severity_text(row: &FindingRow<'_>, paint: Paint) -> String {
 }
 
 /// Returns `41 patterns over 1,204 objects: 3 critical, 17 warnings, 5 infos`; what there is none of is left out.
-pub(in crate::render) fn findings_totals_text(findings: &PatternFindings<'_>) -> String {
+pub(in crate::render) fn findings_totals_text(findings: &ReportedFindings<'_>) -> String {
     let mut parts: Vec<String> = findings
         .counts()
         .filter(|(_, count)| *count > 0)

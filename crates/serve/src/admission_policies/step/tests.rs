@@ -1,6 +1,6 @@
 use kubewright_value::{Map, yaml};
 
-use super::super::compare::completed;
+use super::super::compare::with_api_defaults;
 use super::*;
 
 fn wanted() -> AdmissionPolicy {
@@ -9,7 +9,7 @@ fn wanted() -> AdmissionPolicy {
             "{{apiVersion: admissionregistration.k8s.io/v1, kind: {kind}, metadata: {{name: {name}, labels: {{kubewright.dev/generated: 'true'}}, \
              ownerReferences: [{{kind: ClusterPolicy, name: p, uid: u1}}]}}, spec: {spec}}}"
         );
-        completed(&yaml::parse(&text).expect("YAML"))
+        with_api_defaults(&yaml::parse(&text).expect("YAML"))
     };
     AdmissionPolicy {
         rule: "r".into(),
@@ -49,16 +49,23 @@ fn edited(object: &Value, key: &str, value: Value) -> Value {
 #[test]
 fn the_policy_is_written_first_and_bound_when_its_types_are_checked() {
     let wanted = wanted();
-    assert_eq!(step(&wanted, Found::default()), Step::Write(Part::Policy, wanted.policy.clone()));
+    assert_eq!(
+        next_policy_step(&wanted, ExistingObjects::default()),
+        PolicyStep::Write(PolicyPart::Policy, wanted.policy.clone())
+    );
     let policy = stored(&wanted.policy, 1, "[]");
-    let found = Found { policy: Some(&policy), ..Found::default() };
-    assert!(matches!(step(&wanted, found), Step::Wait(why) if why.contains("not checked")));
+    let found = ExistingObjects { policy: Some(&policy), ..ExistingObjects::default() };
+    assert!(matches!(next_policy_step(&wanted, found), PolicyStep::Wait(why) if why.contains("not checked")));
     let policy = stored(&wanted.policy, 2, "[]");
-    let found = Found { policy: Some(&policy), ..Found::default() };
-    assert_eq!(step(&wanted, found), Step::Write(Part::Binding, wanted.binding.clone()));
+    let found = ExistingObjects { policy: Some(&policy), ..ExistingObjects::default() };
+    assert_eq!(
+        next_policy_step(&wanted, found),
+        PolicyStep::Write(PolicyPart::Binding, wanted.binding.clone())
+    );
     let binding = stored(&wanted.binding, 2, "[]");
-    let found = Found { policy: Some(&policy), binding: Some(&binding), ..Found::default() };
-    assert_eq!(step(&wanted, found), Step::Settled);
+    let found =
+        ExistingObjects { policy: Some(&policy), binding: Some(&binding), ..ExistingObjects::default() };
+    assert_eq!(next_policy_step(&wanted, found), PolicyStep::SettledPolicy);
 }
 
 #[test]
@@ -69,47 +76,52 @@ fn a_policy_whose_types_are_wrong_is_not_bound() {
         2,
         "[{fieldRef: 'spec.validations[0].expression', warning: \"no such\\nfield\"}]",
     );
-    let found = Found { policy: Some(&policy), ..Found::default() };
+    let found = ExistingObjects { policy: Some(&policy), ..ExistingObjects::default() };
     let why = "the type check of the API server warns: spec.validations[0].expression: no such field";
-    assert_eq!(step(&wanted, found), Step::Wait(why.to_owned()));
+    assert_eq!(next_policy_step(&wanted, found), PolicyStep::Wait(why.to_owned()));
     let binding = stored(&wanted.binding, 2, "[]");
-    let found = Found { binding: Some(&binding), ..found };
-    assert_eq!(step(&wanted, found), Step::Unbind(why.to_owned()));
+    let found = ExistingObjects { binding: Some(&binding), ..found };
+    assert_eq!(next_policy_step(&wanted, found), PolicyStep::Unbind(why.to_owned()));
 }
 
 #[test]
-fn what_somebody_has_changed_is_put_right() {
+fn policy_step_restores_foreign_changes() {
     let wanted = wanted();
     let policy = stored(&wanted.policy, 2, "[]");
     let open =
         edited(&policy, "matchConditions", yaml::parse("[{name: off, expression: 'false'}]").expect("YAML"));
-    let found = Found { policy: Some(&open), ..Found::default() };
-    let Step::Write(Part::Policy, object) = step(&wanted, found) else { panic!("it is written") };
+    let found = ExistingObjects { policy: Some(&open), ..ExistingObjects::default() };
+    let PolicyStep::Write(PolicyPart::Policy, object) = next_policy_step(&wanted, found) else {
+        panic!("it is written")
+    };
     assert_eq!(object.get("spec"), wanted.policy.get("spec"));
     assert_eq!(object.at(&["metadata", "resourceVersion"]).and_then(Value::as_str), Some("9"));
     let binding = stored(&wanted.binding, 2, "[]");
     let warned = edited(&binding, "validationActions", vec!["Warn"].into());
-    let found = Found { policy: Some(&policy), binding: Some(&warned), ..Found::default() };
-    assert!(matches!(step(&wanted, found), Step::Write(Part::Binding, _)));
+    let found =
+        ExistingObjects { policy: Some(&policy), binding: Some(&warned), ..ExistingObjects::default() };
+    assert!(matches!(next_policy_step(&wanted, found), PolicyStep::Write(PolicyPart::Binding, _)));
 }
 
 #[test]
 fn what_the_api_server_fills_in_is_no_change() {
     let wanted = wanted();
     let more = edited(&stored(&wanted.policy, 2, "[]"), "newField", "default".into());
-    let found = Found { policy: Some(&more), ..Found::default() };
-    assert!(matches!(step(&wanted, found), Step::Write(Part::Policy, _)));
-    let found = Found { answered_policy: more.get("spec"), ..found };
-    assert!(matches!(step(&wanted, found), Step::Write(Part::Binding, _)));
+    let found = ExistingObjects { policy: Some(&more), ..ExistingObjects::default() };
+    assert!(matches!(next_policy_step(&wanted, found), PolicyStep::Write(PolicyPart::Policy, _)));
+    let found = ExistingObjects { answered_policy: more.get("spec"), ..found };
+    assert!(matches!(next_policy_step(&wanted, found), PolicyStep::Write(PolicyPart::Binding, _)));
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_alone() {
+fn policy_step_leaves_objects_of_other_owners_alone() {
     let mut wanted = wanted();
     let policy = stored(&wanted.policy, 2, "[]");
     let metadata = wanted.policy.as_object_mut().and_then(|map| map.get_mut("metadata"));
     let owners = yaml::parse("[{kind: ClusterPolicy, name: p, uid: u2}]").expect("YAML");
     metadata.and_then(Value::as_object_mut).expect("metadata").insert("ownerReferences".into(), owners);
-    let found = Found { policy: Some(&policy), ..Found::default() };
-    assert!(matches!(step(&wanted, found), Step::Wait(why) if why.contains("`cpol-p` is there already")));
+    let found = ExistingObjects { policy: Some(&policy), ..ExistingObjects::default() };
+    assert!(
+        matches!(next_policy_step(&wanted, found), PolicyStep::Wait(why) if why.contains("`cpol-p` is there already"))
+    );
 }

@@ -1,16 +1,17 @@
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::Settings;
+use crate::ServeSettings;
 
 #[test]
 fn who_comes_while_too_many_wait_makes_way_and_the_last_do_not() {
     let (notices, _told) = mpsc::channel(1);
-    let state = Arc::new(State::new(Settings { max_in_flight: 2, ..Settings::default() }, notices));
-    let waiting: Vec<Waiting> = (0..4).map(|_| Waiting::begin(&state)).collect();
-    let turned_away: Vec<bool> = waiting.into_iter().map(Waiting::end).collect();
+    let state =
+        Arc::new(ServerState::new(ServeSettings { max_in_flight: 2, ..ServeSettings::default() }, notices));
+    let waiting: Vec<QueuedRequest> = (0..4).map(|_| QueuedRequest::begin(&state)).collect();
+    let turned_away: Vec<bool> = waiting.into_iter().map(QueuedRequest::end).collect();
     assert_eq!(turned_away, [true, true, false, false]);
-    let gone = Waiting::begin(&state);
+    let gone = QueuedRequest::begin(&state);
     drop(gone);
     assert_eq!(state.bounds.waiting.load(Ordering::Relaxed), 0);
 }
@@ -18,22 +19,22 @@ fn who_comes_while_too_many_wait_makes_way_and_the_last_do_not() {
 #[tokio::test]
 async fn what_large_bodies_need_is_bounded_together_and_a_light_one_passes_a_heavy_one() {
     let (notices, _told) = mpsc::channel(1);
-    let state = Arc::new(State::new(Settings::default(), notices));
+    let state = Arc::new(ServerState::new(ServeSettings::default(), notices));
     let body = |values: usize| format!("[{}0]", "0,".repeat(values));
     let soon = || Instant::now() + std::time::Duration::from_millis(50);
-    let half = MAX_READ_MEMORY / MEMORY_PER_VALUE / 2;
-    let first = Memory::take(&state, body(half).as_bytes(), soon()).await;
+    let half = MAX_PARSED_BYTES / BYTES_PER_VALUE / 2;
+    let first = MemoryPermit::take(&state, body(half).as_bytes(), soon()).await;
     assert!(first.is_some());
     // The heaviest takes everything, so it must wait; meanwhile a light one is taken.
-    assert!(Memory::take(&state, body(10 * half).as_bytes(), soon()).await.is_none());
-    assert!(Memory::take(&state, body(half / 4).as_bytes(), soon()).await.is_some());
+    assert!(MemoryPermit::take(&state, body(10 * half).as_bytes(), soon()).await.is_none());
+    assert!(MemoryPermit::take(&state, body(half / 4).as_bytes(), soon()).await.is_some());
     drop(first);
-    assert!(Memory::take(&state, body(10 * half).as_bytes(), soon()).await.is_some());
+    assert!(MemoryPermit::take(&state, body(10 * half).as_bytes(), soon()).await.is_some());
     assert_eq!(state.bounds.memory.load(Ordering::Relaxed), 0);
 }
 
 #[test]
 fn texts_weigh_little_and_values_much() {
-    assert_eq!(needed(br#"{"a":"[{,,,\"[,"}"#), 17 * 2 + MEMORY_PER_VALUE);
-    assert_eq!(needed(b"[[],{},1]"), 9 * 2 + 5 * MEMORY_PER_VALUE);
+    assert_eq!(estimate_memory(br#"{"a":"[{,,,\"[,"}"#), 17 * 2 + BYTES_PER_VALUE);
+    assert_eq!(estimate_memory(b"[[],{},1]"), 9 * 2 + 5 * BYTES_PER_VALUE);
 }

@@ -10,7 +10,7 @@ webhooks: [{name: x.y.z, clientConfig: {url: u, caBundle: new}, failurePolicy: F
 #[track_caller]
 fn check(actual: &str, desired: &str, want: &str) {
     let parse = |text: &str| yaml::parse(text).unwrap();
-    let repaired = repaired(&parse(actual), &parse(desired), false);
+    let repaired = repaired_configuration(&parse(actual), &parse(desired), false);
     let want = if want.is_empty() { None } else { Some(json::to_string(&parse(want))) };
     assert_eq!(repaired.map(|value| json::to_string(&value)), want);
 }
@@ -52,7 +52,7 @@ fn labels_and_the_owner_are_put_back_and_the_version_stays() {
 }
 
 #[test]
-fn an_authority_that_somebody_else_put_in_stays() {
+fn repaired_configuration_keeps_an_injected_ca_bundle() {
     let silent = DESIRED.replace(", caBundle: new", "");
     check(DESIRED, &silent, "");
     check(&DESIRED.replace("Fail", "Ignore"), &silent, DESIRED);
@@ -70,7 +70,7 @@ fn check_bundles(actual: &str, desired: &str, more_authorities: bool, is_equal: 
     let with = |names: &str| {
         yaml::parse(&DESIRED.replace("caBundle: new", &format!("caBundle: {}", bundle(names)))).unwrap()
     };
-    assert_eq!(repaired(&with(actual), &with(desired), more_authorities).is_none(), is_equal);
+    assert_eq!(repaired_configuration(&with(actual), &with(desired), more_authorities).is_none(), is_equal);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use kubewright_cluster::{ApiResource, Subresource};
+use kubewright_cluster::{ApiResource, ApiSubresource};
 use kubewright_engine::{KindOrResource, WebhookRule};
 
 use super::*;
@@ -11,7 +11,7 @@ const OWN: WatchedResource = WatchedResource {
     role: WatchRole::Rule,
 };
 
-fn discovery() -> Resources {
+fn discovery() -> DiscoveredResources {
     let resource =
         |group: &str, version: &str, resource: &str, kind: &str, parts: &[(&str, &str)]| ApiResource {
             group: group.into(),
@@ -20,19 +20,19 @@ fn discovery() -> Resources {
             kind: kind.into(),
             subresources: parts
                 .iter()
-                .map(|(name, kind)| Subresource {
+                .map(|(name, kind)| ApiSubresource {
                     name: (*name).into(),
                     group: group.into(),
                     version: version.into(),
                     kind: (*kind).into(),
-                    ..Subresource::default()
+                    ..ApiSubresource::default()
                 })
                 .collect(),
             ..ApiResource::default()
         };
     let pods =
         [("status", "Pod"), ("exec", "PodExecOptions"), ("ephemeralcontainers", "Pod"), ("resize", "Pod")];
-    Resources::of(vec![
+    DiscoveredResources::of(vec![
         resource("", "v1", "pods", "Pod", &pods),
         resource("", "v1", "nodes", "Node", &[("status", "Node")]),
         resource("", "v1", "events", "Event", &[]),
@@ -60,11 +60,11 @@ fn webhook(phase: AdmissionPhase, fails: bool, rules: Vec<WebhookRule>) -> Webho
     WebhookPlan::new(phase, if fails { FailurePolicy::Fail } else { FailurePolicy::Ignore }, rules)
 }
 
-fn wanted<'w>(hooks: Vec<(&'w str, &'w WebhookPlan)>) -> Wanted<'w> {
-    Wanted {
+fn wanted<'w>(hooks: Vec<(&'w str, &'w WebhookPlan)>) -> WebhookInputs<'w> {
+    WebhookInputs {
         name: "kubewright",
         namespace: "kubewright-system",
-        address: Address::Service {
+        address: WebhookAddress::Service {
             namespace: "kubewright-system".to_owned(),
             name: "kubewright".to_owned(),
         },
@@ -96,7 +96,7 @@ fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
 #[track_caller]
 fn check(fails: bool, targets: &[WebhookRule], want: &[&str]) {
     let webhook = webhook(AdmissionPhase::Validating, fails, targets.to_vec());
-    let [_, validating] = desired(&wanted(vec![("validate/x", &webhook)]), &discovery());
+    let [_, validating] = desired_configurations(&wanted(vec![("validate/x", &webhook)]), &discovery());
     let judging = entries(&validating).iter().filter(|entry| text(entry, "name").starts_with("judge"));
     let rules = judging.flat_map(|entry| {
         entry.get("rules").and_then(Value::as_array).unwrap().iter().map(|rule| {
@@ -122,16 +122,20 @@ fn kinds_become_resources_with_the_parts_of_pods() {
         true,
         &[target("*/*/Pod/", true, &[Create, Update]), target("apps/v1/D*/", true, &[Create])],
         &[
-            r#"judge-fail: "" * pods,pods/ephemeralcontainers,pods/resize CREATE,UPDATE"#,
-            r#"judge-fail: "apps" v1 daemonsets,deployments CREATE"#,
+            r#"validate-fail: "" * pods,pods/ephemeralcontainers,pods/resize CREATE,UPDATE"#,
+            r#"validate-fail: "apps" v1 daemonsets,deployments CREATE"#,
         ],
     );
 }
 
 #[test]
 fn resources_are_taken_as_they_are() {
-    check(true, &[target("*/*/pods/", false, &[Create])], &[r#"judge-fail: "*" * pods CREATE"#]);
-    check(true, &[target("a.b/v9/things/*", false, &[Create])], &[r#"judge-fail: "a.b" v9 things/* CREATE"#]);
+    check(true, &[target("*/*/pods/", false, &[Create])], &[r#"validate-fail: "*" * pods CREATE"#]);
+    check(
+        true,
+        &[target("a.b/v9/things/*", false, &[Create])],
+        &[r#"validate-fail: "a.b" v9 things/* CREATE"#],
+    );
 }
 
 #[test]
@@ -139,32 +143,35 @@ fn groups_and_versions_may_have_wildcards() {
     check(
         true,
         &[target("b*/v1*/CronJob/", true, &[Create])],
-        &[r#"judge-fail: "batch" v1 cronjobs CREATE"#, r#"judge-fail: "batch" v1beta1 cronjobs CREATE"#],
+        &[
+            r#"validate-fail: "batch" v1 cronjobs CREATE"#,
+            r#"validate-fail: "batch" v1beta1 cronjobs CREATE"#,
+        ],
     );
     check(
         true,
         &[target("*.k8s.io/*/ingresses/", false, &[Create])],
-        &[r#"judge-fail: "networking.k8s.io" * ingresses CREATE"#],
+        &[r#"validate-fail: "networking.k8s.io" * ingresses CREATE"#],
     );
 }
 
 #[test]
 fn parts_are_asked_for_by_their_names_and_by_their_kinds() {
-    check(true, &[target("*/*/Pod/exec", true, &[Connect])], &[r#"judge-fail: "" * pods/exec CONNECT"#]);
+    check(true, &[target("*/*/Pod/exec", true, &[Connect])], &[r#"validate-fail: "" * pods/exec CONNECT"#]);
     check(
         true,
         &[target("*/*/PodExecOptions/", true, &[Connect])],
-        &[r#"judge-fail: "" * pods/exec CONNECT"#],
+        &[r#"validate-fail: "" * pods/exec CONNECT"#],
     );
     check(
         true,
         &[target("*/*/Deployment/*", true, &[Update])],
-        &[r#"judge-fail: "apps" * deployments/* UPDATE"#],
+        &[r#"validate-fail: "apps" * deployments/* UPDATE"#],
     );
     check(
         true,
         &[target("*/*/Scale/", true, &[Update])],
-        &[r#"judge-fail: "apps" * deployments/scale UPDATE"#],
+        &[r#"validate-fail: "apps" * deployments/scale UPDATE"#],
     );
 }
 
@@ -173,7 +180,7 @@ fn every_kind_is_one_rule_and_the_parts_of_pods() {
     check(
         true,
         &[target("*/*/*/", true, &Operation::ALL)],
-        &[r#"judge-fail: "" v1 pods/ephemeralcontainers,pods/resize *"#, r#"judge-fail: "*" * * *"#],
+        &[r#"validate-fail: "" v1 pods/ephemeralcontainers,pods/resize *"#, r#"validate-fail: "*" * * *"#],
     );
 }
 
@@ -191,9 +198,9 @@ fn wildcards_stand_alone() {
             "*/*/*/log",
             "*/*/jobs/x",
         ]),
-        &[r#"judge-fail: "*" * *,*/log,jobs/x,pods/* CREATE"#],
+        &[r#"validate-fail: "*" * *,*/log,jobs/x,pods/* CREATE"#],
     );
-    check(true, &all(&["*/*/*/*", "*/*/*/", "*/*/pods/exec"]), &[r#"judge-fail: "*" * */* CREATE"#]);
+    check(true, &all(&["*/*/*/*", "*/*/*/", "*/*/pods/exec"]), &[r#"validate-fail: "*" * */* CREATE"#]);
 }
 
 #[test]
@@ -212,18 +219,19 @@ fn what_the_cluster_lives_by_is_asked_for_by_a_twin_that_never_refuses() {
             target("*/*/leases/", false, &[Update]),
         ],
         &[
-            r#"judge-fail: "" * pods,pods/ephemeralcontainers,pods/resize UPDATE"#,
-            r#"judge-fail-spared: "" * nodes UPDATE"#,
-            r#"judge-fail-spared: "*" * leases UPDATE"#,
+            r#"validate-fail: "" * pods,pods/ephemeralcontainers,pods/resize UPDATE"#,
+            r#"validate-fail-exempt: "" * nodes UPDATE"#,
+            r#"validate-fail-exempt: "*" * leases UPDATE"#,
         ],
     );
-    check(false, &[target("*/*/Node/", true, &[Update])], &[r#"judge-ignore: "" * nodes UPDATE"#]);
+    check(false, &[target("*/*/Node/", true, &[Update])], &[r#"validate-ignore: "" * nodes UPDATE"#]);
 }
 
 #[test]
 fn every_default_is_written_out() {
     let webhook = webhook(AdmissionPhase::Mutating, false, vec![target("*/*/pods/", false, &[Create])]);
-    let [mutating, validating] = desired(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
+    let [mutating, validating] =
+        desired_configurations(&wanted(vec![("mutate/ignore", &webhook)]), &discovery());
     let want = r#"{"name":"patch.kubewright.dev","clientConfig":{"service":{"namespace":"kubewright-system","name":"kubewright","path":"/mutate/ignore","port":443},"caBundle":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"},"rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["pods"],"scope":"*"}],"failurePolicy":"Ignore","matchPolicy":"Equivalent","namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kubewright-system"]},{"key":"rules.test/ignore","operator":"NotIn","values":["true"]}]},"objectSelector":{},"sideEffects":"None","timeoutSeconds":5,"admissionReviewVersions":["v1"],"reinvocationPolicy":"IfNeeded","matchConditions":[{"name":"not-ourselves","expression":"!(has(request.userInfo.username) && request.userInfo.username.startsWith(\"system:serviceaccount:kubewright-system:\"))"}]}"#;
     assert_eq!(kubewright_value::json::to_string(&entries(&mutating)[0]), want);
     let names: Vec<&str> = entries(&validating).iter().map(|entry| text(entry, "name")).collect();
@@ -237,7 +245,8 @@ fn a_timeout_is_that_of_the_policy_up_to_thirty_seconds() {
             timeout_seconds: timeout,
             ..webhook(AdmissionPhase::Validating, true, vec![target("*/*/pods/", false, &[Create])])
         };
-        let [_, validating] = desired(&wanted(vec![("validate/fail", &webhook)]), &discovery());
+        let [_, validating] =
+            desired_configurations(&wanted(vec![("validate/fail", &webhook)]), &discovery());
         assert_eq!(entries(&validating)[0].get("timeoutSeconds").and_then(Value::as_i64), Some(want));
     }
 }
@@ -251,27 +260,28 @@ fn conditions_beyond_what_the_api_server_takes_are_joined() {
         match_conditions: own,
         ..webhook(AdmissionPhase::Validating, true, vec![target("*/*/pods/", false, &[Create])])
     };
-    let [_, validating] = desired(&wanted(vec![("validate/own/mine", &webhook)]), &discovery());
+    let [_, validating] =
+        desired_configurations(&wanted(vec![("validate/own/mine", &webhook)]), &discovery());
     let conditions = entries(&validating)[0].get("matchConditions").and_then(Value::as_array).unwrap();
     assert_eq!(conditions.len(), 64);
     assert!(text(&conditions[63], "expression").starts_with("(x == 63) && (!("));
-    assert_eq!(text(&entries(&validating)[0], "name"), "mine.judge.kubewright.dev");
+    assert_eq!(text(&entries(&validating)[0], "name"), "mine.validate.kubewright.dev");
 }
 
 #[test]
 fn names_that_are_no_domains_are_told_apart() {
-    assert_eq!(label("require-labels.v2"), "require-labels.v2");
-    assert_ne!(label("shop/a"), label("shop/b"));
+    assert_eq!(dns_label("require-labels.v2"), "require-labels.v2");
+    assert_ne!(dns_label("shop/a"), dns_label("shop/b"));
     for name in ["shop/Policy", "-x", "", "a..b", &"a".repeat(300), "ä", "."] {
-        let label = label(name);
+        let label = dns_label(name);
         assert!(label.len() < 100 && !label.contains("..") && label.starts_with('x'), "{label}");
     }
 }
 
 #[test]
-fn an_authority_that_somebody_else_puts_in_is_not_named() {
-    let wanted = Wanted { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
-    let [_, validating] = desired(&wanted, &discovery());
+fn desired_configuration_omits_an_injected_ca_bundle() {
+    let wanted = WebhookInputs { bundle: None, injected_from: Some("shop/serving"), ..wanted(Vec::new()) };
+    let [_, validating] = desired_configurations(&wanted, &discovery());
     assert!(entries(&validating)[0].at(&["clientConfig", "caBundle"]).is_none());
     let annotation = validating.at(&["metadata", "annotations", "cert-manager.io/inject-ca-from"]);
     assert_eq!(annotation.and_then(Value::as_str), Some("shop/serving"));
@@ -318,10 +328,10 @@ impl Random {
         let phase = if self.below(2) == 0 { AdmissionPhase::Mutating } else { AdmissionPhase::Validating };
         let targets = (0..self.below(6)).map(|_| self.target()).collect();
         let namespace_selector = match self.below(3) {
-            0 => object([("matchLabels", object([("a", "b".into())]))]),
-            1 => object([(
+            0 => json_object([("matchLabels", json_object([("a", "b".into())]))]),
+            1 => json_object([(
                 "matchExpressions",
-                Value::array(vec![object([("key", "x".into()), ("operator", "Exists".into())])]),
+                Value::array(vec![json_object([("key", "x".into()), ("operator", "Exists".into())])]),
             )]),
             _ => Value::Null,
         };
@@ -337,7 +347,7 @@ fn no_webhook_that_refuses_touches_what_the_cluster_lives_by() {
     for _ in 0..2000 {
         let hooks: Vec<WebhookPlan> = (0..4).map(|_| random.webhook()).collect();
         let wanted = wanted(hooks.iter().map(|hook| ("validate/fail", hook)).collect());
-        for configuration in desired(&wanted, &discovery()) {
+        for configuration in desired_configurations(&wanted, &discovery()) {
             for entry in entries(&configuration) {
                 if text(entry, "failurePolicy") == "Fail" && text(entry, "name") != "rules.kubewright.dev" {
                     refusing += 1;

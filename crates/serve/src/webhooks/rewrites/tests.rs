@@ -1,6 +1,6 @@
 use super::*;
 
-/// Somebody changes the configuration every 100 ms for so many seconds: how often is it put right?
+/// Another client changes the configuration every 100 ms for so many seconds: how often is it restored?
 fn fought(seconds: u64) -> usize {
     let (start, mut rewrites, mut count) = (Instant::now(), Rewrites::default(), 0);
     for tick in 0..seconds * 10 {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_value::{Map, Value};
 
-/// How long the name of a port may be.
+/// The maximum length of a port name in Kubernetes.
 const MAX_PORT_NAME_BYTES: usize = 15;
 
-/// Returns a port for each endpoint, by name; of endpoints with one port and protocol only the first has one.
+/// Returns a port per endpoint, by name. Of endpoints with the same port and protocol only the first gets one.
 pub(super) fn service_ports(workload: &Value) -> Value {
     let Some(endpoints) = workload.get("endpoints").and_then(Value::as_object) else {
         return Value::array(Vec::new());
@@ -33,7 +33,7 @@ pub(super) fn service_ports(workload: &Value) -> Value {
     Value::array(ports)
 }
 
-/// Returns `name` as the name of a port.
+/// Returns `name` as a valid port name.
 fn clean_port_name(name: &str, port: i64) -> String {
     let letter = |c: char| match c.to_ascii_lowercase() {
         '_' => Some('-'),
@@ -48,16 +48,16 @@ fn clean_port_name(name: &str, port: i64) -> String {
     }
 }
 
-/// The names that are taken.
+/// The port names in use.
 #[derive(Default)]
 struct PortNames {
     taken: BTreeSet<String>,
-    /// With which number to go on after a name.
+    /// The next suffix for each name.
     next: BTreeMap<String, usize>,
 }
 
 impl PortNames {
-    /// Returns `name`, or with a number behind it where it is taken.
+    /// Returns `name`, with a numeric suffix if it is in use.
     fn unused(&mut self, name: &str) -> String {
         let mut found = name.to_owned();
         while !self.taken.insert(found.clone()) {

@@ -1,4 +1,4 @@
-//! OpenAPI 3 and Swagger 2, in YAML or JSON.
+//! A reader of OpenAPI 3 and Swagger 2, in YAML or JSON.
 
 use kubewright_patch::Pointer;
 use kubewright_value::{Source, Value, yaml};
@@ -6,7 +6,7 @@ use kubewright_value::{Source, Value, yaml};
 use super::EndpointOffer;
 
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-/// How many references may lead from one to the next.
+/// The maximum length of a chain of references.
 const MAX_REFERENCES: usize = 8;
 
 /// Returns the operations of all paths.
@@ -17,11 +17,11 @@ pub(super) fn read_openapi(content: &str) -> Result<Vec<EndpointOffer>, String> 
     }
     let root = reading.documents.first().map(|document| &document.value).unwrap_or(&Value::Null);
     if root.get("openapi").is_none() && root.get("swagger").is_none() {
-        return Err("it is no OpenAPI document: neither `openapi` nor `swagger` is there".to_owned());
+        return Err("it is not an OpenAPI document: neither `openapi` nor `swagger` is there".to_owned());
     }
     let paths = match root.get("paths") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(paths) => paths.as_object().ok_or("`paths` is no object")?,
+        Some(paths) => paths.as_object().ok_or("`paths` is not an object")?,
     };
     let mut offers = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
@@ -34,7 +34,7 @@ pub(super) fn read_openapi(content: &str) -> Result<Vec<EndpointOffer>, String> 
     Ok(offers)
 }
 
-/// Returns what `item` refers to within the document; what it refers to elsewhere is not there.
+/// Resolves the reference of `item` within the document; external references are ignored.
 fn resolve_path_item<'v>(root: &'v Value, item: &'v Value) -> &'v Value {
     let mut found = item;
     for _ in 0..MAX_REFERENCES {

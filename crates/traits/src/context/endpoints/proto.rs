@@ -1,7 +1,7 @@
-//! Protobuf files, as much of them as says which services and methods there are.
+//! A reader of the services and methods of a protobuf file.
 //!
-//! Messages and options are skipped with their braces. Imports need not be there, because no name of a service or a
-//! method comes from one.
+//! Messages and options are skipped. Imports are not needed, because they do not contribute names of services or
+//! methods of this file.
 
 use super::EndpointOffer;
 
@@ -25,7 +25,7 @@ pub(super) fn read_proto(content: &str) -> Result<Vec<EndpointOffer>, String> {
     Ok(offers)
 }
 
-/// A word, a text in quotes or a single sign.
+/// A token: a word, a quoted text or a single sign.
 #[derive(Debug, Clone, Copy)]
 struct ProtoToken<'t> {
     text: &'t str,
@@ -150,7 +150,7 @@ impl<'t> ProtoParser<'t> {
         Ok(word)
     }
 
-    /// Says that the word that was just taken is wrong.
+    /// Returns the error about the token that was taken last.
     fn unexpected(&self, expected: &str) -> String {
         match self.next.checked_sub(1).and_then(|last| self.words.get(last)) {
             Some(word) => format!("found `{}` in line {}, expected {expected}", word.text, word.line),
@@ -159,7 +159,7 @@ impl<'t> ProtoParser<'t> {
     }
 }
 
-/// Splits `content` into words, without comments.
+/// Splits `content` into tokens, without comments.
 fn split_proto_tokens(content: &str) -> Result<Vec<ProtoToken<'_>>, String> {
     let mut words = Vec::new();
     let mut rest = content;
@@ -189,7 +189,7 @@ fn split_proto_tokens(content: &str) -> Result<Vec<ProtoToken<'_>>, String> {
     Ok(words)
 }
 
-/// Returns how long the text in quotes is that `rest` starts with.
+/// Returns the length of the quoted text at the start of `rest`.
 fn quoted_proto_length(rest: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

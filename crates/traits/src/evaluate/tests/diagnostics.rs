@@ -246,7 +246,7 @@ fn the_item_of_a_loop_is_named() {
 
 #[test]
 fn an_expression_that_fails_says_where_and_what_to_do() {
-    let help = "ask with `has(…)` first, or write `.?name.orValue(…)` to do without";
+    let help = "check it with `has(…)` first, or write `.?name.orValue(…)`";
     let check = |operation: &str, want: &str| {
         says(&[&a("{}")], &[&patch(&[operation])], &[&format!("KW-R031 one.yaml:{want} | {help}")]);
     };
@@ -303,7 +303,7 @@ fn all_rules_before_rendering_are_told_and_nothing_is_rendered() {
         said(&rendering),
         [
             "KW-R033 one.yaml:6:12 too small",
-            "KW-R033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
+            "KW-R033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | check it with `has(…)` first, or write `.?name.orValue(…)`",
             "KW-R033 one.yaml:8:12 no boolean (the rule gives string \"app\", expected a boolean)",
         ]
     );

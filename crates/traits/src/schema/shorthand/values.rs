@@ -109,7 +109,7 @@ fn unescape_go_text(inner: &str) -> Result<String, String> {
 fn read_go_escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
     let unknown = |written: &str| {
         Err(format!(
-            "`\\{written}` is no escape in double quotes; in single quotes a backslash is a backslash"
+            "`\\{written}` is not an escape in double quotes; in single quotes a backslash is a backslash"
         ))
     };
     let Some(character) = characters.next() else { return unknown("") };

@@ -64,17 +64,9 @@ fn positions_stay_in_order_after_equal_keys_and_merges() {
 
 #[test]
 fn equal_keys_are_named_with_both_lines() {
-    problems(
-        "a: 1\nb: 2\na: 3",
-        1,
-        &["3:1 key `a` stands twice: the one on line 3 replaces the one on line 1"],
-    );
+    problems("a: 1\nb: 2\na: 3", 1, &["3:1 duplicate key `a`: line 3 replaces line 1"]);
     problems("x: {<<: {a: 1}, a: 2}", 1, &[]);
-    problems(
-        "true: 1\nyes: 2",
-        1,
-        &["2:1 key `true` stands twice: the one on line 2 replaces the one on line 1"],
-    );
+    problems("true: 1\nyes: 2", 1, &["2:1 duplicate key `true`: line 2 replaces line 1"]);
 }
 
 #[test]

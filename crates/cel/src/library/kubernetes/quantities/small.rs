@@ -1,41 +1,43 @@
-//! Quantities that the API server holds in 64 bits and a power of ten, without moving zeros between them.
+//! Quantities that the API server stores as a 64-bit integer and a power of ten, without normalizing zeros.
 
 use kubewright_value::quantity::{Format, Quantity};
 
-/// How many digits may be held.
-const MOST_DIGITS: usize = 18;
+/// The digits that fit.
+const MAX_DIGITS: usize = 18;
 
-/// The smallest part that may be held: a nano.
-const SMALLEST_SCALE: i64 = -9;
+/// The smallest power of ten: nano.
+const MIN_SCALE: i64 = -9;
 
 /// `value * 10^scale`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Small {
+pub(super) struct SmallQuantity {
     pub(super) value: i64,
     pub(super) scale: i64,
 }
 
-impl Small {
-    /// Reads what is known to be a quantity; nothing when it is held otherwise.
+impl SmallQuantity {
+    /// Reads a valid quantity; nothing when it is stored otherwise.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let is_negative = text.starts_with('-');
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches('0');
-        let (whole, rest) = digits(unsigned);
+        let (whole, rest) = split_leading_digits(unsigned);
         let whole = if whole.is_empty() { "0" } else { whole };
-        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), digits);
-        let (factor, exponent, room) = match binary(suffix) {
+        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), split_leading_digits);
+        let (factor, exponent, room) = match binary_suffix_exponent(suffix) {
             Some(_) if !fraction.is_empty() => return None,
             Some(power) => {
                 let used = whole.len() + power * 3 / 10 + 1;
                 (1_i64.checked_shl(u32::try_from(power).ok()?)?, 0, 15_usize.checked_sub(used))
             }
-            None => (1, decimal(suffix)?, MOST_DIGITS.checked_sub(whole.len() + fraction.len())),
+            None => {
+                (1, decimal_suffix_exponent(suffix)?, MAX_DIGITS.checked_sub(whole.len() + fraction.len()))
+            }
         };
         room?;
         let scale = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
         let value: i64 = format!("{whole}{fraction}").parse().ok()?;
         let value = value.checked_mul(factor)?;
-        (scale >= SMALLEST_SCALE).then_some(Self { value: if is_negative { -value } else { value }, scale })
+        (scale >= MIN_SCALE).then_some(Self { value: if is_negative { -value } else { value }, scale })
     }
 
     pub(super) fn negated(self) -> Option<Self> {
@@ -58,12 +60,12 @@ impl Small {
         self.at_scale(0)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
+    #[expect(clippy::cast_precision_loss, reason = "the nearest double is wanted")]
     pub(super) fn as_double(self) -> f64 {
         if self.scale == 0 { self.value as f64 } else { self.value as f64 * power_of_ten(self.scale) }
     }
 
-    /// Returns the integer that is this many times `10^scale`, where that only adds zeros.
+    /// Returns the value in units of `10^scale`, if that only appends zeros.
     fn at_scale(self, scale: i64) -> Option<i64> {
         let more = u32::try_from(self.scale.checked_sub(scale)?).ok()?;
         if self.value == 0 {
@@ -73,14 +75,14 @@ impl Small {
     }
 }
 
-/// Returns with how many decimals a text is counted that is not held in 64 bits.
-pub(super) fn decimals(quantity: &Quantity) -> i64 {
+/// Returns the decimal places of a quantity that does not fit in 64 bits.
+pub(super) fn count_decimals(quantity: &Quantity) -> i64 {
     let is_capped = quantity.format() == Format::Binary && quantity.as_i64() == Some(i64::MAX);
-    if is_capped { 0 } else { -SMALLEST_SCALE }
+    if is_capped { 0 } else { -MIN_SCALE }
 }
 
-/// Returns a quantity that is not held in 64 bits as a double.
-pub(super) fn large_as_double(quantity: &Quantity, decimals: i64) -> f64 {
+/// Returns a quantity that does not fit in 64 bits as a double.
+pub(super) fn large_quantity_to_double(quantity: &Quantity, decimals: i64) -> f64 {
     let text = quantity.to_decimal();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     match usize::try_from(decimals) {
@@ -92,7 +94,7 @@ pub(super) fn large_as_double(quantity: &Quantity, decimals: i64) -> f64 {
     }
 }
 
-/// Returns `10^scale` in the steps in which Go computes it.
+/// Returns `10^scale`, computed in the same steps as in Go so that rounding is the same.
 fn power_of_ten(scale: i64) -> f64 {
     let power = |exponent: i64| format!("1e{exponent}").parse().unwrap_or(f64::NAN);
     match scale {
@@ -103,18 +105,18 @@ fn power_of_ten(scale: i64) -> f64 {
     }
 }
 
-fn digits(text: &str) -> (&str, &str) {
+fn split_leading_digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Returns the power of two that a suffix stands for.
-fn binary(suffix: &str) -> Option<usize> {
+/// Returns the exponent of two of a suffix such as `Ki`.
+fn binary_suffix_exponent(suffix: &str) -> Option<usize> {
     let place = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix)?;
     Some((place + 1) * 10)
 }
 
-/// Returns the power of ten that a suffix stands for.
-fn decimal(suffix: &str) -> Option<i64> {
+/// Returns the exponent of ten of a suffix such as `k` or `e3`.
+fn decimal_suffix_exponent(suffix: &str) -> Option<i64> {
     match suffix {
         "" => Some(0),
         "n" => Some(-9),

@@ -2,8 +2,8 @@
 
 use kubewright_value::{Text, Value, json};
 
-use super::super::{Answer, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
-use crate::{Bindings, Cost, Environment, Kind, Program, Val};
+use super::super::{CheckResponse, ENVOY_RESPONSE_TYPE, HTTP_RESPONSE_TYPE, envoy_request, http_request};
+use crate::{CelBindings, CelCost, CelEnvironment, CelKind, CelProgram, Val};
 
 const HTTP: &str = r#"{"attributes": {"method": "GET", "path": "/a", "header": {"Content-Type": ["x", "y"]},
     "query": {"q": ["1"]}, "body": "aGk="}}"#;
@@ -13,36 +13,36 @@ const ENVOY: &str = r#"{"attributes": {"request": {"http": {"method": "GET", "he
 
 /// Returns the answer, or what the expression results in otherwise.
 fn answered(
-    environment: &Environment,
+    environment: &CelEnvironment,
     object: Val<'static>,
     text: &str,
-    kind: Kind,
-) -> Result<Answer, String> {
-    let program = Program::compile(text, environment).map_err(|errors| errors[0].message.clone())?;
-    let found = program.evaluate(&Bindings::new().with_val("object", object), &mut Cost::default());
+    kind: CelKind,
+) -> Result<CheckResponse, String> {
+    let program = CelProgram::compile(text, environment).map_err(|errors| errors[0].message.clone())?;
+    let found = program.evaluate(&CelBindings::new().with_val("object", object), &mut CelCost::default());
     let found = found.map_err(|error| error.message)?;
-    let answer = Answer::of(&found).ok_or_else(|| format!("{found:?}"))?;
+    let answer = CheckResponse::of(&found).ok_or_else(|| format!("{found:?}"))?;
     assert_eq!(program.result_type().kind, kind, "{text}");
     Ok(answer)
 }
 
-fn http(text: &str) -> Result<Answer, String> {
+fn http(text: &str) -> Result<CheckResponse, String> {
     let request = http_request(&json::parse(HTTP).unwrap());
-    answered(&Environment::http_check(), request, text, HTTP_RESPONSE_TYPE)
+    answered(&CelEnvironment::http_check(), request, text, HTTP_RESPONSE_TYPE)
 }
 
-fn envoy(text: &str) -> Result<Answer, String> {
+fn envoy(text: &str) -> Result<CheckResponse, String> {
     let request = envoy_request(&json::parse(ENVOY).unwrap());
-    answered(&Environment::envoy_check(), request, text, ENVOY_RESPONSE_TYPE)
+    answered(&CelEnvironment::envoy_check(), request, text, ENVOY_RESPONSE_TYPE)
 }
 
 #[track_caller]
-fn reads(found: Result<Answer, String>, want: &str) {
+fn reads(found: Result<CheckResponse, String>, want: &str) {
     assert_eq!(found.map_err(Text::from), Err(Text::new(want)));
 }
 
 #[test]
-fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
+fn http_request_is_allowed_or_denied_with_a_reason() {
     assert!(http("http.Allowed().Response()").unwrap().is_allowed);
     let denied = http("http.Denied('not allowed').Response()").unwrap();
     assert_eq!((denied.is_allowed, denied.reason.as_str()), (false, "not allowed"));
@@ -58,7 +58,7 @@ fn a_request_over_http_is_allowed_or_denied_with_a_reason() {
 }
 
 #[test]
-fn fields_of_a_request_are_empty_where_they_are_not_set() {
+fn unset_request_fields_are_empty() {
     reads(http("object.attributes.path"), r#""/a""#);
     reads(http("object.attributes.host"), r#""""#);
     reads(http("has(object.attributes.host)"), "false");
@@ -71,7 +71,7 @@ fn fields_of_a_request_are_empty_where_they_are_not_set() {
 }
 
 #[test]
-fn a_request_of_envoy_is_denied_with_a_status() {
+fn envoy_request_is_denied_with_a_status() {
     let denied =
         envoy("envoy.Denied(403).WithBody('no').WithHeader('a', 'b').Response().WithMessage('m')").unwrap();
     assert_eq!((denied.is_allowed, denied.status), (false, 403));
@@ -85,7 +85,7 @@ fn a_request_of_envoy_is_denied_with_a_status() {
 }
 
 #[test]
-fn messages_of_envoy_are_read_from_their_json() {
+fn envoy_messages_are_read_from_json() {
     reads(envoy("object.attributes.request.http.headers['x']"), r#""y""#);
     reads(envoy("object.attributes.request.http.size"), "12");
     reads(envoy("object.attributes.context_extensions.a"), r#""b""#);

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Value, json};
 
-use crate::{Bindings, Cost, Environment, Failure, Host, Inputs, Program};
+use crate::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, Host, Inputs};
 
 const HS256: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.oOFJFbxPXzhNII4NmZsArpHAFLo1XS3B6P9DwCSw87c";
 const HS384: &str = "eyJhbGciOiJIUzM4NCIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsInJvbGUiOiJndWVzdCIsImF1ZCI6InNob3AifQ.wMs56t74IhMyCgJpveJ6qF0ohlH5STRQVDOa53jc35ErOwICxUpOdO_USQhJHwCy";
@@ -17,7 +17,7 @@ const KEYS: &str = r#"{"keys": [{"kty": "RSA", "kid": "rsa", "alg": "RS256", "us
 struct Issuer;
 
 impl Host for Issuer {
-    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, Failure> {
+    fn ask(&self, question: &str, arguments: &[Value]) -> Result<Value, CelFailure> {
         assert_eq!(question, "http.get");
         match arguments.first().and_then(Value::as_str) {
             Some("https://issuer/keys") => Ok(json::parse(KEYS).unwrap()),
@@ -27,18 +27,18 @@ impl Host for Issuer {
                 Ok(kubewright_value::Map::from([("keys", Value::array(key.into_iter().collect()))]).into())
             }
             Some("https://issuer/page") => Ok(json::parse("{}").unwrap()),
-            _ => Err(Failure::value("nobody answers")),
+            _ => Err(CelFailure::value("no response")),
         }
     }
 }
 
 fn evaluated(text: &str, now: i128) -> Result<String, String> {
-    let program =
-        Program::compile(text, &Environment::http_check()).map_err(|errors| errors[0].message.clone())?;
+    let program = CelProgram::compile(text, &CelEnvironment::http_check())
+        .map_err(|errors| errors[0].message.clone())?;
     let inputs = Inputs { now: Some(now * 1_000_000_000), ..Inputs::default() };
-    let bindings = Bindings::new().with_host(&Issuer).with_inputs(inputs);
+    let bindings = CelBindings::new().with_host(&Issuer).with_inputs(inputs);
     program
-        .evaluate(&bindings, &mut Cost::default())
+        .evaluate(&bindings, &mut CelCost::default())
         .map(|found| format!("{found:?}"))
         .map_err(|error| error.message)
 }
@@ -55,34 +55,34 @@ fn fails(text: &str, want: &str) {
 }
 
 #[test]
-fn a_secret_verifies_its_tokens_and_no_others() {
+fn secret_verifies_only_its_own_tokens() {
     for token in [HS256, HS384, HS512] {
         gives(&format!("jwt.Decode('{token}', 'secret').Claims.role"), "\"guest\"");
-        fails(&format!("jwt.Decode('{token}', 'Secret')"), "the signature is not one of the key");
+        fails(&format!("jwt.Decode('{token}', 'Secret')"), "the signature does not match the key");
     }
     gives(&format!("jwt.Decode('{HS256}', 'secret').Valid"), "true");
     gives(&format!("jwt.Decode('{HS256}', 'secret').Claims.aud"), "[\"shop\"]");
     let (signed, _) = HS256.rsplit_once('.').unwrap();
-    fails(&format!("jwt.Decode('{signed}.', 'secret')"), "the signature is not one of the key");
+    fails(&format!("jwt.Decode('{signed}.', 'secret')"), "the signature does not match the key");
     fails("jwt.Decode('eyJhbGciOiJub25lIn0.e30.', 'secret')", "does not verify the algorithm `none`");
 }
 
 #[test]
-fn a_set_of_keys_verifies_by_the_key_that_the_token_names() {
+fn key_set_verifies_with_the_key_named_by_the_token() {
     let keys = "jwks.Fetch('https://issuer/keys')";
     gives(&format!("jwt.Decode('{RS256}', {keys}).Claims.iss"), "\"x\"");
     gives(&format!("jwt.Decode('{ES256}', {keys}).Claims.iss"), "\"x\"");
     gives(&format!("jwt.Decode('{NO_KID}', jwks.Fetch('https://issuer/one')).Claims.iss"), "\"x\"");
     fails(&format!("jwt.Decode('{NO_KID}', {keys})"), "names no key");
     fails(&format!("jwt.Decode('{RS256}', jwks.Fetch('https://issuer/one'))"), "there is no key `rsa`");
-    fails(&format!("jwt.Decode('{ES256}', jwks.Fetch('https://other'))"), "nobody answers");
-    fails("jwks.Fetch('https://issuer/page')", "no set of keys");
+    fails(&format!("jwt.Decode('{ES256}', jwks.Fetch('https://other'))"), "no response");
+    fails("jwks.Fetch('https://issuer/page')", "is not a key set");
     let changed = RS256.replace(".ey", ".eZ");
     fails(&format!("jwt.Decode('{changed}', {keys})"), "failed to parse token");
 }
 
 #[test]
-fn a_token_is_valid_within_its_time() {
+fn token_is_valid_within_its_times() {
     for (now, want) in [(899, false), (999, false), (1000, true), (1999, true), (2000, false)] {
         let found = evaluated(&format!("jwt.Decode('{WITHIN}', 'secret').Valid"), now);
         assert_eq!(found, Ok(want.to_string()), "{now}");
@@ -91,7 +91,7 @@ fn a_token_is_valid_within_its_time() {
 }
 
 #[test]
-fn what_is_no_token_is_an_error() {
+fn malformed_token_is_an_error() {
     for token in ["", "a", "a.b", "a.b.c", "e30.e30", "....", "e30.W10.AA"] {
         fails(&format!("jwt.Decode('{token}', 'secret')"), "failed to parse token");
     }

@@ -1,7 +1,9 @@
 //! What became of a leader that a case expects something else of.
 
 use kubewright_graph::{Id, Sort};
-use kubewright_patterns::{self as patterns, Checked, Pattern, Phase, Settings, Trace};
+use kubewright_patterns::{
+    self as patterns, ConditionCheck, DetectionPhase, DetectionSettings, LeaderTrace, Pattern,
+};
 use kubewright_value::Budget;
 
 use super::file::Expected;
@@ -55,8 +57,9 @@ impl Judged<'_> {
     /// Says which conditions keep an object from leading.
     fn left_out(&self, leader: &str, id: Id) -> String {
         let Some(pattern) = self.pattern else { return String::new() };
-        let (settings, mut budget) = (Settings::default(), Budget::default());
-        let all = patterns::candidacies(pattern, id, self.graph, &settings, &mut budget).unwrap_or_default();
+        let (settings, mut budget) = (DetectionSettings::default(), Budget::default());
+        let all =
+            patterns::candidacies_of(pattern, id, self.graph, &settings, &mut budget).unwrap_or_default();
         let of = pattern.leader();
         let mut lines = match all.iter().find(|one| one.is_leader) {
             None => vec![format!("  {leader} is not of the kind of `{of}`, which leads")],
@@ -66,7 +69,7 @@ impl Judged<'_> {
                 )]
             }
             Some(one) => {
-                let told = |checked: &Checked| {
+                let told = |checked: &ConditionCheck| {
                     let found = if checked.found.is_empty() {
                         "nothing".to_owned()
                     } else {
@@ -86,10 +89,10 @@ impl Judged<'_> {
         lines.join("\n")
     }
 
-    fn story(&self, leader: &str, trace: &Trace) -> String {
+    fn story(&self, leader: &str, trace: &LeaderTrace) -> String {
         let mut lines = vec![match trace.phase {
-            Phase::Matched => format!("  {leader} leads to {}", trace.reason),
-            Phase::Veto | Phase::Threshold => {
+            DetectionPhase::Matched => format!("  {leader} leads to {}", trace.reason),
+            DetectionPhase::Veto | DetectionPhase::Threshold => {
                 format!("  {leader} was discarded in the {} phase: {}", trace.phase.name(), trace.reason)
             }
         }];
@@ -104,7 +107,7 @@ impl Judged<'_> {
             lines.push(format!("    `{}` ({}) is {held}{with}{points}", step.entry, step.rule));
             if let Some(hint) = self.pattern.filter(|_| !step.held).and_then(|pattern| {
                 let mut budget = Budget::default();
-                patterns::nearest(pattern, &step.entry, trace.leader, self.graph, 1, &mut budget).ok()?
+                patterns::near_misses(pattern, &step.entry, trace.leader, self.graph, 1, &mut budget).ok()?
             }) {
                 lines.push(format!("      {}", hint.hint(self.graph)));
             }
@@ -112,7 +115,7 @@ impl Judged<'_> {
         lines.join("\n")
     }
 
-    fn trace(&self, leader: Id) -> Option<&Trace> {
+    fn trace(&self, leader: Id) -> Option<&LeaderTrace> {
         self.found.trace.iter().find(|trace| trace.leader == leader)
     }
 }

@@ -2,7 +2,7 @@
 
 use kubewright_engine::{Diagnostic, nearest};
 use kubewright_graph::{Graph, Id};
-use kubewright_patterns::{self as patterns, Evidence, Finding, Pattern};
+use kubewright_patterns::{self as patterns, Evidence, Pattern, PatternFinding};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 
@@ -23,7 +23,7 @@ pub(super) struct Judged<'a> {
     /// What is wrong with the pattern.
     pub(super) wrong: &'a [Diagnostic],
     pub(super) graph: &'a Graph,
-    pub(super) found: &'a patterns::Findings,
+    pub(super) found: &'a patterns::PatternFindings,
 }
 
 /// Returns what a case expects, in a word or two.
@@ -113,7 +113,7 @@ impl Judged<'_> {
         for expected in expected {
             problems.extend(unknown_roles(pattern, expected));
         }
-        let fits = |expected: &Expected, finding: &Finding| {
+        let fits = |expected: &Expected, finding: &PatternFinding| {
             self.has_roles(pattern, expected, finding) && self.differences(expected, finding).is_empty()
         };
         let table: Vec<Vec<bool>> =
@@ -137,7 +137,7 @@ impl Judged<'_> {
                 None => problems.push(self.missing(pattern, expected)),
             }
         }
-        let unexpected: Vec<&Finding> = found
+        let unexpected: Vec<&PatternFinding> = found
             .iter()
             .zip(&taken)
             .filter(|(_, taken)| taken.is_none())
@@ -151,7 +151,7 @@ impl Judged<'_> {
     }
 
     /// Returns whether the objects that are expected in roles are in them.
-    fn has_roles(&self, pattern: &Pattern, expected: &Expected, finding: &Finding) -> bool {
+    fn has_roles(&self, pattern: &Pattern, expected: &Expected, finding: &PatternFinding) -> bool {
         expected.roles.iter().all(|(role, object)| {
             let role = if role.is_empty() { pattern.leader() } else { role };
             finding.roles.iter().any(|(id, bound)| id == role && self.is_called(*bound, object))
@@ -159,7 +159,7 @@ impl Judged<'_> {
     }
 
     /// Returns in what a finding with the right roles is not as expected.
-    fn differences(&self, expected: &Expected, finding: &Finding) -> Vec<String> {
+    fn differences(&self, expected: &Expected, finding: &PatternFinding) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, wanted: Option<String>, got: String| {
             if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
@@ -200,7 +200,7 @@ impl Judged<'_> {
         differences
     }
 
-    fn evidence(&self, expected: &ExpectedEvidence, finding: &Finding) -> Option<String> {
+    fn evidence(&self, expected: &ExpectedEvidence, finding: &PatternFinding) -> Option<String> {
         let of_entry: Vec<&Evidence> =
             finding.evidence.iter().filter(|evidence| evidence.entry == expected.entry).collect();
         if of_entry.iter().any(|evidence| self.is_evidence(expected, evidence)) {
@@ -238,7 +238,7 @@ impl Judged<'_> {
             && expected.points.as_ref().is_none_or(|points| *points == evidence.points)
     }
 
-    fn unexpected(&self, finding: &Finding) -> String {
+    fn unexpected(&self, finding: &PatternFinding) -> String {
         let mut lines = vec![format!("a finding that is not expected: {}", self.roles(finding))];
         lines.push(format!("  {} of {} points: {}", finding.points, finding.maximum, finding.message));
         lines.extend(finding.evidence.iter().map(|evidence| format!("    {}", shown(evidence, self.graph))));
@@ -266,7 +266,7 @@ impl Judged<'_> {
         }
     }
 
-    fn roles(&self, finding: &Finding) -> String {
+    fn roles(&self, finding: &PatternFinding) -> String {
         let roles: Vec<String> =
             finding.roles.iter().map(|(role, id)| format!("{role} {}", name(self.graph, *id))).collect();
         if roles.is_empty() { "without any object".to_owned() } else { roles.join(", ") }

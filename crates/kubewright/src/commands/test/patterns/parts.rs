@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_patterns::{Findings, Pattern};
+use kubewright_patterns::{Pattern, PatternFindings};
 use kubewright_value::{Document, Location};
 
 use super::super::coverage::{Coverage, Side};
@@ -38,7 +38,7 @@ impl Exercised {
     }
 
     /// Takes note of what one case came to.
-    pub(super) fn case(&mut self, pattern: &Pattern, document: &Document, found: &Findings) {
+    pub(super) fn case(&mut self, pattern: &Pattern, document: &Document, found: &PatternFindings) {
         self.count(Some(pattern), document);
         let Some(known) = self.patterns.get_mut(pattern.name.as_str()) else { return };
         known.is_exercised = true;

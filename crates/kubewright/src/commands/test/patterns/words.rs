@@ -1,6 +1,6 @@
 //! Objects and evidence in the words of cases.
 
-use kubewright_graph::{Graph, Id, Node};
+use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_patterns::Evidence;
 
 use super::file::ExpectedEvidence;
@@ -11,7 +11,7 @@ pub(super) fn name(graph: &Graph, id: Id) -> String {
 }
 
 /// The same with another word for the kind.
-pub(super) fn named(kind: &str, node: &Node) -> String {
+pub(super) fn named(kind: &str, node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{kind}/{}", node.name),
         namespace => format!("{kind}/{namespace}/{}", node.name),

@@ -102,10 +102,10 @@ impl Given {
             match given {
                 Self::Inline(document) => documents.push(document.clone()),
                 Self::Files(path) => {
-                    let named = files::named(folder, std::slice::from_ref(path), &mut problems);
+                    let named = files::resolve_paths(folder, std::slice::from_ref(path), &mut problems);
                     let found = files::find_manifests(&named);
                     problems.extend(found.problems);
-                    documents.extend(files::documents(&found.inputs, &mut problems));
+                    documents.extend(files::read_documents(&found.inputs, &mut problems));
                 }
             }
         }

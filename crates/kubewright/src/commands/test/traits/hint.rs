@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use kubewright_files::relative;
+use kubewright_files::relative_path;
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::super::file::TestFile;
@@ -23,9 +23,9 @@ pub(super) fn command(
 ) -> Option<String> {
     let mut words = vec!["kubewright render".to_owned()];
     if let Subject::Component(..) = &case.subject {
-        words.extend(file.rules.iter().map(|path| format!("-f {}", relative(folder, path))));
+        words.extend(file.rules.iter().map(|path| format!("-f {}", relative_path(folder, path))));
     }
-    words.extend(base(case, file)?.map(|path| format!("-f {}", relative(folder, path))));
+    words.extend(base(case, file)?.map(|path| format!("-f {}", relative_path(folder, path))));
     for context in [&file.context, &case.context] {
         for (name, value) in context.value.as_object().into_iter().flat_map(Map::iter) {
             words.extend(SETTABLE.contains(&name.as_str()).then(|| settings(name, value))??);
@@ -34,8 +34,8 @@ pub(super) fn command(
     words.extend(settings("metadata", &case.metadata.value)?);
     match &case.subject {
         Subject::Stack(path) => {
-            words.push(format!("--stack {}", relative(folder, path)));
-            words.extend(file.rules.iter().map(|path| format!("--trait {}", relative(folder, path))));
+            words.push(format!("--stack {}", relative_path(folder, path)));
+            words.extend(file.rules.iter().map(|path| format!("--trait {}", relative_path(folder, path))));
         }
         Subject::Component(name, environment) => {
             words.push(format!("--component {name}"));

@@ -1,0 +1,208 @@
+//! Which objects are drawn as one box.
+//!
+//! The copies that one controller makes always are, if that is wanted. Above the limit, in this order and only as
+//! far as needed: nodes of one kind under the same neighbours, then the kinds of the largest namespaces, then whole
+//! namespaces, then all that is left. Objects with roles and the ends of missing and scored lines stay themselves.
+
+use super::kinds::kind_appearance;
+use super::select::is_ownership;
+use super::slots::IndexedList;
+use super::{Class, DrawOptions, LineStyle, Picture, PictureNode, Tone};
+use std::collections::{BTreeMap, HashMap};
+
+/// The key that nodes of one box share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum BoxKey<'p> {
+    Alone(usize),
+    Replicas(usize),
+    Kind(&'p str, &'p str, Class),
+    Namespace(&'p str),
+    Rest,
+}
+
+/// Returns the key of the box of every node.
+pub(super) fn box_keys(picture: &Picture, options: DrawOptions) -> Vec<BoxKey<'_>> {
+    let kept = kept_nodes(picture, options.glyphs / 2);
+    if options.merges {
+        let copies = replica_boxes(picture, &kept, MergeRule::Copies);
+        let is_first = |(place, first): (usize, &usize)| place == *first;
+        if copies.0.iter().enumerate().filter(|one| is_first(*one)).count() <= options.glyphs {
+            return copies.0.into_iter().map(BoxKey::Replicas).collect();
+        }
+    } else if picture.nodes.len() <= options.glyphs {
+        return (0..picture.nodes.len()).map(BoxKey::Alone).collect();
+    }
+    merge_boxes(picture, &kept, options.glyphs)
+}
+
+fn merge_boxes<'p>(picture: &'p Picture, kept: &IndexedList<bool>, limit: usize) -> Vec<BoxKey<'p>> {
+    let replicas = replica_boxes(picture, kept, MergeRule::Neighbours);
+    let mut census: BTreeMap<&str, Census<'_>> = BTreeMap::new();
+    for (place, node) in picture.nodes.iter().enumerate() {
+        let entry = census.entry(node.frame()).or_default();
+        if kept.at(place) {
+            entry.kept += 1;
+        } else {
+            entry.replicas += usize::from(replicas.at(place) == place);
+            *entry.kinds.entry((node.kind.as_str(), node.class)).or_insert(0) += 1;
+        }
+    }
+    let depths = merge_depths(&census, limit);
+    let key = |(place, node): (usize, &'p PictureNode)| -> BoxKey<'p> {
+        if kept.at(place) {
+            return BoxKey::Alone(place);
+        }
+        match depths.get(node.frame()).copied().unwrap_or_default() {
+            MergeDepth::Replicas => BoxKey::Replicas(replicas.at(place)),
+            MergeDepth::Kinds => BoxKey::Kind(node.frame(), &node.kind, node.class),
+            MergeDepth::Namespace => BoxKey::Namespace(node.frame()),
+            MergeDepth::Rest => BoxKey::Rest,
+        }
+    };
+    picture.nodes.iter().enumerate().map(key).collect()
+}
+
+/// How many boxes a namespace needs at each depth.
+#[derive(Debug, Default)]
+struct Census<'p> {
+    kept: usize,
+    replicas: usize,
+    kinds: HashMap<(&'p str, Class), usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum MergeDepth {
+    #[default]
+    Replicas,
+    Kinds,
+    Namespace,
+    Rest,
+}
+
+/// Merges the largest namespaces first, until all fits.
+fn merge_depths<'p>(census: &BTreeMap<&'p str, Census<'p>>, limit: usize) -> HashMap<&'p str, MergeDepth> {
+    let mut depths: HashMap<&str, MergeDepth> = HashMap::new();
+    let mut total: usize = census.values().map(|entry| entry.kept + entry.replicas).sum();
+    let mut order: Vec<(&str, &Census<'_>)> = census.iter().map(|(name, entry)| (*name, entry)).collect();
+    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.replicas), *name));
+    for &(name, entry) in &order {
+        if total <= limit {
+            return depths;
+        }
+        total = total.saturating_sub(entry.replicas.saturating_sub(entry.kinds.len()));
+        depths.insert(name, MergeDepth::Kinds);
+    }
+    order.sort_by_key(|(name, entry)| (std::cmp::Reverse(entry.kinds.len()), *name));
+    for &(name, entry) in &order {
+        if total <= limit {
+            return depths;
+        }
+        total = total.saturating_sub(entry.kinds.len().saturating_sub(1));
+        depths.insert(name, MergeDepth::Namespace);
+    }
+    for &(name, _) in order.iter().rev() {
+        if total < limit {
+            break;
+        }
+        total = total.saturating_sub(1);
+        depths.insert(name, MergeDepth::Rest);
+    }
+    depths
+}
+
+/// Which nodes must stay themselves; none, when they are too many.
+fn kept_nodes(picture: &Picture, limit: usize) -> IndexedList<bool> {
+    let has_role = |node: &PictureNode| node.badges.iter().any(|badge| badge.tone == Tone::Role);
+    let mut kept =
+        IndexedList(picture.nodes.iter().map(|node| has_role(node) || node.class == Class::Focus).collect());
+    for line in &picture.lines {
+        if line.style == LineStyle::Missing || line.points.is_some() {
+            kept.set(line.from, true);
+            kept.set(line.to, true);
+        }
+    }
+    if kept.0.iter().filter(|kept| **kept).count() > limit {
+        IndexedList::new(picture.nodes.len())
+    } else {
+        kept
+    }
+}
+
+/// Which nodes are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MergeRule {
+    /// Those that one controller made from one template, and what each of them has of its own.
+    Copies,
+    /// All of one kind under the same neighbours.
+    Neighbours,
+}
+
+/// Kinds that are made in many copies, and whether only an owner makes copies of them.
+fn copied_kind(kind: &str) -> Option<bool> {
+    match kind {
+        "Pod" | "Job" | "ReplicaSet" | "ControllerRevision" | "EndpointSlice" | "CertificateRequest" => {
+            Some(true)
+        }
+        "PersistentVolumeClaim" | "PersistentVolume" | "VolumeAttachment" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns for every node the first of those that are alike.
+///
+/// Layers are done from the left, and neighbours count as what they were merged into.
+/// Nodes without neighbours on the left are compared by those on the right.
+fn replica_boxes(picture: &Picture, kept: &IndexedList<bool>, alike: MergeRule) -> IndexedList<usize> {
+    let count = picture.nodes.len();
+    let layers = IndexedList(
+        picture.nodes.iter().map(|node| kind_appearance(&node.kind).layer).collect::<Vec<usize>>(),
+    );
+    let mut names: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut left: IndexedList<Vec<(usize, usize)>> = IndexedList::new(count);
+    let mut right: IndexedList<Vec<(usize, usize)>> = IndexedList::new(count);
+    let mut owned: IndexedList<bool> = IndexedList::new(count);
+    for line in picture.lines.iter().filter(|line| line.from.max(line.to) < count) {
+        let next = names.len();
+        // Two claims of one Pod differ in the field that names them, those of its copies do not.
+        let via = if alike == MergeRule::Copies { line.via.as_str() } else { "" };
+        let name = *names.entry((line.label.as_str(), via)).or_insert(next);
+        for (one, other, way) in [(line.from, line.to, 0), (line.to, line.from, 1)] {
+            let side = if layers.at(other) < layers.at(one) { &mut left } else { &mut right };
+            side.change(one, |all| all.push((other, name * 2 + way)));
+        }
+        if is_ownership(&line.label) && line.style != LineStyle::Missing {
+            owned.set(line.to, true);
+        }
+    }
+    let may_merge = |place: usize, node: &PictureNode| match (alike, copied_kind(&node.kind)) {
+        (MergeRule::Neighbours, _) => true,
+        (MergeRule::Copies, None) => false,
+        (MergeRule::Copies, Some(by_owner)) => {
+            if by_owner {
+                owned.at(place)
+            } else {
+                !left.of(place).is_empty()
+            }
+        }
+    };
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|place| layers.at(*place));
+    let mut first = IndexedList((0..count).collect::<Vec<usize>>());
+    type Signature = (bool, Vec<(usize, usize)>);
+    let mut seen: HashMap<(&str, &str, Class, Signature), usize> = HashMap::new();
+    for place in order {
+        let Some(node) = picture.nodes.get(place).filter(|_| !kept.at(place)) else { continue };
+        if !may_merge(place, node) {
+            continue;
+        }
+        let under = !left.of(place).is_empty();
+        let side = if under { left.of(place) } else { right.of(place) };
+        let mut signature: Vec<(usize, usize)> =
+            side.iter().map(|&(other, name)| (first.at(other), name)).collect();
+        signature.sort_unstable();
+        signature.dedup();
+        let key = (node.frame(), node.kind.as_str(), node.class, (under, signature));
+        first.set(place, *seen.entry(key).or_insert(place));
+    }
+    first
+}

@@ -1,0 +1,147 @@
+//! The endpoints beside object reviews: rule objects, namespace labels, pod bindings, and dry runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::StatusCode;
+
+use super::{HttpResponse, WebhookCall, error_response, json_response};
+use crate::binding::PodBindingResult;
+use crate::lane::LaneError;
+use crate::log::LogLevel;
+use crate::metrics::{MetricId, OverloadReason, UndecidedReason};
+use crate::review::{AdmissionResponse, AdmissionReview, BadReview};
+use crate::{ServerState, binding, clock, dry_run, guard, validate};
+
+/// How large a review of a rule object may be, and a dry run. A cluster stores no rule of more than 1.5 MiB, and a review
+/// may have it twice.
+const MAX_RULE_REVIEW_BYTES: usize = 4 << 20;
+const MAX_DRY_RUN_BYTES: usize = 2 << 20;
+
+/// Answers a review about a rule object. It is compiled in the side lane, because that may take long.
+pub(super) async fn review_rule_object(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
+    if call.bytes.len() > MAX_RULE_REVIEW_BYTES {
+        state.metrics.count(MetricId::BadRequests);
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, "the review of a rule is larger than 4 MiB");
+    }
+    let there = Arc::clone(state);
+    let deadline = call.deadline;
+    let checked = state.side.run(move || checked_rule_object(&there, &call), deadline).await;
+    checked.unwrap_or_else(|error| lane_unavailable(state, error))
+}
+
+fn checked_rule_object(state: &ServerState, call: &WebhookCall) -> HttpResponse {
+    let review = match AdmissionReview::read(&call.bytes) {
+        Ok(review) => review,
+        Err(bad) => return unreadable_review(state, &bad),
+    };
+    let snapshot = state.snapshot.load_full();
+    let checked = catch_unwind(AssertUnwindSafe(|| validate::validate_rule_object(&snapshot, &review.raw)));
+    let Ok(response) = checked else { return panicked(state) };
+    if !response.is_allowed {
+        let line = state.log.line(LogLevel::Info, "rule object refused").text("uid", &review.request.uid);
+        line.text("object", &review.request.subject()).text("reason", &response.message).write();
+    }
+    review_response(&review, &response)
+}
+
+/// Answers a review about a namespace that is given a label that exempts it from all rules.
+pub(super) fn review_namespace_label(state: &ServerState, bytes: &[u8]) -> HttpResponse {
+    let review = match AdmissionReview::read(bytes) {
+        Ok(review) => review,
+        Err(bad) => return unreadable_review(state, &bad),
+    };
+    let response =
+        guard::review_guarded_label(&state.snapshot.load(), &state.settings.guard_exempt, &review.raw);
+    if !response.is_allowed {
+        let line =
+            state.log.line(LogLevel::Warn, "label of a namespace refused").text("uid", &review.request.uid);
+        line.text("namespace", &review.request.name).text("reason", &response.message).write();
+    }
+    review_response(&review, &response)
+}
+
+/// Answers a review about the binding of a pod.
+pub(super) async fn review_pod_binding(state: &ServerState, bytes: &[u8], deadline: Instant) -> HttpResponse {
+    let review = match AdmissionReview::read(bytes) {
+        Ok(review) => review,
+        Err(bad) => return unreadable_review(state, &bad),
+    };
+    let snapshot = state.snapshot.load_full();
+    let bound = binding::review_binding(&snapshot, state.client.as_ref(), &review.raw, deadline).await;
+    let reason = match bound {
+        PodBindingResult::Unneeded | PodBindingResult::Annotated => None,
+        PodBindingResult::Late => {
+            Some("the API server is slow; the write goes on in the background".to_owned())
+        }
+        PodBindingResult::Failed(why) => Some(why),
+    };
+    if let Some(reason) = reason {
+        let line = state.log.line(LogLevel::Warn, "could not annotate pod with its node");
+        line.text("uid", &review.request.uid)
+            .text("namespace", &review.request.namespace)
+            .text("name", &review.request.name)
+            .text("reason", &reason)
+            .write();
+    }
+    review_response(&review, &AdmissionResponse::allowed())
+}
+
+/// Answers a dry run, in the side lane, where the work ends at the deadline.
+pub(super) async fn answer_dry_run(state: &Arc<ServerState>, call: WebhookCall) -> HttpResponse {
+    if call.bytes.len() > MAX_DRY_RUN_BYTES {
+        state.metrics.count(MetricId::BadRequests);
+        return error_response(StatusCode::PAYLOAD_TOO_LARGE, "a dry run is larger than 2 MiB");
+    }
+    let deadline = call.deadline;
+    let Ok(_waiting) = state.waiting_dry_runs.try_acquire() else {
+        return lane_unavailable(state, LaneError::Full);
+    };
+    let turn = Arc::clone(&state.dry_runs).acquire_owned();
+    let Ok(Ok(turn)) = tokio::time::timeout_at(deadline.into(), turn).await else {
+        return lane_unavailable(state, LaneError::Full);
+    };
+    let snapshot = state.snapshot.load_full();
+    let tried = move || {
+        let _turn = turn;
+        catch_unwind(AssertUnwindSafe(|| {
+            dry_run::run_dry_run(&snapshot, &call.bytes, Some(clock::engine_deadline(call.deadline)))
+        }))
+        .ok()
+    };
+    match state.side.run(tried, deadline).await {
+        Ok(Some((status, body))) => {
+            let mut answer = json_response(body);
+            *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            answer
+        }
+        Ok(None) => panicked(state),
+        Err(error) => lane_unavailable(state, error),
+    }
+}
+
+/// Returns the error for work that the side lane did not do.
+fn lane_unavailable(state: &ServerState, error: LaneError) -> HttpResponse {
+    match error {
+        LaneError::Full => {
+            state.metrics.overloaded(OverloadReason::SlowLane);
+            error_response(StatusCode::TOO_MANY_REQUESTS, "too many slow requests are under way")
+        }
+        LaneError::Deadline => error_response(StatusCode::GATEWAY_TIMEOUT, "the rules took too long"),
+    }
+}
+
+fn unreadable_review(state: &ServerState, BadReview(message): &BadReview) -> HttpResponse {
+    state.metrics.count(MetricId::BadRequests);
+    error_response(StatusCode::BAD_REQUEST, message)
+}
+
+fn review_response(review: &AdmissionReview, response: &AdmissionResponse) -> HttpResponse {
+    json_response(response.to_review(&review.request.uid))
+}
+
+pub(super) fn panicked(state: &ServerState) -> HttpResponse {
+    state.metrics.undecided(UndecidedReason::Panic);
+    error_response(StatusCode::INTERNAL_SERVER_ERROR, "the request panicked")
+}

@@ -1,0 +1,230 @@
+//! Side effects of a decided review: log, metrics, traces, and notices for Events and statuses.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use kubewright_engine::{Decision, EvalErrorKind, Outcome, SECRET_MARK, Status};
+use kubewright_k8s::{AdmissionRequest, GroupVersionKind, ObjectName};
+use kubewright_patch as patch;
+use kubewright_value::{Map, Value};
+
+use super::{AdmissionResponse, AdmissionReview};
+use crate::events::truncated;
+use crate::log::LogLevel;
+use crate::metrics::{MetricId, RequestKey, RuleErrorReason};
+use crate::traces::{ReviewSpan, RuleSpan, TraceParent};
+use crate::{Notice, NoticeKind, ServerState, Snapshot};
+
+/// How long a patch in the log may be, in bytes and in operations.
+const MAX_LOGGED_PATCH_BYTES: usize = 16 << 10;
+const MAX_LOGGED_PATCH_OPERATIONS: usize = 200;
+
+/// How many rules are in one line of the log, how long what each says may be, and what all say together.
+const MAX_LOGGED_RULES: usize = 50;
+const MAX_LOGGED_MESSAGE_BYTES: usize = 2 << 10;
+const MAX_LOGGED_RULES_BYTES: usize = 32 << 10;
+
+/// How long the name of an object may be of which others hear: no Event can be about a longer one.
+const MAX_NAME_BYTES: usize = 253;
+
+/// How much of a message an Event or a status can use.
+const MAX_NOTICE_BYTES: usize = 4 << 10;
+
+/// A review that was decided.
+pub(super) struct ReviewObserver<'a> {
+    pub(super) state: &'a ServerState,
+    pub(super) snapshot: &'a Arc<Snapshot>,
+    pub(super) hook: &'a str,
+    pub(super) review: &'a AdmissionReview,
+}
+
+impl ReviewObserver<'_> {
+    /// Counts and logs the review, and sends notices about its outcomes.
+    pub(super) fn observe(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        self.count(decision, response, time);
+        self.log(decision, response, time);
+        if !self.review.request.is_dry_run {
+            decision.outcomes.iter().for_each(|outcome| self.notice(outcome));
+        }
+    }
+
+    /// Sends the spans of the review and of the rules that had to say something.
+    pub(super) fn trace(&self, decision: &Decision, parent: Option<TraceParent>, time: Duration) {
+        let request = &self.review.request;
+        let rules = decision
+            .outcomes
+            .iter()
+            .map(|outcome| RuleSpan { rule: Arc::clone(&outcome.rule), result: outcome.status.name() });
+        let ended = SystemTime::now();
+        self.state.traces.send(ReviewSpan {
+            parent,
+            begun: ended.checked_sub(time).unwrap_or(ended),
+            ended,
+            webhook: self.hook.into(),
+            uid: request.uid.clone(),
+            kind: request.kind.clone(),
+            operation: request.operation,
+            is_allowed: decision.is_allowed,
+            rules: rules.collect(),
+        });
+    }
+
+    fn count(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        let metrics = &self.state.metrics;
+        metrics.reviewed(self.hook.starts_with("mutate"), time);
+        metrics.requested(RequestKey {
+            is_allowed: response.is_allowed,
+            webhook: self.hook.into(),
+            kind: self.review.request.kind.kind.clone(),
+            operation: self.review.request.operation,
+        });
+        let meters = metrics.rules.of(self.snapshot);
+        for outcome in &decision.outcomes {
+            meters.count(outcome);
+            if outcome.status == Status::Error {
+                let reason = match &outcome.error {
+                    Some(EvalErrorKind::Limit) => RuleErrorReason::Limit,
+                    Some(EvalErrorKind::Query(_) | EvalErrorKind::Failed) => RuleErrorReason::Lookup,
+                    Some(EvalErrorKind::Evaluation) | None => RuleErrorReason::Evaluation,
+                };
+                metrics.rule_failed(reason);
+            }
+            if !outcome.exceptions.is_empty() {
+                metrics.count(MetricId::ExceptionsUsed);
+            }
+        }
+    }
+
+    /// Writes a line, which most reviews need not have: nothing was refused, changed, or wrong.
+    fn log(&self, decision: &Decision, response: &AdmissionResponse, time: Duration) {
+        let is_quiet = response.is_allowed
+            && response.patch.is_empty()
+            && !decision.outcomes.iter().any(is_worth_logging);
+        let level = if is_quiet { LogLevel::Debug } else { LogLevel::Info };
+        let log = &self.state.log;
+        if !log.is_on(level) {
+            return;
+        }
+        let request = &self.review.request;
+        let GroupVersionKind { group, version, kind } = &request.kind;
+        let full_kind = match group.as_str() {
+            "" => format!("{version}/{kind}"),
+            group => format!("{group}/{version}/{kind}"),
+        };
+        let (shown, more) = self.shown_rules(decision);
+        let mut line = log
+            .line(level, "review")
+            .text("uid", &request.uid)
+            .text("webhook", self.hook)
+            .text("operation", request.operation.name())
+            .text("kind", &full_kind)
+            .text("namespace", &request.namespace)
+            .text("name", &request.name);
+        if !request.subresource.is_empty() {
+            line = line.text("subresource", &request.subresource);
+        }
+        let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+        line = line
+            .text("user", user)
+            .value("dryRun", &request.is_dry_run.into())
+            .value("allowed", &response.is_allowed.into())
+            .value("rules", &Value::array(shown));
+        if more > 0 {
+            line = line.number("moreRules", more as u64);
+        }
+        if response.patch.len() > MAX_LOGGED_PATCH_OPERATIONS {
+            line = line.number("patchOperations", response.patch.len() as u64);
+        } else if !response.patch.is_empty() {
+            let patch = shown_patch(&response.patch, request);
+            let text = kubewright_value::json::to_string(&patch);
+            line = match text.len() <= MAX_LOGGED_PATCH_BYTES {
+                true => line.value("patch", &patch),
+                false => line.number("patchBytes", text.len() as u64),
+            };
+        }
+        line.number("microseconds", u64::try_from(time.as_micros()).unwrap_or(u64::MAX)).write();
+    }
+
+    /// Returns the rules that had something to say, as far as they fit into a line, and how many more there are.
+    fn shown_rules(&self, decision: &Decision) -> (Vec<Value>, usize) {
+        let mut rules = decision.outcomes.iter().filter(|outcome| is_worth_logging(outcome));
+        let (mut shown, mut bytes) = (Vec::new(), 0);
+        while shown.len() < MAX_LOGGED_RULES
+            && bytes < MAX_LOGGED_RULES_BYTES
+            && let Some(outcome) = rules.next()
+        {
+            bytes += outcome.message.len().min(MAX_LOGGED_MESSAGE_BYTES);
+            shown.push(self.shown(outcome));
+        }
+        (shown, rules.count())
+    }
+
+    fn shown(&self, outcome: &Outcome) -> Value {
+        let mut shown = Map::new();
+        shown.insert("rule".into(), outcome.rule.to_string().into());
+        shown.insert("result".into(), outcome.status.name().into());
+        if !outcome.message.is_empty() {
+            let message = truncated(outcome.message.to_string(), MAX_LOGGED_MESSAGE_BYTES);
+            shown.insert("message".into(), message.into());
+        }
+        if outcome.is_refusal {
+            shown.insert("refused".into(), true.into());
+        }
+        if !outcome.exceptions.is_empty() {
+            shown.insert("exceptions".into(), outcome.exceptions.clone().into());
+        }
+        Value::object(shown)
+    }
+
+    fn notice(&self, outcome: &Outcome) {
+        let Some(kind) = notice_kind(outcome) else { return };
+        let Some(document) = self.snapshot.document_of(&outcome.rule) else { return };
+        let request = &self.review.request;
+        // An Event about an Event would be the subject of the next one, without an end.
+        if request.kind.kind == "Event" || request.name.len() > MAX_NAME_BYTES {
+            return;
+        }
+        let notice = Notice {
+            rule: Arc::clone(&outcome.rule),
+            document: document.name.clone(),
+            subject: ObjectName {
+                group: request.kind.group.clone(),
+                kind: request.kind.kind.clone(),
+                namespace: request.namespace.clone(),
+                name: request.name.clone(),
+            },
+            kind,
+            message: truncated(outcome.message.to_string(), MAX_NOTICE_BYTES),
+        };
+        if self.state.notices.try_send(notice).is_err() {
+            self.state.metrics.count(MetricId::NoticesDropped);
+        }
+    }
+}
+
+/// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
+fn shown_patch(patch: &[patch::Operation], request: &AdmissionRequest) -> Value {
+    let is_secret = request.kind.kind == "Secret";
+    let shown = patch.iter().map(|operation| {
+        let mut value = operation.to_value();
+        if is_secret && let Some(shown) = value.as_object_mut().and_then(|members| members.get_mut("value")) {
+            *shown = SECRET_MARK.into();
+        }
+        value
+    });
+    Value::array(shown.collect())
+}
+
+fn notice_kind(outcome: &Outcome) -> Option<NoticeKind> {
+    match outcome.status {
+        Status::Error => Some(NoticeKind::Failed),
+        Status::Fail | Status::Warn if outcome.is_refusal => Some(NoticeKind::Refused),
+        Status::Fail | Status::Warn => Some(NoticeKind::Reported),
+        Status::Skip if !outcome.exceptions.is_empty() => Some(NoticeKind::Excepted),
+        Status::Skip | Status::Pass => None,
+    }
+}
+
+fn is_worth_logging(outcome: &Outcome) -> bool {
+    notice_kind(outcome).is_some() || !outcome.patch.is_empty()
+}

@@ -1,0 +1,192 @@
+//! Writes Events and the statuses of rule objects.
+//!
+//! One task does all of it, fed by a bounded channel, so that a review never waits for a write.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use kubewright_cluster::{Client, Error, GroupVersionResource, PatchType, jitter};
+use kubewright_engine::{RuleReport, WatchedResource};
+use kubewright_k8s::{ApiPath, ObjectName};
+use kubewright_value::{Text, Value};
+use tokio::sync::mpsc::Receiver;
+
+use crate::events::{EventQueue, EventWrite, Regarding};
+use crate::statuses::{self, RecordedFailures};
+use crate::{Notice, NoticeKind, ServerState, Snapshot, Stores};
+
+/// How often is looked what there is to write.
+const WRITE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How long a replica may wait before it writes a status, so that another may have written it before.
+const STATUS_JITTER: Duration = Duration::from_millis(300);
+
+/// For how long the same change to a status is not sent again: what its definition does not have is not kept.
+const STATUS_RESEND_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long one call may take.
+const STATUS_CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Writes Events and statuses as long as the server lives. `instance` is a name that no other replica has.
+pub async fn run_status_writer(
+    state: Arc<ServerState>,
+    client: Client,
+    stores: Arc<Stores>,
+    mut notices: Receiver<Notice>,
+    instance: String,
+) {
+    let client =
+        client.limited(kubewright_cluster::CallLimits { time: STATUS_CALL_TIMEOUT, ..Default::default() });
+    let mut writer = StatusWriter {
+        events: EventQueue::new(&instance, Instant::now()),
+        failures: RecordedFailures::default(),
+        sent: HashMap::new(),
+        generation: None,
+        stores,
+        client,
+    };
+    let mut tick = tokio::time::interval(WRITE_INTERVAL);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            notice = notices.recv() => match notice {
+                Some(notice) => writer.record(&notice),
+                None => return,
+            },
+            _ = tick.tick() => {
+                let snapshot = state.snapshot.load_full();
+                writer.write_due(&snapshot).await;
+            }
+        }
+    }
+}
+
+struct StatusWriter {
+    client: Client,
+    stores: Arc<Stores>,
+    events: EventQueue,
+    failures: RecordedFailures,
+    /// The last change to the status of each rule object.
+    sent: HashMap<ObjectName, (Value, Instant)>,
+    /// The snapshot whose statuses are written.
+    generation: Option<u64>,
+}
+
+impl StatusWriter {
+    fn record(&mut self, notice: &Notice) {
+        let (now, time) = (Instant::now(), SystemTime::now());
+        self.events.add(notice, now, time);
+        if notice.kind == NoticeKind::Failed {
+            self.failures.add(notice, time);
+        }
+    }
+
+    async fn write_due(&mut self, snapshot: &Snapshot) {
+        self.write_events().await;
+        let is_new = self.generation != Some(snapshot.generation);
+        let failed = self.failures.due(Instant::now());
+        if !is_new && failed.is_empty() {
+            return;
+        }
+        if is_new {
+            let rules: HashSet<&ObjectName> = snapshot.states.iter().map(|state| &state.name).collect();
+            self.failures.retain(|rule| rules.contains(rule));
+            self.sent.retain(|rule, _| rules.contains(rule));
+            tokio::time::sleep(jitter(STATUS_JITTER)).await;
+        }
+        let mut is_whole = true;
+        for state in &snapshot.states {
+            if is_new || failed.contains(&state.name) {
+                let written = self.write(snapshot, state).await;
+                is_whole &= written.is_ok();
+                if written.is_err_and(|error| error.code().is_none()) {
+                    // The API server is unreachable, so the other writes would fail too.
+                    break;
+                }
+            }
+        }
+        if is_whole {
+            self.generation = Some(snapshot.generation);
+        }
+    }
+
+    async fn write_events(&mut self) {
+        let stores = Arc::clone(&self.stores);
+        let find = |rule: &ObjectName| event_regarding(&stores.object(rule).unwrap_or_default());
+        let mut is_away = false;
+        for write in self.events.due(Instant::now(), find) {
+            // An API server that does not answer is not asked for each of them.
+            let written =
+                if is_away { Err(None) } else { write_event(&self.client, &write).await.map_err(Some) };
+            is_away |= matches!(&written, Err(Some(error)) if error.code().is_none());
+            // What is refused is lost, which is no reason to do anything else.
+            if written.is_err_and(|error| error.is_none_or(|error| is_event_retryable(&error))) {
+                self.events.again(&write);
+            }
+        }
+    }
+
+    /// Writes the status of one rule object, if it has another one.
+    async fn write(&mut self, snapshot: &Snapshot, state: &crate::RuleState) -> Result<(), Error> {
+        let Some(stored) = self.stores.object(&state.name) else { return Ok(()) };
+        let Some(language) = snapshot.language(state.dialect) else { return Ok(()) };
+        let Some(path) = status_path(language.watched_resources(), &state.name) else { return Ok(()) };
+        // A newer one is on its way into a snapshot.
+        let generation = stored.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
+        if generation != state.generation {
+            return Ok(());
+        }
+        let report =
+            RuleReport { failure: self.failures.news(&state.name).cloned(), ..statuses::rule_report(state) };
+        let change =
+            statuses::status_patch(&stored, report, SystemTime::now(), |report| language.status(report));
+        let now = Instant::now();
+        let Some(change) = change else { return Ok(()) };
+        if let Some((sent, at)) = self.sent.get(&state.name)
+            && *sent == change
+            && now.saturating_duration_since(*at) < STATUS_RESEND_INTERVAL
+        {
+            return Ok(());
+        }
+        match self.client.patch(&path, PatchType::Merge, &change).await {
+            Ok(_) => {
+                self.failures.written(&state.name, now);
+                self.sent.insert(state.name.clone(), (change, now));
+                Ok(())
+            }
+            // It is gone, or its definition has no status, or this one: trying again would not help.
+            Err(error) if error.is_not_found() || error.is_invalid() || error.is_forbidden() => {
+                self.failures.written(&state.name, now);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns whether the same Event may be written later.
+fn is_event_retryable(error: &Error) -> bool {
+    error.code().is_none_or(|code| matches!(code, 404 | 429) || code >= 500)
+}
+
+async fn write_event(client: &Client, write: &EventWrite) -> Result<Value, Error> {
+    let events = GroupVersionResource::new("", "v1", "events");
+    if write.is_new {
+        return client.create(&events.within(&write.namespace), &write.object).await;
+    }
+    client.patch(&events.named(&write.namespace, &write.name), PatchType::Merge, &write.object).await
+}
+
+/// Returns the address of the status of the rule object called `name`.
+fn status_path(watched: &[WatchedResource], name: &ObjectName) -> Option<ApiPath> {
+    let of = watched.iter().find(|of| of.group == name.group && of.kind == name.kind)?;
+    let path =
+        GroupVersionResource::new(of.group, of.version, of.resource).named(&name.namespace, &name.name);
+    Some(ApiPath { subresource: "status".into(), ..path })
+}
+
+fn event_regarding(object: &Value) -> Regarding {
+    let text = |keys: &[&str]| object.at(keys).and_then(Value::as_str).map(Text::new).unwrap_or_default();
+    Regarding { api_version: text(&["apiVersion"]), uid: text(&["metadata", "uid"]) }
+}
