@@ -61,7 +61,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     let loaded = kubewright_dialects::load_documents(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let references = documents.iter().filter(|document| References::is_one(document)).count();
-    if documents.iter().any(traits::is_known) {
+    if documents.iter().any(traits::is_trait_resource) {
         let objects = files::objects_of(documents, &mut Vec::new());
         diagnostics.extend(traits::lint_together(&objects));
     }

@@ -3,11 +3,11 @@
 use kubewright_golib::regex::{compile_regex, quote_meta, replace_all};
 use kubewright_value::Budget;
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "goregex",
-    run,
+    run: fuzz_goregex,
     seeds: &[
         "^(a|b)*c{2,5}$",
         "[[:alpha:]_\\d&&x]+",
@@ -47,7 +47,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(data: &[u8]) {
+fn fuzz_goregex(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match compile_regex(&quote_meta(text)) {
         Ok(quoted) => {

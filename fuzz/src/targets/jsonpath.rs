@@ -3,11 +3,11 @@
 use kubewright_jsonpath::{JsonPathExpression, JsonPathLanguage, JsonPathSelector};
 use kubewright_value::{Budget, Limits, Value, json};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "jsonpath",
-    run,
+    run: fuzz_jsonpath,
     seeds: &[
         "$.kind == \"Pod\" && length($.spec.containers) > 1",
         "$.spec.containers[? @.image =~ \"nginx:1\\\\.\" ].ports[? @.containerPort == 80]",
@@ -72,7 +72,7 @@ pub(crate) const TARGET: Target = Target {
 const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y"}},"spec":{"containers":[
     {"name":"a","image":"nginx:1.14","ports":[{"containerPort":80},{"containerPort":443}]},{"name":"b","n":9007199254740993}],"x":null,"t":true}}"#;
 
-fn run(data: &[u8]) {
+fn fuzz_jsonpath(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let object = json::parse(OBJECT).unwrap_or_default();
     let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };

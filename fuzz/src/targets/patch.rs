@@ -3,11 +3,11 @@
 use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "patch",
-    run,
+    run: fuzz_patch,
     seeds: &[
         r#"[{"a":{"b":[1,2,{"c":3}]},"n":null},[{"op":"add","path":"/a/b/-","value":4},{"op":"remove","path":"/a/b/0"}]]"#,
         r#"[{"a":[1,2,3]},[{"op":"replace","path":"/a/-1","value":9},{"op":"test","path":"/a/0","value":2}]]"#,
@@ -44,7 +44,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(data: &[u8]) {
+fn fuzz_patch(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(input) = yaml::parse(text) else { return };
     let (Some(before), Some(operations)) = (input.item(0), input.item(1)) else { return };

@@ -3,11 +3,11 @@
 use kubewright_patch::path::{PatchPath, PathChange, PathOp, PathPiece, PathSegment, PathWriters};
 use kubewright_value::{Budget, Limits, Step, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "pathpatch",
-    run,
+    run: fuzz_pathpatch,
     seeds: &[
         "/spec/c[?(@.n=='a')]/env/-\nx\n[{\"spec\":{\"c\":[{\"n\":\"a\",\"env\":[1]},{\"n\":\"b\"},{\"n\":\"a\"}]}},{\"x\":1}]",
         "/m/[*]/[*]\nx')]/y\n[{\"m\":[[1,2],[3,4],[]]},9]",
@@ -50,7 +50,7 @@ pub(crate) const TARGET: Target = Target {
 };
 
 /// Takes a path, a text that is put into it at its middle, and `[document, value]`, each on its line.
-fn run(data: &[u8]) {
+fn fuzz_pathpatch(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut lines = text.splitn(3, '\n');
     let (Some(path), Some(inserted), Some(rest)) = (lines.next(), lines.next(), lines.next()) else { return };
@@ -59,12 +59,12 @@ fn run(data: &[u8]) {
     let value = input.item(1).unwrap_or(&Value::Null);
     check_inserted(path, inserted, document, value);
     if let Ok(path) = PatchPath::parse(path) {
-        check(&path, document, value);
+        check_path_patch(&path, document, value);
         check_writers(&path, document, value);
     }
 }
 
-fn check(path: &PatchPath, document: &Value, value: &Value) {
+fn check_path_patch(path: &PatchPath, document: &Value, value: &Value) {
     for op in [PathOp::Add, PathOp::Replace, PathOp::Remove, PathOp::Merge] {
         let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };
         let mut after = document.clone();
@@ -102,7 +102,7 @@ fn check_applied(op: PathOp, applied: &PathChange, before: &Value, after: &Value
         assert!(after.is_same(before) || after == before, "nothing to remove changes nothing");
     }
     let count = applied.places.len();
-    let (old, new) = (items(before), items(after));
+    let (old, new) = (count_list_items(before), count_list_items(after));
     match op {
         PathOp::Remove => assert!(new <= old),
         PathOp::Add if applied.is_insertion => assert!(new >= old + count),
@@ -143,10 +143,10 @@ fn is_before(a: &[Step], b: &[Step]) -> bool {
 }
 
 /// Counts the items of all lists.
-fn items(value: &Value) -> usize {
+fn count_list_items(value: &Value) -> usize {
     match value {
-        Value::Array(items) => items.len() + items.iter().map(self::items).sum::<usize>(),
-        Value::Object(map) => map.values().map(items).sum(),
+        Value::Array(items) => items.len() + items.iter().map(self::count_list_items).sum::<usize>(),
+        Value::Object(map) => map.values().map(count_list_items).sum(),
         _ => 0,
     }
 }
@@ -162,7 +162,7 @@ fn check_inserted(path: &str, inserted: &str, document: &Value, value: &Value) {
         PatchPath::from_pieces(&[PathPiece::Literal(head), PathPiece::Text(text), PathPiece::Literal(tail)])
     };
     let Ok(found) = with(inserted) else { return };
-    check(&found, document, value);
+    check_path_patch(&found, document, value);
     let Ok(plain) = with("x") else { return };
     assert_eq!(found.segments().len(), plain.segments().len(), "`{inserted}` adds no segment");
     let selectors = |path: &PatchPath| path.segments().map(is_selector).collect::<Vec<_>>();

@@ -11,7 +11,7 @@ fn render(template: &str) -> Result<RenderedValue, String> {
     let derived =
         json::parse(r#"{"containerEnvFrom": [1], "endpointResources": {"web": [2]}, "servicePorts": []}"#);
     let derived = derived.unwrap();
-    let environment = environment().variable("parameters").variable("derived");
+    let environment = trait_environment().variable("parameters").variable("derived");
     let (template, problems) = ValueTemplate::compile(&Value::from(template), &environment);
     if let Some(problem) = problems.first() {
         return Err(problem.message.clone());

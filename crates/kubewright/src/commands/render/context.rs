@@ -4,7 +4,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{ObjectName, PodTemplatePath, WorkloadKind};
-use kubewright_traits::{Context, context};
+use kubewright_traits::{RenderContext, context};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::setting::{self, One};
@@ -36,7 +36,7 @@ pub(in crate::commands) const ASSUMED: &str = "default";
 
 /// What all instances see.
 pub(in crate::commands) struct Given {
-    pub(in crate::commands) context: Context,
+    pub(in crate::commands) context: RenderContext,
     /// How many workloads the component could be, where nobody says how it is called.
     pub(in crate::commands) unnamed: Option<usize>,
     /// Whether nobody says which namespace it is.
@@ -111,7 +111,8 @@ impl Said {
         if values.get("derived").is_none() {
             let of = |name: &str| values.get(name).cloned().unwrap_or_default();
             let (workload, configurations) = (of("workload"), of("configurations"));
-            let derived = context::derived(&workload, &configurations, &of("dependencies"), &of("metadata"));
+            let derived =
+                context::derive_variables(&workload, &configurations, &of("dependencies"), &of("metadata"));
             lay(&mut values, &Map::from([("derived", derived)]).into(), 1);
         }
         if let (None, Some(gateway)) =
@@ -123,7 +124,7 @@ impl Said {
     }
 
     /// Returns what replaces what components have of their own. Component and environment select, and replace nothing.
-    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> RenderContext {
         let names = Names { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
         self.lay(&mut values, named(&names, self.namespace.as_ref()), problems);
@@ -271,8 +272,8 @@ fn complete(metadata: &mut Value) {
     }
 }
 
-fn bound(values: &Value) -> Context {
-    let mut bound = Context::new();
+fn bound(values: &Value) -> RenderContext {
+    let mut bound = RenderContext::new();
     for (name, value) in values.as_object().into_iter().flat_map(Map::iter) {
         bound.set(name, value.clone());
     }

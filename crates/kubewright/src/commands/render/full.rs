@@ -7,7 +7,9 @@ use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::plural;
-use kubewright_traits::{self as traits, Context, Library, Release, RenderOptions, Rendering};
+use kubewright_traits::{
+    self as traits, ComponentRelease, RenderContext, RenderOptions, Rendering, ResourceLibrary,
+};
 use kubewright_value::{Document, Value};
 
 use super::base::Base;
@@ -34,7 +36,8 @@ pub(super) struct Found<'f> {
 /// Returns whether components are among `documents`.
 pub(super) fn is_meant(documents: &[Document]) -> bool {
     let is_component = |document: &Document| {
-        document.value.get("kind").and_then(Value::as_str) == Some("Component") && traits::is_known(document)
+        document.value.get("kind").and_then(Value::as_str) == Some("Component")
+            && traits::is_trait_resource(document)
     };
     documents.iter().any(is_component)
 }
@@ -53,12 +56,12 @@ pub(super) fn full(arguments: &Render, found: Found<'_>, color: ColorChoice) -> 
         selection::leave(&mut documents, component)?;
     }
     let others = documents.iter().filter(|document| !is_platform(document)).count();
-    let (library, wrong) = Library::read(&documents, &found.said.more());
+    let (library, wrong) = ResourceLibrary::read(&documents, &found.said.more());
     problems.extend(wrong);
     let releases = releases(arguments, &library, &mut problems)?;
     let given = found.said.overrides(&mut problems);
     if arguments.strict {
-        traits::raise(&mut problems);
+        traits::raise_strict_warnings(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
         complain(&problems, color.paint_errors());
@@ -122,16 +125,16 @@ fn refuse(arguments: &Render, own: &[setting::One]) -> Result<(), Failure> {
 
 /// Returns whether `document` belongs to the platform and not to what runs on it.
 fn is_platform(document: &Document) -> bool {
-    let version = document.value.str_at(&["apiVersion"]);
-    traits::is_known(document) || version.starts_with(traits::GROUP)
+    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    traits::is_trait_resource(document) || version.starts_with(traits::GROUP)
 }
 
 /// Returns the releases that are asked for.
 fn releases(
     arguments: &Render,
-    library: &Library,
+    library: &ResourceLibrary,
     problems: &mut Vec<Diagnostic>,
-) -> Result<Vec<Release>, Failure> {
+) -> Result<Vec<ComponentRelease>, Failure> {
     let releases = match &arguments.names.environment {
         Some(environment) => {
             let (releases, wrong) = library.releases_in(environment);
@@ -160,9 +163,9 @@ fn releases(
 }
 
 fn render(
-    library: &Library,
-    releases: &[Release],
-    given: &Context,
+    library: &ResourceLibrary,
+    releases: &[ComponentRelease],
+    given: &RenderContext,
     options: RenderOptions,
 ) -> Result<Vec<Rendering>, Failure> {
     Ok(workers::each(releases, |release| library.render(release, given, &options))?)
@@ -175,12 +178,12 @@ fn once(problems: &mut Vec<Diagnostic>) {
 }
 
 /// Returns what each release has come to, with its title and its folder.
-fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
+fn parts<'r>(releases: &[ComponentRelease], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
     let mut same: HashMap<(&str, &str), usize> = HashMap::new();
     for release in releases {
         *same.entry((release.environment(), release.component())).or_default() += 1;
     }
-    let part = |(release, rendering): (&Release, &'r Rendering)| {
+    let part = |(release, rendering): (&ComponentRelease, &'r Rendering)| {
         let (environment, component) = (release.environment(), release.component());
         let is_double = same.get(&(environment, component)).is_some_and(|count| *count > 1);
         let folder = match release.namespace().filter(|_| is_double) {
@@ -197,10 +200,10 @@ fn parts<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Part<'r>> {
 }
 
 /// Says in a line what was done.
-fn summarise(releases: &[Release], rendered: &[Rendering], others: usize) {
+fn summarise(releases: &[ComponentRelease], rendered: &[Rendering], others: usize) {
     let components: BTreeSet<_> =
         releases.iter().map(|release| (release.namespace(), release.component())).collect();
-    let environments: BTreeSet<_> = releases.iter().map(Release::environment).collect();
+    let environments: BTreeSet<_> = releases.iter().map(ComponentRelease::environment).collect();
     let manifests: usize = rendered.iter().map(|rendering| rendering.manifests.len()).sum();
     let left_out = match others {
         0 => String::new(),

@@ -9,7 +9,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_k8s::ObjectName;
 use kubewright_patch::path::PathWriters;
 use kubewright_patch::{self as patch, JsonPatchOperation};
-use kubewright_traits::{Manifest, Rendering, Writer};
+use kubewright_traits::{Manifest, ManifestWriter, Rendering};
 use kubewright_value::{Step, Text, Value};
 
 use super::write::number;
@@ -72,7 +72,7 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
 fn difference(
     operation: &JsonPatchOperation,
     manifest: &Manifest,
-    writers: &PathWriters<Writer>,
+    writers: &PathWriters<ManifestWriter>,
     second: &Rendering,
 ) -> Diagnostic {
     let path = steps(operation.path().tokens(), &manifest.object);
@@ -103,8 +103,8 @@ fn written_at(
     path: Vec<Step>,
     operation: &JsonPatchOperation,
     manifest: &Manifest,
-    writers: &PathWriters<Writer>,
-) -> (Vec<Step>, Option<Writer>) {
+    writers: &PathWriters<ManifestWriter>,
+) -> (Vec<Step>, Option<ManifestWriter>) {
     if let Some(writer) = writers.last(&path) {
         return (path, Some(*writer));
     }

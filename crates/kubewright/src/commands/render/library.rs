@@ -3,8 +3,8 @@
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed;
-use kubewright_traits::{self as traits, Trait};
-use kubewright_value::{Document, Text};
+use kubewright_traits::{self as traits, CompiledTrait};
+use kubewright_value::{Document, Text, Value};
 
 use super::stack::{KINDS, Use};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
@@ -12,7 +12,7 @@ use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 /// Traits, in the order in which they stand.
 #[derive(Default)]
 pub(in crate::commands) struct Library {
-    pub(in crate::commands) traits: Vec<Trait>,
+    pub(in crate::commands) traits: Vec<CompiledTrait>,
 }
 
 impl Library {
@@ -37,7 +37,7 @@ impl Library {
         }
         let mut library = Self::default();
         for document in documents.iter().chain(more_documents) {
-            let (compiled, diagnostics) = Trait::compile(document, more);
+            let (compiled, diagnostics) = CompiledTrait::compile(document, more);
             wrong.extend(diagnostics);
             library.add(compiled, &mut wrong);
         }
@@ -46,8 +46,12 @@ impl Library {
     }
 
     /// Returns the trait that `used` names.
-    pub(in crate::commands) fn find(&self, used: &Use, problems: &mut Vec<Diagnostic>) -> Option<&Trait> {
-        let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
+    pub(in crate::commands) fn find(
+        &self,
+        used: &Use,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<&CompiledTrait> {
+        let is_kind = |one: &&CompiledTrait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
             (Some(one), None) => return Some(one),
@@ -81,9 +85,13 @@ impl Library {
     }
 
     /// Adds a trait, unless there is one of its name.
-    pub(in crate::commands) fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+    pub(in crate::commands) fn add(
+        &mut self,
+        compiled: Option<CompiledTrait>,
+        problems: &mut Vec<Diagnostic>,
+    ) {
         let Some(compiled) = compiled else { return };
-        let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
+        let is_same = |one: &&CompiledTrait| one.kind() == compiled.kind() && one.name() == compiled.name();
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
         let place = first.document().locate(&[]);
         let message = format!(
@@ -100,6 +108,6 @@ impl Library {
 
 /// Returns whether `document` is a trait.
 pub(in crate::commands) fn is_trait(document: &Document) -> bool {
-    let kind = document.value.str_at(&["kind"]);
-    KINDS.contains(&kind) && traits::is_known(document)
+    let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    KINDS.contains(&kind) && traits::is_trait_resource(document)
 }

@@ -29,7 +29,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     let mut names = BTreeSet::new();
     let mut is_there = false;
     documents.retain(|document| {
-        if !traits::is_known(document) {
+        if !traits::is_trait_resource(document) {
             return true;
         }
         match text(document, &["kind"]) {

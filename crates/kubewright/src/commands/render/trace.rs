@@ -7,7 +7,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
 use kubewright_report::text::plural;
 use kubewright_report::trace::node_value;
-use kubewright_traits::{Manifest, Origin, Plane, Rendering, Writer};
+use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering};
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::subject;
@@ -77,8 +77,8 @@ fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: 
         }
         let subject = paint.bold(&visible(&subject(&manifest.object)));
         match manifest.origin {
-            Origin::Given(_) => writeln!(out, "{subject}")?,
-            Origin::Made(_) => writeln!(out, "{subject}  created")?,
+            ManifestOrigin::Given(_) => writeln!(out, "{subject}")?,
+            ManifestOrigin::Made(_) => writeln!(out, "{subject}  created")?,
         }
         let widths = fields.iter().map(|field| field.path.chars().count());
         let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
@@ -148,7 +148,7 @@ struct Field {
 }
 
 fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
-    let field = |(path, writer): (Vec<_>, &Writer)| {
+    let field = |(path, writer): (Vec<_>, &ManifestWriter)| {
         let by = rendering.writer(*writer)?;
         let path = match path.is_empty() {
             true => "(all of it)".to_owned(),
@@ -162,7 +162,7 @@ fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
 /// Returns what was given and is there no more.
 fn removed<'r>(traced: &'r Traced<'r>) -> impl Iterator<Item = &'r Document> {
     let is_there = |number: usize| {
-        traced.rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number))
+        traced.rendering.manifests.iter().any(|manifest| manifest.origin == ManifestOrigin::Given(number))
     };
     let all = traced.base.iter().enumerate().filter(move |(number, _)| !is_there(*number));
     all.map(|(_, document)| document)
@@ -176,15 +176,17 @@ fn json_manifest(manifest: &Manifest, traced: &Traced<'_>) -> Value {
         Plane::Observability => "observabilityplane",
     };
     let (origin, location) = match manifest.origin {
-        Origin::Given(number) => ("given", traced.base.get(number).map(|document| document.locate(&[]))),
-        Origin::Made(writer) => {
+        ManifestOrigin::Given(number) => {
+            ("given", traced.base.get(number).map(|document| document.locate(&[])))
+        }
+        ManifestOrigin::Made(writer) => {
             ("created", rendering.writer(writer).map(|by| by.location(writer.part).clone()))
         }
     };
     let (file, line, _) = json_place(location.as_ref());
     let more = [("plane", plane.into()), ("origin", Value::from(origin)), ("file", file), ("line", line)];
     more.into_iter().for_each(|(key, value)| drop(item.insert(key.into(), value)));
-    let field = |(path, writer): (Vec<_>, &Writer)| {
+    let field = |(path, writer): (Vec<_>, &ManifestWriter)| {
         let by = rendering.writer(*writer)?;
         let (file, line, column) = json_place(Some(by.location(writer.part)));
         let path = Pointer::from_steps(&path).to_string();

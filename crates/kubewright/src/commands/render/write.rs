@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use kubewright_k8s::{ObjectName, object_title};
-use kubewright_traits::{Manifest, Origin, Plane, Rendering, order};
+use kubewright_traits::{Manifest, ManifestOrigin, Plane, Rendering, manifest_sort_key};
 use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{Render, RenderFormat, RenderPlane};
@@ -73,7 +73,7 @@ fn chosen<'m>(arguments: &Render, manifests: &'m [Manifest]) -> Vec<&'m Manifest
     };
     let mut chosen: Vec<&Manifest> = manifests.iter().filter(is_wanted).collect();
     if arguments.sort {
-        chosen.sort_by_cached_key(|manifest| order(&manifest.object));
+        chosen.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
     }
     chosen.sort_by_key(|manifest| manifest.plane == Plane::Observability);
     chosen
@@ -156,19 +156,19 @@ fn show(base: &[Document], rendering: &Rendering, manifests: &[&Manifest], paint
     let mut out = standard_output();
     for manifest in manifests {
         let (head, before) = match manifest.origin {
-            Origin::Given(number) => {
+            ManifestOrigin::Given(number) => {
                 let Some(document) = base.get(number) else { continue };
                 if document.value == manifest.object {
                     continue;
                 }
                 (place(document), yaml_text(&document.value))
             }
-            Origin::Made(_) => ("(nothing)".to_owned(), String::new()),
+            ManifestOrigin::Made(_) => ("(nothing)".to_owned(), String::new()),
         };
         let writers = written_by(manifest, rendering);
         let after = match manifest.origin {
-            Origin::Given(_) => format!("after {writers}"),
-            Origin::Made(_) => format!("{}  created by {writers}", subject(&manifest.object)),
+            ManifestOrigin::Given(_) => format!("after {writers}"),
+            ManifestOrigin::Made(_) => format!("{}  created by {writers}", subject(&manifest.object)),
         };
         difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
@@ -193,8 +193,8 @@ fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], pain
 /// Returns which of the base manifests `manifest` is.
 pub(super) fn number(manifest: &Manifest) -> Option<usize> {
     match manifest.origin {
-        Origin::Given(number) => Some(number),
-        Origin::Made(_) => None,
+        ManifestOrigin::Given(number) => Some(number),
+        ManifestOrigin::Made(_) => None,
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> Bench<'a> {
         let found = files::find(&files::resolve_paths(folder, &file.rules, problems));
         problems.extend(found.problems);
         let rule_documents = files::read_documents(&found.inputs, problems);
-        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
+        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_trait_resource);
         let rule_documents: Vec<Document> = rule_documents;
         let is_pattern =
             |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);

@@ -13,7 +13,7 @@ use std::path::Path;
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::{CaseResult, CaseRule};
-use kubewright_traits::{self as traits, Context, Instance, RenderOptions, Rendering, Trait};
+use kubewright_traits::{self as traits, CompiledTrait, Instance, RenderContext, RenderOptions, Rendering};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;
@@ -53,7 +53,7 @@ struct Known {
 struct Setting {
     instances: Vec<Instance>,
     base: Vec<Document>,
-    context: Context,
+    context: RenderContext,
     /// What is wrong with the traits.
     wrong: Vec<Diagnostic>,
 }
@@ -64,7 +64,7 @@ struct Rendered {
     /// What came of rendering the result once more, if that is asked.
     again: Option<Rendering>,
     /// What rules about manifests see.
-    context: Context,
+    context: RenderContext,
 }
 
 impl<'a> TraitBench<'a> {
@@ -128,7 +128,7 @@ impl<'a> TraitBench<'a> {
         }
         let again = (case.is_idempotent && !rendering.has_failed()).then(|| {
             let again = idempotent::again(&rendering);
-            traits::render(again, &set.instances, &set.context, &RenderOptions::default())
+            traits::render_traits(again, &set.instances, &set.context, &RenderOptions::default())
         });
         Ok(Rendered { rendering, again, context: set.context })
     }
@@ -203,7 +203,7 @@ impl Known {
 
     fn add(&mut self, documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
         for document in documents.iter().filter(|document| is_trait(document)) {
-            let (compiled, wrong) = Trait::compile(document, more);
+            let (compiled, wrong) = CompiledTrait::compile(document, more);
             let before = self.library.traits.len();
             self.library.add(compiled, problems);
             if self.library.traits.len() > before {
@@ -217,7 +217,7 @@ impl Known {
     fn file(&self, subject: &Subject) -> Option<&str> {
         let Subject::Instances(uses) = subject else { return None };
         let [used] = uses.as_slice() else { return None };
-        let source = |one: &Trait| one.document().source.name.clone();
+        let source = |one: &CompiledTrait| one.document().source.name.clone();
         let of = self.library.traits.iter().find(|one| one.name() == used.of.as_str())?;
         let is_alone = self.library.traits.iter().filter(|one| source(one) == source(of)).count() == 1;
         is_alone.then(|| of.document().source.name.as_str())
@@ -232,7 +232,7 @@ impl Known {
             let Some(of) = self.library.find(used, &mut problems).cloned() else {
                 return Err(problems.iter().map(judge::said).collect::<Vec<_>>().join("\n"));
             };
-            let is_it = |one: &Trait| one.kind() == of.kind() && one.name() == of.name();
+            let is_it = |one: &CompiledTrait| one.kind() == of.kind() && one.name() == of.name();
             let place = self.library.traits.iter().position(is_it).unwrap_or_default();
             wrong.extend(self.wrong.get(place).into_iter().flatten().cloned());
             if let Some(is_used) = self.is_used.get_mut(place) {
@@ -253,12 +253,13 @@ impl Known {
 fn rendered(set: &Setting, options: &RenderOptions) -> Rendering {
     let mut wrong = set.wrong.clone();
     if options.strict {
-        traits::raise(&mut wrong);
+        traits::raise_strict_warnings(&mut wrong);
     }
     if wrong.iter().any(Diagnostic::is_error) {
         return Rendering { diagnostics: wrong, ..Rendering::default() };
     }
-    let mut rendering = traits::render(given_manifests(&set.base), &set.instances, &set.context, options);
+    let mut rendering =
+        traits::render_traits(given_manifests(&set.base), &set.instances, &set.context, options);
     wrong.append(&mut rendering.diagnostics);
     rendering.diagnostics = wrong;
     rendering
@@ -295,7 +296,7 @@ fn refused(problems: &[Diagnostic]) -> Result<(), String> {
 }
 
 /// Counts the parts of `of` that were at work; without a rendering, that they are there.
-fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Rendering>) {
+fn cover(coverage: Option<&mut Coverage>, of: &CompiledTrait, rendering: Option<&Rendering>) {
     let Some(coverage) = coverage else { return };
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("trait/{}", of.name()), of.document(), rendering.is_some(), parts);

@@ -1,7 +1,7 @@
 //! Traits are traced as they are rendered.
 
 use kubewright_files as files;
-use kubewright_traits::is_known;
+use kubewright_traits::is_trait_resource;
 use kubewright_value::{Document, Value};
 
 use crate::arguments::{Render, RenderFormat, Trace, TraceFormat};
@@ -14,7 +14,7 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
         return false;
     }
     let documents = documents(paths);
-    let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_known);
+    let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_trait_resource);
     let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
     !known.is_empty() && !others.iter().any(is_rule)
@@ -34,7 +34,8 @@ pub(super) fn rendering(arguments: &Trace) -> Result<Render, Failure> {
     // A folder with everything for a component is given as a whole, and may be named twice.
     let has_component = |path: &String| {
         let is_component = |document: &Document| {
-            is_known(document) && document.value.get("kind").and_then(Value::as_str) == Some("Component")
+            is_trait_resource(document)
+                && document.value.get("kind").and_then(Value::as_str) == Some("Component")
         };
         objects.resources.contains(path) && documents(std::slice::from_ref(path)).iter().any(is_component)
     };

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use kubewright_engine::{Diagnostic, nearest_word};
-use kubewright_traits::{self as traits, ComponentType, Library, Release, RenderOptions, Rendering};
+use kubewright_traits::{
+    self as traits, CompiledComponentType, ComponentRelease, RenderOptions, Rendering, ResourceLibrary,
+};
 use kubewright_value::{Document, Text};
 
 use super::super::coverage::Coverage;
@@ -15,7 +17,7 @@ use crate::commands::render::library::is_trait;
 pub(super) struct Platform {
     documents: Vec<Document>,
     /// With the resources of the file; read when the first case asks.
-    shared: Option<(Library, Vec<Diagnostic>)>,
+    shared: Option<(ResourceLibrary, Vec<Diagnostic>)>,
     is_used: bool,
 }
 
@@ -32,13 +34,14 @@ impl Platform {
 
     /// Counts the component types, of which none was at work yet.
     pub(super) fn count(&self, more: &[Text], coverage: &mut Coverage) {
-        let types = self.documents.iter().filter_map(|document| ComponentType::compile(document, more).0);
+        let types =
+            self.documents.iter().filter_map(|document| CompiledComponentType::compile(document, more).0);
         types.for_each(|of| of_type(&of, None, coverage));
     }
 
     /// Returns what is wrong with each of the documents that is no trait.
     pub(super) fn mistakes(&self) -> impl Iterator<Item = Diagnostic> {
-        self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check)
+        self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check_trait_document)
     }
 }
 
@@ -68,7 +71,7 @@ impl TraitBench<'_> {
         };
         let mut wrong = wrong.clone();
         if case.is_strict {
-            traits::raise(&mut wrong);
+            traits::raise_strict_warnings(&mut wrong);
         }
         if wrong.iter().any(Diagnostic::is_error) {
             let rendering = Rendering { diagnostics: wrong, ..Rendering::default() };
@@ -90,26 +93,31 @@ impl TraitBench<'_> {
     }
 
     /// Reads what a component is rendered with.
-    fn read(&self, own: Vec<Document>) -> (Library, Vec<Diagnostic>) {
+    fn read(&self, own: Vec<Document>) -> (ResourceLibrary, Vec<Diagnostic>) {
         let mut documents = self.platform.documents.clone();
-        documents.extend(own.into_iter().filter(traits::is_known));
-        Library::read(&documents, &self.more)
+        documents.extend(own.into_iter().filter(traits::is_trait_resource));
+        ResourceLibrary::read(&documents, &self.more)
     }
 }
 
 /// Counts the parts of `of` that were at work; without a rendering, that they are there.
-fn of_type(of: &ComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
+fn of_type(of: &CompiledComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("type/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
 /// Returns the only release of the component called `name`, in `environment` if that is said.
-fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<Release, String> {
+fn release(
+    library: &ResourceLibrary,
+    name: &str,
+    environment: Option<&str>,
+) -> Result<ComponentRelease, String> {
     let (releases, wrong) = match environment {
         Some(environment) => library.releases_in(environment),
         None => (library.releases().to_vec(), library.unreleased()),
     };
-    let found: Vec<&Release> = releases.iter().filter(|release| release.component() == name).collect();
+    let found: Vec<&ComponentRelease> =
+        releases.iter().filter(|release| release.component() == name).collect();
     match found.as_slice() {
         [release] => return Ok((*release).clone()),
         [] => {}

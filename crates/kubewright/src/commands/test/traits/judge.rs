@@ -8,7 +8,7 @@ use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{PatchPath, PathOp, PathPatchError};
 use kubewright_report::text::plural;
-use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
+use kubewright_traits::{self as traits, Manifest, Plane, RenderContext, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::differs;
@@ -24,7 +24,7 @@ const MOST: usize = 30;
 /// A case and what came of it.
 pub(super) struct Judged<'a> {
     pub(super) case: &'a TraitCase,
-    pub(super) context: &'a Context,
+    pub(super) context: &'a RenderContext,
     pub(super) rendering: &'a Rendering,
     /// What came of rendering the result once more, if that is asked.
     pub(super) again: Option<&'a Rendering>,
@@ -181,7 +181,7 @@ impl Judged<'_> {
         }
         for rule in &expected.rules {
             let text = rule.trim();
-            match traits::holds(rule, &manifest.object, self.context) {
+            match traits::evaluate_assertion(rule, &manifest.object, self.context) {
                 Ok(held) if held.holds => {}
                 Ok(held) if held.read.is_empty() => {
                     problems.push(format!("{name}: the rule `{text}` does not hold"));
