@@ -2,7 +2,7 @@
 //!
 //! Parts of a value are shared, so a value that takes a few kilobytes of memory can be gigabytes of text. Code that
 //! walks a whole value while a rule is evaluated does it through here: each node is a step, and each byte of text
-//! is charged before it is made. [`json::to_string`](crate::json::to_string) charges nothing and is for output.
+//! is charged before it is made. [`json::to_string`] charges nothing and is for output.
 
 use std::fmt::{self, Write as _};
 
