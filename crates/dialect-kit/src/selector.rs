@@ -8,12 +8,12 @@ use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use crate::fields::{Fields, Reader};
+use crate::fields::{DocumentFields, DocumentReader};
 
 /// A label selector.
 #[derive(Debug, Clone, Default)]
-pub struct Selector {
-    /// Where it stands in the document.
+pub struct SelectorSource {
+    /// The path of the selector in the document.
     pub path: Vec<Step>,
     /// With wildcards in keys and values.
     pub labels: Vec<(Text, Text)>,
@@ -21,8 +21,8 @@ pub struct Selector {
     pub expressions: Vec<LabelRequirement>,
 }
 
-impl Selector {
-    /// Returns whether it asks for nothing.
+impl SelectorSource {
+    /// Returns whether it selects everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.expressions.is_empty()
@@ -30,16 +30,23 @@ impl Selector {
 }
 
 /// Reads the selector at `key`.
-pub fn read<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Selector> {
+pub fn read_selector<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<SelectorSource> {
     let selector = reader.object(fields, key)?;
     reader.only(&selector, &["matchLabels", "matchExpressions"]);
     let labels = reader.pairs(&selector, "matchLabels");
     let items = reader.objects(&selector, "matchExpressions").unwrap_or_default();
-    let expressions = items.iter().filter_map(|item| requirement(reader, item)).collect();
-    Some(Selector { path: selector.path, labels, expressions })
+    let expressions = items.iter().filter_map(|item| read_label_requirement(reader, item)).collect();
+    Some(SelectorSource { path: selector.path, labels, expressions })
 }
 
-fn requirement<'d>(reader: &mut Reader<'d>, item: &Fields<'d>) -> Option<LabelRequirement> {
+fn read_label_requirement<'d>(
+    reader: &mut DocumentReader<'d>,
+    item: &DocumentFields<'d>,
+) -> Option<LabelRequirement> {
     reader.only(item, &["key", "operator", "values"]);
     let values = reader.plain(item, "values");
     let key = reader.required_string(item, "key");
@@ -62,7 +69,7 @@ pub struct WildcardSelector {
 impl WildcardSelector {
     /// Compiles the wildcards of `selector`.
     #[must_use]
-    pub fn compile(selector: &Selector) -> Self {
+    pub fn compile(selector: &SelectorSource) -> Self {
         let (mut exact, mut wild) = (LabelSelector::default(), Vec::new());
         for (key, value) in &selector.labels {
             let (key_glob, value_glob) = (WildcardPattern::parse(key), WildcardPattern::parse(value));
@@ -78,7 +85,7 @@ impl WildcardSelector {
         Self { exact, wild, expressions, is_invalid }
     }
 
-    /// Returns whether `labels` are as the selector wants them. Labels that are no texts are none.
+    /// Returns whether `labels` match the selector. A label that is not a text counts as absent.
     pub fn matches(&self, labels: Option<&Map>, budget: &mut Budget) -> Result<bool, Exhausted> {
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
         if self.is_invalid || !self.exact.matches(label) {

@@ -66,12 +66,12 @@ pub struct Diagnostic {
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
     /// The object that shows it, where that is another than what the place is in.
-    pub subject: Option<Box<Subject>>,
+    pub subject: Option<Box<DiagnosticSubject>>,
 }
 
 /// An object that something is wrong with because of what stands elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct DiagnosticSubject {
     /// Its `apiVersion`.
     pub api_version: Text,
     /// What it is called.
@@ -114,7 +114,7 @@ impl Diagnostic {
     #[must_use]
     pub fn about(mut self, object: &Value, path: impl Into<String>) -> Self {
         let api_version = object.str_at(&["apiVersion"]).into();
-        let subject = Subject { api_version, name: ObjectName::of(object), path: path.into() };
+        let subject = DiagnosticSubject { api_version, name: ObjectName::of(object), path: path.into() };
         self.subject = Some(Box::new(subject));
         self
     }

@@ -1,4 +1,4 @@
-//! The functions that Kyverno adds for Kubernetes objects.
+//! The functions that policies add to JMESPath for Kubernetes objects.
 //!
 //! String functions follow Go: case mapping by single characters, RE2 regular expressions. A number where a string is
 //! allowed is written as a double of 32 bits, because policies were written against that.

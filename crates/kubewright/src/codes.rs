@@ -8,8 +8,8 @@ kubewright_engine::codes! {
     /// The codes of the command line itself.
     pub(crate) static OWN;
 
-    TOO_MUCH_SELECTED "KW-G006" Error "selectors are about too many objects";
-    TOO_MUCH_DRAWN "KW-G007" Warning "there are too many relationships to draw";
+    TOO_MUCH_SELECTED "KW-G006" Error "too many selectors over too many objects";
+    TOO_MUCH_DRAWN "KW-G007" Warning "too many relationships to draw";
     TEST_FIELD "KW-T001" Error "a test file has a field that means nothing";
     TEST_MISSING "KW-T002" Error "a test file lacks a field that it needs";
     TEST_VALUE "KW-T003" Error "a field of a test file has a value that does not fit";
@@ -35,7 +35,7 @@ kubewright_engine::codes! {
 
 /// Returns every code there is, sorted by name.
 pub(crate) fn all() -> Vec<&'static Code> {
-    let mut all = kubewright_dialects::codes();
+    let mut all = kubewright_dialects::rule_file_codes();
     all.extend(kubewright_graph::codes());
     all.extend(kubewright_files::FILE_CODES);
     all.extend(OWN);

@@ -15,8 +15,8 @@ pub(super) enum PatchValue {
     },
 }
 
-/// What a template can see besides the object.
-pub(super) struct Surroundings<'a> {
+/// The inputs of a template besides the object.
+pub(super) struct TemplateInputs<'a> {
     pub(super) target: &'a Value,
     pub(super) namespace: &'a Text,
     pub(super) inputs: &'a Inputs,
@@ -26,7 +26,7 @@ impl PatchValue {
     /// Returns the value for one selected item, or for the object when there is no select.
     pub(super) fn make(
         &self,
-        around: &Surroundings<'_>,
+        around: &TemplateInputs<'_>,
         selected: Option<&SelectedValue>,
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
@@ -43,7 +43,7 @@ impl PatchValue {
         let text = template
             .render(&context, around.inputs, budget)
             .map_err(|error| template_error(&error).at(location.clone()))?;
-        // An empty text is no value, and null over somebody's data is hardly meant.
+        // Empty YAML is not a value, and replacing existing data by null is most likely a mistake.
         if is_blank(&text) {
             return Err(EvalError::new(
                 "the template gives an empty value, write '\"{{ … }}\"' for text that may be empty",
@@ -51,16 +51,16 @@ impl PatchValue {
             .at(location.clone()));
         }
         bounded::parse_bounded_yaml(&text, budget)?.map_err(|error| {
-            let message = format!("the value `{}` is not YAML: {}", shorten(&text), error.message);
+            let message = format!("the value `{}` is not YAML: {}", shorten_text(&text), error.message);
             EvalError::new(message).at(location.clone())
         })
     }
 }
 
 /// Returns the text of a Reject rule's message.
-pub(super) fn message(
+pub(super) fn render_reject_message(
     template: &GoTemplate,
-    around: &Surroundings<'_>,
+    around: &TemplateInputs<'_>,
     budget: &mut Budget,
 ) -> Result<String, GoTemplateError> {
     let context = TemplateContext::new()
@@ -77,12 +77,12 @@ fn template_error(error: &GoTemplateError) -> EvalError {
     }
 }
 
-/// Returns whether YAML has nothing in it but space and comments, and so stands for no value.
+/// Returns whether the YAML contains only whitespace and comments, and so has no value.
 pub(super) fn is_blank(yaml: &str) -> bool {
     yaml.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-fn shorten(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(60) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

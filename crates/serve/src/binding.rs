@@ -110,7 +110,7 @@ fn bound_pod(request: &Value) -> Option<(Value, ObjectName)> {
     (!pod.name.is_empty() && !pod.namespace.is_empty()).then_some((binding, pod))
 }
 
-/// Writes into a pod that somebody else may be writing too.
+/// Writes to a pod that others may write too.
 async fn patch_pod(client: &Client, path: &kubewright_k8s::ApiPath, change: &Value) -> Result<(), Error> {
     let mut pause = FIRST_RETRY_DELAY;
     let mut tries = 1;

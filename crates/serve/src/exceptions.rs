@@ -40,7 +40,7 @@ pub fn admitted_exceptions(
 mod tests {
     use super::*;
     use crate::Snapshot;
-    use kubewright_dialects::Options;
+    use kubewright_dialects::DialectOptions;
     use kubewright_value::{Source, Value, yaml};
 
     const SECOND: i128 = 1_000_000_000;
@@ -49,7 +49,7 @@ mod tests {
         let text = "metadata: {name: a, namespace: one}\nspec: {expiresAt: '1970-01-01T00:00:05Z'}\n---\n\
                     metadata: {name: b, namespace: two}\n---\nmetadata: {name: c, namespace: one}\n";
         let documents = yaml::read(&Source::new("e.yaml", text)).documents;
-        let snapshot = Snapshot::of(&Options::default(), &[], &[], 0);
+        let snapshot = Snapshot::of(&DialectOptions::default(), &[], &[], 0);
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
         let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);

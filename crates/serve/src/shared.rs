@@ -43,7 +43,12 @@ impl Drop for SharedEntry {
 
 impl SharedEntries {
     pub(crate) fn new(client: Client, stores: Arc<Stores>, settings: &ServeSettings) -> Self {
-        Self { client, stores, dialects: kubewright_dialects::all(&settings.options), kept: Mutex::default() }
+        Self {
+            client,
+            stores,
+            dialects: kubewright_dialects::all_dialects(&settings.options),
+            kept: Mutex::default(),
+        }
     }
 
     /// Returns the entry called `name`, or a part of it called `entry.part`. `call` makes the calls that entries are made

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_serve::{Snapshot, dry_run, validate};
 use kubewright_value::{Map, Value, json, yaml};
 
@@ -17,7 +17,7 @@ spec:
 ";
 
 fn snapshot() -> Snapshot {
-    Snapshot::of(&Options::default(), &[], &[], 1)
+    Snapshot::of(&DialectOptions::default(), &[], &[], 1)
 }
 
 /// Reads [`RULE`] with each `(text, replacement)` of `changes` made.

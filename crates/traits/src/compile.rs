@@ -18,7 +18,7 @@ use kubewright_value::{Document, Text, Value};
 use super::source::{self, Operation};
 pub(crate) use check::moved;
 use check::{Checker, Wanted};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 use program::{
     Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template,
     Trait,
@@ -53,8 +53,9 @@ pub(crate) fn compile_type(
     let before = compiler.rules(&scope, &found.before);
     let after = compiler.assertions(&scope, &found.after);
     let resources = compiler.templates(&scope, &found.resources);
-    let mut given =
-        |value: &Option<Placed<Value>>| value.as_ref().map(|value| compiler.checker.structure(&scope, value));
+    let mut given = |value: &Option<Located<Value>>| {
+        value.as_ref().map(|value| compiler.checker.structure(&scope, value))
+    };
     let traits = found.traits.iter().map(|used| Given {
         parameters: given(&used.parameters),
         environment_configs: given(&used.environment_configs),
@@ -117,7 +118,7 @@ impl Compiler<'_> {
         let path = self.path(scope, operation);
         let value = operation.value.as_ref().map(|value| self.checker.structure(scope, value));
         let written = operation.path.value.clone();
-        let path = Placed { value: path, path: operation.path.path.clone() };
+        let path = Located { value: path, path: operation.path.path.clone() };
         Operate { op: operation.op, path, written, value, part: self.part() }
     }
 
@@ -185,5 +186,5 @@ impl Compiler<'_> {
 }
 
 /// A text or structure with its expressions, and where it stands.
-pub(crate) type Expression = Placed<TextTemplate>;
-pub(crate) type Content = Placed<Structure>;
+pub(crate) type Expression = Located<TextTemplate>;
+pub(crate) type Content = Located<Structure>;

@@ -19,7 +19,7 @@ use kubewright_value::{Budget, Document, Limits, Value};
 use super::compile::program::{ComponentType, Trait};
 use super::manifest::{Manifest, Writer};
 use super::variables::{Context, Names};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 pub(crate) use story::{Said, Story};
 
 /// What one instance may spend.
@@ -81,7 +81,7 @@ impl<'r> Evaluator<'r> {
     }
 
     /// Returns what a component type gives to one of its traits; nothing where it gives nothing or that fails.
-    pub(crate) fn bound(&mut self, given: Option<&Placed<Structure>>) -> Option<Value> {
+    pub(crate) fn bound(&mut self, given: Option<&Located<Structure>>) -> Option<Value> {
         let names = Names::of(self.context);
         let rendered = given.map(|given| self.content(given, &names)).transpose();
         match self.keep(rendered)?? {

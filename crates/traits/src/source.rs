@@ -16,7 +16,7 @@ use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::schema::Sections;
-use kubewright_dialect_kit::fields::{FieldCodes, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentReader, FieldCodes, Located};
 
 /// One document.
 #[derive(Debug, Clone)]
@@ -57,20 +57,20 @@ pub(crate) struct Trait {
 /// `preRenderValidations`
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
-    pub(crate) rule: Placed<Text>,
+    pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
 /// `postRenderValidations`
 #[derive(Debug, Clone)]
 pub(crate) struct Assertion {
-    pub(crate) when: Option<Placed<Text>>,
+    pub(crate) when: Option<Located<Text>>,
     pub(crate) each: Option<Loop>,
     pub(crate) target: Target,
     pub(crate) plane: Plane,
     /// A target that fits nothing is a failure.
     pub(crate) must_match: bool,
-    pub(crate) rule: Placed<Text>,
+    pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
@@ -81,9 +81,9 @@ pub(crate) struct Template {
     /// Of a component type's resource.
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
-    pub(crate) include_when: Option<Placed<Text>>,
+    pub(crate) include_when: Option<Located<Text>>,
     pub(crate) each: Option<Loop>,
-    pub(crate) template: Placed<Value>,
+    pub(crate) template: Located<Value>,
 }
 
 /// Changes to the resources that fit a target.
@@ -100,9 +100,9 @@ pub(crate) struct Patch {
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) op: PathOp,
-    pub(crate) path: Placed<Text>,
+    pub(crate) path: Located<Text>,
     /// Nothing for `remove`.
-    pub(crate) value: Option<Placed<Value>>,
+    pub(crate) value: Option<Located<Value>>,
 }
 
 /// Resources that a trait drops.
@@ -121,14 +121,14 @@ pub(crate) struct Target {
     pub(crate) kind: Option<Text>,
     pub(crate) group: Option<Text>,
     pub(crate) version: Option<Text>,
-    pub(crate) name: Option<Placed<Text>>,
-    pub(crate) condition: Option<Placed<Text>>,
+    pub(crate) name: Option<Located<Text>>,
+    pub(crate) condition: Option<Located<Text>>,
 }
 
 /// `forEach` and `var`
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
-    pub(crate) over: Placed<Text>,
+    pub(crate) over: Located<Text>,
     pub(crate) variable: Text,
 }
 
@@ -147,7 +147,7 @@ pub enum Plane {
 pub(crate) struct ComponentType {
     pub(crate) metadata: Metadata,
     pub(crate) is_cluster: bool,
-    pub(crate) workload_type: Option<Placed<Text>>,
+    pub(crate) workload_type: Option<Located<Text>>,
     pub(crate) sections: Sections,
     pub(crate) before: Vec<Rule>,
     pub(crate) after: Vec<Assertion>,
@@ -170,10 +170,10 @@ pub(crate) struct TraitName {
 pub(crate) struct TraitUse {
     pub(crate) path: Vec<Step>,
     pub(crate) name: TraitName,
-    pub(crate) instance: Placed<Text>,
-    pub(crate) parameters: Option<Placed<Value>>,
+    pub(crate) instance: Located<Text>,
+    pub(crate) parameters: Option<Located<Value>>,
     /// Only of a trait in a component type; a component's come from the release binding.
-    pub(crate) environment_configs: Option<Placed<Value>>,
+    pub(crate) environment_configs: Option<Located<Value>>,
 }
 
 /// A Component.
@@ -182,8 +182,8 @@ pub(crate) struct Component {
     pub(crate) metadata: Metadata,
     pub(crate) project: Option<Text>,
     /// Whether it is a ClusterComponentType, and the name; `deployment/web-app` is the type `web-app`.
-    pub(crate) component_type: Option<(bool, Placed<Text>)>,
-    pub(crate) parameters: Option<Placed<Value>>,
+    pub(crate) component_type: Option<(bool, Located<Text>)>,
+    pub(crate) parameters: Option<Located<Value>>,
     pub(crate) traits: Vec<TraitUse>,
 }
 
@@ -193,9 +193,9 @@ pub(crate) struct ReleaseBinding {
     pub(crate) metadata: Metadata,
     pub(crate) owner: Owner,
     pub(crate) environment: Option<Text>,
-    pub(crate) component_type_configs: Option<Placed<Value>>,
+    pub(crate) component_type_configs: Option<Located<Value>>,
     /// By instance name.
-    pub(crate) trait_configs: Vec<(Text, Placed<Value>)>,
+    pub(crate) trait_configs: Vec<(Text, Located<Value>)>,
     pub(crate) env: Vec<Variable>,
     pub(crate) files: Vec<Variable>,
 }
@@ -347,7 +347,7 @@ pub(crate) fn read(document: &Document) -> (Option<Resource>, Vec<Diagnostic>) {
         names::Kind::Trait { .. } | names::Kind::ComponentType { .. } => &code::UNKNOWN_FIELD,
         _ => &code::UNREAD_FIELD,
     };
-    let mut reader = Reader::new(document, FieldCodes { unknown, ..FIELD_CODES });
+    let mut reader = DocumentReader::new(document, FieldCodes { unknown, ..FIELD_CODES });
     let resource = match kind {
         names::Kind::Trait { is_cluster } => traits::read(&mut reader, is_cluster).map(Resource::Trait),
         names::Kind::ComponentType { is_cluster } => {

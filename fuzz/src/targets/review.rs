@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_patch as patch;
 use kubewright_serve::Snapshot;
 use kubewright_serve::review::{AdmissionReview, decide_offline};
@@ -81,7 +81,7 @@ spec:
 
 static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     let documents = yaml::read(&Source::new("rules.yaml", RULES)).documents;
-    Snapshot::of(&Options::default(), &[], &documents, 1)
+    Snapshot::of(&DialectOptions::default(), &[], &documents, 1)
 });
 
 fn run(data: &[u8]) {

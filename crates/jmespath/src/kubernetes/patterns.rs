@@ -158,7 +158,7 @@ fn call_label_match(
     Ok(Value::Bool(true))
 }
 
-/// Compares a version with a range. An invalid version counts as 0.0.0, as in Kyverno.
+/// Compares a version with a range. An invalid version counts as 0.0.0.
 fn call_semver_compare(
     range: &VersionRange,
     arguments: &[JmesPathArgument<'_>],

@@ -1,11 +1,11 @@
 //! Checks of what is said about a cluster: names, resources, languages, addresses.
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::nearest_word;
 
 /// Returns the names of the rule languages that live in a cluster.
 pub(crate) fn languages() -> Vec<&'static str> {
-    let dialects = kubewright_dialects::all(&Options::default());
+    let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     dialects
         .iter()
         .filter(|dialect| dialect.cluster_support().is_some())

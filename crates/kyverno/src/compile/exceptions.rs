@@ -6,7 +6,7 @@ use crate::evaluate::CompiledException;
 use crate::matching::MatchExclude;
 use crate::pod_security::CompiledExclusion;
 use crate::source;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 use kubewright_golib::glob;
 use kubewright_value::{Budget, Text};
 
@@ -20,7 +20,7 @@ impl PolicyCompiler<'_> {
 
     fn exception(&mut self, exception: &source::ExceptionSource) -> CompiledException {
         let functions = &self.dialect.functions;
-        let compile = |conditions: &Placed<_>| {
+        let compile = |conditions: &Located<_>| {
             let conditions = ConditionSet::compile(conditions, functions).0.excusing();
             let variables = conditions.templates().flat_map(|template| template.variables());
             self.observe(variables.filter_map(|variable| variable.roots()));

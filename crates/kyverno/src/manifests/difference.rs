@@ -1,4 +1,4 @@
-//! What an object has that was not signed, and what was signed and is not in the object.
+//! The differences between an object and its signed manifest.
 //!
 //! A signature covers what is there and what is absent. Two things count as equal that are not, because the API server
 //! itself makes one of the other: images that differ only in `docker.io/` before or `:latest` behind them, and a field
@@ -27,7 +27,7 @@ pub(super) struct ManifestDifference {
 /// Where a missing selector selects everything too, and the API server writes it out.
 const WEBHOOKS: &str = "admissionregistration.k8s.io/";
 
-/// API groups whose kinds the API server knows by itself: what is empty in them may come and go.
+/// Built-in API groups: empty fields in their kinds may be added and removed by the API server.
 const OWN_GROUPS: [&str; 23] = [
     "",
     "admissionregistration.k8s.io",
@@ -82,7 +82,7 @@ const FREE_MAPS: [&str; 24] = [
     "volumeAttributes",
 ];
 
-/// What a selector has that is no map of labels itself.
+/// The fields of a selector that are not maps of labels.
 const SELECTOR_FIELDS: [&str; 2] = ["matchLabels", "matchExpressions"];
 
 /// How many differences are written out.
@@ -113,7 +113,7 @@ pub(super) fn manifest_differences(
     Ok(found)
 }
 
-/// Returns differences as they stand in Kyverno's messages.
+/// Returns differences as Kyverno's messages list them.
 pub(super) fn manifest_differences_text(
     differences: &[ManifestDifference],
     budget: &mut Budget,
@@ -159,7 +159,7 @@ struct ManifestComparison<'a> {
 }
 
 impl ManifestComparison<'_> {
-    /// Compares what stands at one place. What `counts` is something even when it is empty.
+    /// Compares the values at one path. A value that `counts` matters even when it is empty.
     fn compare(
         &mut self,
         before: Option<&Value>,

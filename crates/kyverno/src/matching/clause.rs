@@ -1,4 +1,4 @@
-//! One thing that an entry of `match` or `exclude` asks for, such as its `kinds`.
+//! One filter of a `match` or `exclude` entry, such as its `kinds`.
 
 use kubewright_engine::{EvalError, Evaluation, TraceNode};
 use kubewright_golib::glob::WildcardPattern;
@@ -7,15 +7,15 @@ use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
 use super::kind::{KindSelector, MatchedResource};
 use crate::source::{ResourceFilter, SubjectKind};
-use kubewright_dialect_kit::fields::{Placed, child};
-use kubewright_dialect_kit::selector::Selector;
+use kubewright_dialect_kit::fields::{Located, child_path};
+use kubewright_dialect_kit::selector::SelectorSource;
 use kubewright_dialect_kit::selector::{WildcardSelector, has_pair};
 
-/// One thing that is asked for.
+/// One filter.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
     pub(super) test: ClauseTest,
-    /// In the author's words: `kinds Pod, Deployment`.
+    /// The filter as it is written: `kinds Pod, Deployment`.
     pub(super) what: String,
     pub(super) path: Vec<Step>,
 }
@@ -35,14 +35,14 @@ pub(super) enum ClauseTest {
     NamespaceLabels(WildcardSelector),
 }
 
-/// Who asks.
+/// The user.
 #[derive(Debug, Clone)]
 pub(super) enum Who {
     User(WildcardPattern),
     Group(WildcardPattern),
 }
 
-/// What the clauses of one entry look at.
+/// The inputs of the clauses of one entry.
 #[derive(Clone, Copy)]
 pub(super) struct ClauseInput<'v> {
     pub(super) object: &'v Value,
@@ -56,8 +56,8 @@ impl Clause {
         let mut clauses = Vec::new();
         let mut push =
             |test: ClauseTest, what: String, path: Vec<Step>| clauses.push(Self { test, what, path });
-        let below = |key: &str| child(&filter.path, key);
-        let resources = |key: &str| child(&below("resources"), key);
+        let below = |key: &str| child_path(&filter.path, key);
+        let resources = |key: &str| child_path(&below("resources"), key);
         if !filter.operations.is_empty() {
             let names: Vec<&str> = filter.operations.iter().map(|operation| operation.name()).collect();
             let test = ClauseTest::Operations(filter.operations.iter().copied().collect());
@@ -121,12 +121,12 @@ impl Clause {
         clauses
     }
 
-    /// Returns whether this is about who asks.
+    /// Returns whether it filters users.
     pub(super) fn is_about_user(&self) -> bool {
         matches!(self.test, ClauseTest::Roles(_) | ClauseTest::ClusterRoles(_) | ClauseTest::Subjects(_))
     }
 
-    /// Returns whether what is asked for is so.
+    /// Returns whether the filter holds.
     pub(super) fn holds(
         &self,
         asked: ClauseInput<'_>,
@@ -180,7 +180,7 @@ impl Clause {
         }
     }
 
-    /// Returns why the rule is not about an object of which this is not so.
+    /// Returns the reason for an object that fails the filter.
     pub(super) fn reason(&self) -> &'static str {
         match &self.test {
             ClauseTest::Operations(_) => "it is about other operations",
@@ -196,7 +196,7 @@ impl Clause {
         }
     }
 
-    /// Returns what was looked at, for a trace.
+    /// Returns the note for a trace.
     pub(super) fn found(&self, asked: ClauseInput<'_>, evaluation: &Evaluation<'_>) -> String {
         let request = evaluation.request;
         let show = |value: Option<&Value>| value.map(TraceNode::show).unwrap_or_default();
@@ -247,7 +247,7 @@ impl Who {
     }
 }
 
-/// Returns the namespace that the object is in. A Namespace is in none, whatever the API server says.
+/// Returns the namespace of the object. A Namespace has none, whatever the API server sends.
 pub(super) fn matched_namespace(request: &AdmissionRequest) -> &str {
     if is_namespace(request) { "" } else { &request.namespace }
 }
@@ -283,11 +283,11 @@ fn any_fits(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Resul
     Ok(false)
 }
 
-fn globs(texts: &[Placed<Text>]) -> Vec<WildcardPattern> {
+fn globs(texts: &[Located<Text>]) -> Vec<WildcardPattern> {
     texts.iter().map(|text| WildcardPattern::parse(&text.value)).collect()
 }
 
-fn list_of_texts(texts: &[Placed<Text>]) -> String {
+fn list_of_texts(texts: &[Located<Text>]) -> String {
     texts.iter().map(|text| text.value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -295,7 +295,7 @@ fn label_pairs_text(pairs: &[(Text, Text)]) -> String {
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn selector_text(selector: &Selector) -> String {
+fn selector_text(selector: &SelectorSource) -> String {
     let expressions = selector.expressions.iter().map(|requirement| {
         let values = requirement.values.join(", ");
         match values.as_str() {

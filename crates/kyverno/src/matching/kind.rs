@@ -29,10 +29,10 @@ pub(super) struct KindParts {
     subresource: WildcardPattern,
 }
 
-/// Parts of a Pod that a rule about Pods is about as well.
+/// Subresources that a rule for Pods covers too.
 pub const PARTS_OF_PODS: [&str; 2] = ["ephemeralcontainers", "resize"];
 
-/// The kinds that stand in requests for a part of something else: subresource, kind there, and the kind it belongs to.
+/// Request kinds of subresources: subresource, kind in the request, and the kind it belongs to.
 const OPTIONS: [(&str, &str, &str); 10] = [
     ("exec", "PodExecOptions", "Pod"),
     ("attach", "PodAttachOptions", "Pod"),
@@ -72,7 +72,7 @@ impl KindSelector {
         }
     }
 
-    /// Returns whether the selector means what `request` is about.
+    /// Returns whether the selector matches the kind of `request`.
     pub(super) fn matches(&self, request: &AdmissionRequest, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
             Self::Named(kind) if request.subresource.is_empty() => Ok(request.kind.kind == *kind),
@@ -103,7 +103,7 @@ impl KindParts {
     }
 }
 
-/// What is asked about: a kind of object, or a part of one.
+/// The kind of a request: an object, or a subresource of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MatchedResource<'r> {
     pub(super) group: &'r str,
@@ -113,7 +113,7 @@ pub(super) struct MatchedResource<'r> {
 }
 
 impl<'r> MatchedResource<'r> {
-    /// Returns what `request` is about. A request for a part may name a kind of its own; then it is about the whole.
+    /// Returns the kind of `request`. A subresource request may carry its own kind; then the parent's kind is used.
     pub(super) fn of(request: &'r AdmissionRequest) -> Self {
         let is_of_own_type = request.whole.kind.is_empty();
         let GroupVersionKind { group, version, kind } =

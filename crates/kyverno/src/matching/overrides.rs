@@ -7,7 +7,7 @@ use super::clause::{matched_namespace, namespace_labels};
 use crate::source::{ActionOverride, FailureAction};
 use kubewright_dialect_kit::selector::WildcardSelector;
 
-/// Overrides, ready to be asked for.
+/// Compiled overrides.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Overrides {
     list: Vec<Override>,
@@ -31,7 +31,7 @@ impl Overrides {
         Self { list: list.collect() }
     }
 
-    /// Returns the action of the first override that is about the namespace of the object.
+    /// Returns the action of the first override that matches the namespace of the object.
     ///
     /// # Errors
     /// When the labels of the namespace matter and are not known yet, or the budget is used up.

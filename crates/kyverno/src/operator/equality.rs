@@ -31,7 +31,7 @@ pub(super) fn operands_equal(
     }
 }
 
-/// Compares a text that is no duration. A quantity equals quantities only, so not even `*` fits it.
+/// Compares a text that is not a duration. A quantity equals only quantities, so not even `*` matches it.
 fn text_equals_operand(
     key: &ParsedText,
     value: &ComparedOperand,

@@ -1,6 +1,6 @@
 //! `AnyIn`, `AllIn` and their opposites, and the older `In` and `NotIn`.
 //!
-//! Everything is compared as text. What is looked for may have wildcards as well as what is looked through.
+//! Everything is compared as text. Both sides may have wildcards.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) enum MembershipTest {
     AllOut,
 }
 
-/// What it means for the object that a condition holds.
+/// The consequence for the object when a condition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// It is judged, or denied.
@@ -105,7 +105,7 @@ pub(super) fn legacy(
     Ok(!is_negated)
 }
 
-/// What the items of a list are looked for in.
+/// The list or text that is searched for items.
 enum MembershipHaystack<'v> {
     /// The one item is the whole text.
     Same,

@@ -3,8 +3,8 @@
 use kubewright_engine::EvalError;
 use kubewright_value::{Map, Value, ValueKind};
 
-use crate::source::Workload;
 use kubewright_dialect_kit::fields::article;
+use kubewright_k8s::PodTemplatePath;
 
 /// A part that has another type than Kubernetes gives it.
 pub(super) struct Malformed {
@@ -23,7 +23,7 @@ impl Malformed {
         Self { path, ..self }
     }
 
-    pub(super) fn into_error(self, workload: Workload) -> EvalError {
+    pub(super) fn into_error(self, workload: PodTemplatePath) -> EvalError {
         let keys = workload.keys().iter().copied().chain([self.path.as_str()]);
         let keys: Vec<&str> = keys.filter(|key| !key.is_empty()).collect();
         let (found, expected) = (article(self.found), article(self.expected));
@@ -34,7 +34,7 @@ impl Malformed {
     }
 }
 
-/// Returns what an object has; null has nothing, and a field that is null is not there.
+/// Returns the fields of an object; null has none, and a null field counts as missing.
 pub(super) fn typed_entries(value: &Value) -> Result<impl Iterator<Item = (&str, &Value)>, Malformed> {
     let map = match value {
         Value::Object(map) => Some(map.as_ref()),
@@ -45,7 +45,7 @@ pub(super) fn typed_entries(value: &Value) -> Result<impl Iterator<Item = (&str,
     Ok(filled.map(|(key, value)| (key.as_str(), value)))
 }
 
-/// Returns what an object has under `key`; null is nothing. `outer` is what the object is called.
+/// Returns the field `key`; null counts as missing. `outer` is the name of the object.
 pub(super) fn typed_child<'a>(
     object: &'a Value,
     key: &str,

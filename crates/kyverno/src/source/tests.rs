@@ -16,7 +16,7 @@ fn policies() -> Option<PathBuf> {
     here.ancestors().map(|folder| folder.join("shared/conformance/kyverno")).find(|folder| folder.is_dir())
 }
 
-/// Adds the files that the tests below `folder` name as policies: what has a passing test is accepted.
+/// Adds the policies of the tests below `folder`: a policy with a passing test is accepted.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -6,7 +6,7 @@ use kubewright_golib::json as gojson;
 use kubewright_value::bounded::BoundedText;
 use kubewright_value::{Budget, Exhausted, Text, Value};
 
-/// Returns `value` as it stands inside a text. Only what is no string yet is made, and charged for.
+/// Returns `value` as text to be inserted into a text. Only a value that is not a string is converted, and charged for.
 ///
 /// # Errors
 /// When the budget is used up.

@@ -5,17 +5,17 @@ use kubewright_gotemplate::{GoTemplate, GoTemplateErrorKind};
 use kubewright_jsonpath::JsonPathSelector;
 use kubewright_value::{Position, Text, Value, yaml};
 
-use super::Compiler;
+use super::ModRuleCompiler;
 use crate::diagnostics as code;
-use crate::evaluate::PatchOperation;
+use crate::evaluate::CompiledOperation;
 use crate::path::{PathTemplate, expand_shorthand};
 use crate::references::{REFERENCES, hidden_field};
-use crate::source::{Op, SourceOperation};
+use crate::source::{OperationType, SourceOperation};
 use crate::value::{PatchValue, is_blank};
-use kubewright_dialect_kit::fields::{Placed, child, within};
+use kubewright_dialect_kit::fields::{Located, child_path, locate_within};
 
-impl Compiler<'_> {
-    pub(super) fn operation(&mut self, source: &SourceOperation) -> Option<PatchOperation> {
+impl ModRuleCompiler<'_> {
+    pub(super) fn operation(&mut self, source: &SourceOperation) -> Option<CompiledOperation> {
         let path = self.path(source);
         let value = self.value(source);
         let select = match &source.select {
@@ -27,7 +27,7 @@ impl Compiler<'_> {
             self.check_placeholder(select, highest, &source.path);
         }
         let written_path = source.path.value.clone();
-        Some(PatchOperation {
+        Some(CompiledOperation {
             op: source.op,
             select,
             path,
@@ -78,7 +78,7 @@ impl Compiler<'_> {
                 "remove this operation".to_owned(),
             );
         }
-        if source.op == Op::Add && path.last_fixed() == Some("-") {
+        if source.op == OperationType::Add && path.last_fixed() == Some("-") {
             self.report(
                 &code::DASH_APPEND,
                 text,
@@ -90,17 +90,22 @@ impl Compiler<'_> {
     }
 
     fn value(&mut self, source: &SourceOperation) -> Option<PatchValue> {
-        if source.op == Op::Remove {
+        if source.op == OperationType::Remove {
             return Some(PatchValue::Constant(Value::Null));
         }
         let Some(text) = source.value.as_ref() else {
             // A value of the wrong type was reported when it was read.
-            if self.document.value.follow(&child(&source.path_in_rule, "value")).is_none_or(Value::is_null) {
+            if self
+                .document
+                .value
+                .follow(&child_path(&source.path_in_rule, "value"))
+                .is_none_or(Value::is_null)
+            {
                 self.report(
                     &code::NO_VALUE,
                     &source.path,
                     format!("`{}` needs a value", source.op.name()),
-                    "add a `value`, or write value: 'null' if null is meant".to_owned(),
+                    "add a `value`, or write value: 'null' for null".to_owned(),
                 );
             }
             return None;
@@ -114,7 +119,7 @@ impl Compiler<'_> {
         let given = &["Target", "Namespace", "SelectedItem", "SelectKeyParts"];
         let template = self.template(&source.path.value, (text, &expanded), (given, &code::UNKNOWN_ROOT))?;
         let Some(constant) = template.literal() else {
-            let location = within(self.document, &text.path, Position::START, 1);
+            let location = locate_within(self.document, &text.path, Position::START, 1);
             return Some(PatchValue::Template { template: Box::new(template), location });
         };
         match yaml::parse(constant) {
@@ -123,13 +128,13 @@ impl Compiler<'_> {
                     &code::NO_VALUE,
                     text,
                     format!("the value of `{}` is empty", source.op.name()),
-                    "write value: '\"\"' for the empty text, or value: 'null' if null is meant".to_owned(),
+                    "write value: '\"\"' for the empty text, or value: 'null' for null".to_owned(),
                 );
                 None
             }
             Ok(value) => Some(PatchValue::Constant(value)),
             Err(error) => {
-                let location = within(self.document, &text.path, error.position, 1);
+                let location = locate_within(self.document, &text.path, error.position, 1);
                 self.diagnostics.push(
                     Diagnostic::new(
                         &code::BAD_VALUE,
@@ -145,11 +150,11 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reads a template; `given` is what it sees, and `code` is for asking for anything else.
+    /// Reads a template; `given` are its inputs, and `code` is the diagnostic for reading anything else.
     pub(super) fn template(
         &mut self,
         name: &str,
-        (place, text): (&Placed<Text>, &str),
+        (place, text): (&Located<Text>, &str),
         (given, code): (&[&str], &'static Code),
     ) -> Option<GoTemplate> {
         match GoTemplate::parse(name, text, &self.dialect.functions) {
@@ -170,7 +175,7 @@ impl Compiler<'_> {
                 Some(template)
             }
             Err(error) => {
-                let location = within(self.document, &place.path, error.position, 1);
+                let location = locate_within(self.document, &place.path, error.position, 1);
                 let help = if error.kind == GoTemplateErrorKind::Refused {
                     "allow it with --allow-function, if the rule can live with a new result each time"
                 } else {
@@ -183,7 +188,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn select(&mut self, text: &Placed<Text>) -> Option<JsonPathSelector> {
+    fn select(&mut self, text: &Located<Text>) -> Option<JsonPathSelector> {
         let select = JsonPathSelector::parse(&text.value)
             .map_err(|error| self.bad_select(text, error.message, error.position, error.length))
             .ok()?;
@@ -191,7 +196,7 @@ impl Compiler<'_> {
         Some(select)
     }
 
-    fn check_placeholder(&mut self, select: &JsonPathSelector, highest: usize, place: &Placed<Text>) {
+    fn check_placeholder(&mut self, select: &JsonPathSelector, highest: usize, place: &Located<Text>) {
         let (_, most) = select.captures();
         if let Some(most) = most.filter(|most| highest >= *most) {
             let captured = match most {
@@ -202,7 +207,7 @@ impl Compiler<'_> {
             self.report(
                 &code::BAD_PLACEHOLDER,
                 place,
-                format!("placeholder `#{highest}` stands for nothing"),
+                format!("placeholder `#{highest}` has no key"),
                 captured,
             );
         }

@@ -69,7 +69,7 @@ impl Response {
 /// Returns the rules in `text`, a stream of YAML documents.
 pub(crate) fn snapshot(text: &str) -> Snapshot {
     let documents = yaml::read(&Source::new("rules.yaml", text)).documents;
-    Snapshot::of(&kubewright_dialects::Options::default(), &[], &documents, 1)
+    Snapshot::of(&kubewright_dialects::DialectOptions::default(), &[], &documents, 1)
 }
 
 impl Running {

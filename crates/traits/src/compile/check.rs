@@ -12,7 +12,7 @@ use super::scope::Scope;
 use super::{Content, Expression};
 use crate::diagnostics as code;
 use crate::source::Operation;
-use kubewright_dialect_kit::fields::{Placed, within};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
 /// What an expression should give.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ impl<'d> Checker<'d> {
     }
 
     /// Compiles a text with expressions.
-    pub(super) fn text(&mut self, scope: &Scope<'_>, found: &Placed<Text>, wanted: Wanted) -> Expression {
+    pub(super) fn text(&mut self, scope: &Scope<'_>, found: &Located<Text>, wanted: Wanted) -> Expression {
         let (template, problems) = TextTemplate::compile(&found.value, scope.environment());
         for (program, start) in template.programs() {
             self.reads(scope, &found.path, program, start);
@@ -45,18 +45,18 @@ impl<'d> Checker<'d> {
             }
         }
         problems.iter().for_each(|problem| self.problem(&found.path, problem));
-        Placed { value: template, path: found.path.clone() }
+        Located { value: template, path: found.path.clone() }
     }
 
     /// Compiles a structure with expressions.
-    pub(super) fn structure(&mut self, scope: &Scope<'_>, found: &Placed<Value>) -> Content {
+    pub(super) fn structure(&mut self, scope: &Scope<'_>, found: &Located<Value>) -> Content {
         let (template, problems) = Structure::compile(&found.value, scope.environment());
         template.visit(|inside, _, program, start| {
             let path: Vec<Step> = found.path.iter().chain(inside).cloned().collect();
             self.reads(scope, &path, program, start);
         });
         problems.iter().for_each(|problem| self.problem(&found.path, problem));
-        Placed { value: template, path: found.path.clone() }
+        Located { value: template, path: found.path.clone() }
     }
 
     /// Parses the path of an operation, in which the expressions are not known yet.
@@ -76,7 +76,7 @@ impl<'d> Checker<'d> {
                 Ok(()) => return parsed,
             },
         };
-        let location = within(self.document, &operation.path.path, position, length);
+        let location = locate_within(self.document, &operation.path.path, position, length);
         self.diagnostics.push(Diagnostic::new(&code::BAD_PATH, message, location).help(help));
         parsed
     }
@@ -85,7 +85,7 @@ impl<'d> Checker<'d> {
         let path: Vec<Step> = path.iter().chain(&problem.path).cloned().collect();
         let location = match problem.is_key {
             true => self.document.locate_key(&path),
-            false => within(self.document, &path, problem.position, problem.length),
+            false => locate_within(self.document, &path, problem.position, problem.length),
         };
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
@@ -102,7 +102,7 @@ impl<'d> Checker<'d> {
         }
         let message = format!("the expression gives {}, expected {expected}", program.result_type());
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-        let location = within(self.document, path, start, length);
+        let location = locate_within(self.document, path, start, length);
         self.diagnostics.push(Diagnostic::new(&code::WRONG_RESULT, message, location));
     }
 
@@ -111,7 +111,7 @@ impl<'d> Checker<'d> {
         for unknown in scope.unknown_reads(program) {
             let position = moved(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
-            let location = within(self.document, path, position, length);
+            let location = locate_within(self.document, path, position, length);
             let message =
                 format!("`{}` is not declared in the schema of `{}`", unknown.name, unknown.variable);
             let help = match unknown.nearest {

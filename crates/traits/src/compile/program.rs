@@ -6,7 +6,7 @@ use kubewright_value::{Step, Text};
 
 use super::{Content, Expression};
 use crate::source::Plane;
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 #[derive(Debug)]
 pub(crate) struct Trait {
@@ -72,7 +72,7 @@ pub(crate) struct Patch {
 #[derive(Debug)]
 pub(crate) struct Operate {
     pub(crate) op: PathOp,
-    pub(crate) path: Placed<PathProgram>,
+    pub(crate) path: Located<PathProgram>,
     pub(crate) written: Text,
     /// Nothing for `remove`.
     pub(crate) value: Option<Content>,

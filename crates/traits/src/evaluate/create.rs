@@ -1,6 +1,6 @@
 //! What templates make, and what is taken away again.
 
-use kubewright_engine::Verdict;
+use kubewright_engine::TraceVerdict;
 use kubewright_interpolate::RenderedValue;
 use kubewright_patch::path::charge_copy;
 use kubewright_value::{Document, Value};
@@ -28,11 +28,11 @@ impl Evaluator<'_> {
                     .as_ref()
                     .map_or_else(|| format!("create {}", number + 1), ToString::to_string);
                 let (found, verdict) = match &made {
-                    Ok(made) if made.is_empty() => ("nothing is made".to_owned(), Verdict::No),
+                    Ok(made) if made.is_empty() => ("nothing is made".to_owned(), TraceVerdict::No),
                     Ok(made) => {
-                        (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), Verdict::Done)
+                        (made.iter().map(Manifest::label).collect::<Vec<_>>().join(", "), TraceVerdict::Done)
                     }
-                    Err(failure) => (failure.message.clone(), Verdict::Error),
+                    Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&template.path));
                 Said { what: name, found, wanted: String::new(), verdict, location }
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
                 what: "includeWhen".to_owned(),
                 found: holds.to_string(),
                 wanted: String::new(),
-                verdict: if holds { Verdict::Yes } else { Verdict::No },
+                verdict: if holds { TraceVerdict::Yes } else { TraceVerdict::No },
                 location: Some(document.locate(&condition.path)),
             });
             if !holds {
@@ -93,13 +93,13 @@ impl Evaluator<'_> {
             let document: &Document = self.document;
             self.run.story.close(|| {
                 let (found, verdict) = match &found {
-                    Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), Verdict::No),
+                    Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), TraceVerdict::No),
                     Ok(found) => {
                         let labels = found.iter().filter_map(|at| manifests.get(*at));
                         let labels = labels.map(|manifest| label(&manifest.object)).collect::<Vec<_>>();
-                        (labels.join(", "), Verdict::Done)
+                        (labels.join(", "), TraceVerdict::Done)
                     }
-                    Err(failure) => (failure.message.clone(), Verdict::Error),
+                    Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&removal.path));
                 Said {

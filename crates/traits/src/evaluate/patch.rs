@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use kubewright_cel::{CelBindings, CelCost};
-use kubewright_engine::{Diagnostic, TraceNode, Verdict};
+use kubewright_engine::{Diagnostic, TraceNode, TraceVerdict};
 use kubewright_interpolate::{RenderedPiece as Given, RenderedValue};
 use kubewright_patch::Pointer;
 use kubewright_patch::path::{
@@ -20,7 +20,7 @@ use crate::diagnostics as code;
 use crate::manifest::{Manifest, label};
 use crate::place::{SplitKey, Subject, escaped, split_key};
 use crate::variables::Names;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// How many places are named in a trace.
 const TOLD: usize = 20;
@@ -59,19 +59,19 @@ impl Evaluator<'_> {
         let document: &Document = self.document;
         self.run.story.close(|| {
             let (found, verdict) = match &done {
-                Err(_) if is_told => ("fails".to_owned(), Verdict::Error),
-                Err(failure) => (failure.message.clone(), Verdict::Error),
-                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), Verdict::No),
-                Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), Verdict::No),
+                Err(_) if is_told => ("fails".to_owned(), TraceVerdict::Error),
+                Err(failure) => (failure.message.clone(), TraceVerdict::Error),
+                Ok(()) if hits.rounds == 0 => ("`forEach` goes through nothing".to_owned(), TraceVerdict::No),
+                Ok(()) if hits.kept == 0 => ("hits nothing".to_owned(), TraceVerdict::No),
                 Ok(()) if hits.rounds > 1 => {
                     let hits = format!(
                         "hits {} in {}",
                         counted(hits.kept, "manifest"),
                         counted(hits.rounds, "round")
                     );
-                    (hits, Verdict::Done)
+                    (hits, TraceVerdict::Done)
                 }
-                Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), Verdict::Done),
+                Ok(()) => (format!("hits {}", counted(hits.kept, "manifest")), TraceVerdict::Done),
             };
             let location = Some(document.locate(&patch.path));
             Said {
@@ -106,7 +106,7 @@ impl Evaluator<'_> {
                         .map(|(variable, item)| format!("{variable} = {}", TraceNode::show(item)))
                         .unwrap_or_default(),
                     wanted: String::new(),
-                    verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                    verdict: if done.is_ok() { TraceVerdict::Done } else { TraceVerdict::Error },
                     location: None,
                 });
             }
@@ -149,7 +149,7 @@ impl Evaluator<'_> {
                 what: label(&manifest.object),
                 found: counted(ready.len(), "operation"),
                 wanted: String::new(),
-                verdict: if done.is_ok() { Verdict::Done } else { Verdict::Error },
+                verdict: if done.is_ok() { TraceVerdict::Done } else { TraceVerdict::Error },
                 location: None,
             });
             done?;
@@ -170,7 +170,7 @@ impl Evaluator<'_> {
                         what: format!("{} {}: its value is left out", operate.op.name(), path.text()),
                         found: String::new(),
                         wanted: String::new(),
-                        verdict: Verdict::NotLooked,
+                        verdict: TraceVerdict::NotLooked,
                         location: Some(document.locate(&content.path)),
                     });
                     return Ok(None);
@@ -238,7 +238,7 @@ impl Evaluator<'_> {
     }
 
     fn no_path(&self, place: &[Step], error: &PathError, at: (Position, u32)) -> Box<Diagnostic> {
-        let location = within(self.document, place, at.0, at.1);
+        let location = locate_within(self.document, place, at.0, at.1);
         let help = error.help.clone().unwrap_or_default();
         Box::new(Diagnostic::new(&code::BAD_PATH, error.message.clone(), location).help(help))
     }
@@ -295,7 +295,7 @@ impl Evaluator<'_> {
             PathProgram::Pieces(_, Some(shape), _) => shape.position(number),
             _ => (Position::START, u32::try_from(operate.written.chars().count()).unwrap_or(1)),
         };
-        within(self.document, &operate.path.path, position, length)
+        locate_within(self.document, &operate.path.path, position, length)
     }
 
     /// Says that a patch hit nothing, and why. A condition about parameters alone is a switch, and may be off.
@@ -333,16 +333,16 @@ fn told(
     let what = format!("{} {}", operate.op.name(), path.text());
     let location = Some(document.locate(&operate.path.path));
     let (found, wanted, verdict) = match applied {
-        Err(error) => (error.message.clone(), String::new(), Verdict::Error),
+        Err(error) => (error.message.clone(), String::new(), TraceVerdict::Error),
         Ok(applied) if applied.places.is_empty() => {
-            ("there is nothing to remove".to_owned(), String::new(), Verdict::Yes)
+            ("there is nothing to remove".to_owned(), String::new(), TraceVerdict::Yes)
         }
         Ok(applied) => {
             let found = match operate.op {
                 PathOp::Remove => "removed".to_owned(),
                 _ => TraceNode::show(value),
             };
-            (found, places(path, applied), Verdict::Done)
+            (found, places(path, applied), TraceVerdict::Done)
         }
     };
     Said { what, found, wanted, verdict, location }

@@ -1,6 +1,6 @@
 //! What was looked at and done, as a tree; nothing is kept unless somebody asked.
 
-use kubewright_engine::{TraceNode, Verdict};
+use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::Location;
 
 /// The tree so far.
@@ -15,7 +15,7 @@ pub(crate) struct Said {
     pub(crate) what: String,
     pub(crate) found: String,
     pub(crate) wanted: String,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TraceVerdict,
     pub(crate) location: Option<Location>,
 }
 
@@ -51,7 +51,7 @@ impl Story {
     /// Returns whether a failure was said since the level was opened.
     pub(crate) fn has_failure(&self) -> bool {
         let level = self.levels.as_ref().and_then(|levels| levels.last());
-        level.is_some_and(|level| level.iter().any(|node| node.verdict == Verdict::Error))
+        level.is_some_and(|level| level.iter().any(|node| node.verdict == TraceVerdict::Error))
     }
 
     /// Returns everything that was said.

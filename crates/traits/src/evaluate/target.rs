@@ -1,6 +1,6 @@
 //! Which manifests a target means, and why it means none.
 
-use kubewright_engine::{Verdict, nearest_word};
+use kubewright_engine::{TraceVerdict, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::story::Said;
@@ -80,7 +80,7 @@ impl Evaluator<'_> {
                 what: label(&manifest.object),
                 found: "has the name".to_owned(),
                 wanted: String::new(),
-                verdict: Verdict::Yes,
+                verdict: TraceVerdict::Yes,
                 location: Some(document.locate(&name.path)),
             });
         }
@@ -99,9 +99,9 @@ impl Evaluator<'_> {
             },
             wanted: String::new(),
             verdict: match holds {
-                Ok(true) => Verdict::Yes,
-                Ok(false) => Verdict::No,
-                Err(_) => Verdict::Error,
+                Ok(true) => TraceVerdict::Yes,
+                Ok(false) => TraceVerdict::No,
+                Err(_) => TraceVerdict::Error,
             },
             location: Some(document.locate(&condition.path)),
         });
@@ -121,7 +121,7 @@ impl Evaluator<'_> {
             what: what(),
             found: String::new(),
             wanted: String::new(),
-            verdict: Verdict::NotLooked,
+            verdict: TraceVerdict::NotLooked,
             location: None,
         });
     }

@@ -11,7 +11,7 @@ use super::{Evaluator, Outcome};
 use crate::compile::program::Each;
 use crate::diagnostics as code;
 use crate::variables::Names;
-use kubewright_dialect_kit::fields::{Placed, within};
+use kubewright_dialect_kit::fields::{Located, locate_within};
 
 /// How many characters of an expression are shown in a message.
 const SHOWN: usize = 80;
@@ -66,7 +66,7 @@ impl<'r> Evaluator<'r> {
     /// Returns whether `condition` holds.
     pub(super) fn truth(
         &mut self,
-        condition: &Placed<TextTemplate>,
+        condition: &Located<TextTemplate>,
         what: &str,
         names: &Names<'_>,
     ) -> Outcome<bool> {
@@ -79,7 +79,7 @@ impl<'r> Evaluator<'r> {
     /// Returns the text that `template` gives.
     pub(super) fn text(
         &mut self,
-        template: &Placed<TextTemplate>,
+        template: &Located<TextTemplate>,
         what: &str,
         names: &Names<'_>,
     ) -> Outcome<Text> {
@@ -92,7 +92,7 @@ impl<'r> Evaluator<'r> {
     /// Returns what a structure gives.
     pub(super) fn content(
         &mut self,
-        content: &Placed<ValueTemplate>,
+        content: &Located<ValueTemplate>,
         names: &Names<'_>,
     ) -> Outcome<RenderedValue> {
         if let Some(constant) = content.value.constant() {
@@ -106,7 +106,7 @@ impl<'r> Evaluator<'r> {
 
     pub(super) fn text_value(
         &mut self,
-        template: &Placed<TextTemplate>,
+        template: &Located<TextTemplate>,
         names: &Names<'_>,
     ) -> Outcome<RenderedValue> {
         let mut cost = CelCost::default();
@@ -145,7 +145,7 @@ impl<'r> Evaluator<'r> {
             true => self.document.locate_key(&path),
             false => {
                 let length = u32::try_from(error.expression.chars().count()).unwrap_or(1);
-                within(
+                locate_within(
                     self.document,
                     &path,
                     error.position,

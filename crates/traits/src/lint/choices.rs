@@ -10,7 +10,7 @@ use super::programs::Placed;
 use crate::compile::moved;
 use crate::diagnostics as code;
 use crate::schema::{Child, Field, Sections};
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 impl Linter<'_> {
     /// Reports texts that a parameter is compared with and its schema does not allow.
@@ -38,7 +38,7 @@ impl Linter<'_> {
             None => format!("its schema allows {}", listed(&choices)),
         };
         let length = u32::try_from(text.chars().count()).unwrap_or(0).saturating_add(2);
-        let location = within(self.document, &placed.path, moved(placed.start, *position), length);
+        let location = locate_within(self.document, &placed.path, moved(placed.start, *position), length);
         self.report(&code::NEVER_EQUAL, location, message, help);
     }
 }

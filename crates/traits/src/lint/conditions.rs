@@ -7,7 +7,7 @@ use super::Linter;
 use crate::compile::Expression;
 use crate::compile::program::{Each, Operate, PathProgram};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 impl Linter<'_> {
     pub(super) fn rules<'e>(&mut self, rules: impl Iterator<Item = &'e Expression>) {
@@ -55,7 +55,7 @@ impl Linter<'_> {
                 continue;
             }
             let (position, length) = path.position(number);
-            let location = within(self.document, &operate.path.path, position, length);
+            let location = locate_within(self.document, &operate.path.path, position, length);
             let message = match value.is_empty() {
                 true => "the filter asks for an empty name, which nothing has".to_owned(),
                 false => format!("the filter asks for the name `{value}` with spaces, which nothing has"),

@@ -6,7 +6,7 @@ use super::Linter;
 use crate::admission;
 use crate::compile::program::{Patch, Target, Template};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// How many templates are compared with each other.
 const MOST: usize = 200;
@@ -124,5 +124,5 @@ fn varies(template: &Template) -> bool {
 }
 
 fn name_of(template: &Template) -> Vec<Step> {
-    child(&child(&template.content.path, "metadata"), "name")
+    child_path(&child_path(&template.content.path, "metadata"), "name")
 }

@@ -9,7 +9,7 @@ use crate::compile::Expression;
 use crate::compile::program::{Operate, Patch, Template};
 use crate::diagnostics as code;
 use crate::place::{At, Subject, steps};
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// The variables of the loops in a condition that is proposed.
 const VARIABLES: [&str; 4] = ["one", "two", "three", "four"];
@@ -47,7 +47,7 @@ impl Linter<'_> {
             };
             let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
             let start = kubewright_value::Position::START;
-            let location = within(self.document, &operate.path.path, start, length);
+            let location = locate_within(self.document, &operate.path.path, start, length);
             self.report(&code::GROWS, location, message, help);
         }
     }

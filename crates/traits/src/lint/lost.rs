@@ -7,7 +7,7 @@ use super::Linter;
 use crate::compile::program::{Operate, Patch, PathProgram};
 use crate::compile::{Content, Expression};
 use crate::diagnostics as code;
-use kubewright_dialect_kit::fields::within;
+use kubewright_dialect_kit::fields::locate_within;
 
 /// How many operations are compared with all that come after them.
 const MOST: usize = 400;
@@ -99,7 +99,7 @@ impl Linter<'_> {
 
     fn place_of(&self, operate: &Operate) -> Location {
         let length = u32::try_from(operate.written.chars().count()).unwrap_or(1);
-        within(self.document, &operate.path.path, Position::START, length)
+        locate_within(self.document, &operate.path.path, Position::START, length)
     }
 }
 

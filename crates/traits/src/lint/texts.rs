@@ -11,7 +11,7 @@ use crate::compile::Content;
 use crate::compile::program::{Operate, PathProgram, Target, Template};
 use crate::diagnostics as code;
 use crate::place::{At, Subject, escaped, lone_text, split_key, steps};
-use kubewright_dialect_kit::fields::{article, within};
+use kubewright_dialect_kit::fields::{article, locate_within};
 
 /// The expressions that are a whole text, by where they stand in a structure.
 type Wholes<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
@@ -53,7 +53,7 @@ impl Linter<'_> {
         let (position, length) = path.position(split.segment);
         let (last, last_length) = path.position(path.segments().len() - 1);
         let length = (last.column + last_length).saturating_sub(position.column).max(length);
-        let location = within(self.document, &operate.path.path, position, length);
+        let location = locate_within(self.document, &operate.path.path, position, length);
         self.report(
             &code::PARTED_KEY,
             location,
@@ -116,7 +116,7 @@ impl Linter<'_> {
             (Value::String(_), Some((program, start))) => {
                 let Some(found) = not_text(program.result_type()) else { return };
                 let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-                let location = within(self.document, &walk.written, start, length);
+                let location = locate_within(self.document, &walk.written, start, length);
                 let help = match program.result_type().kind {
                     CelKind::List | CelKind::Map => String::new(),
                     _ => format!("write `${{string({})}}`", program.source().trim()),
@@ -144,7 +144,7 @@ impl Linter<'_> {
         let element = result.elements();
         let Some(found) = not_text(&element).filter(|_| result.kind == CelKind::Map) else { return };
         let length = u32::try_from(program.source().chars().count()).unwrap_or(1);
-        let location = within(self.document, &walk.written, start, length);
+        let location = locate_within(self.document, &walk.written, start, length);
         let message = format!("every {entry} would be {found}, expected text");
         let help = match element.kind {
             CelKind::List | CelKind::Map => String::new(),

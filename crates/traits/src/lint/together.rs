@@ -9,7 +9,7 @@ use kubewright_value::{Document, Text};
 
 use crate::diagnostics as code;
 use crate::source::{self, Resource, TraitName, TraitUse};
-use kubewright_dialect_kit::fields::child;
+use kubewright_dialect_kit::fields::child_path;
 
 /// The traits of some documents.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl<'d> Known<'d> {
             format!("did you mean `{near}`?")
         };
         let message = format!("no {} is called `{name}`", kind(*is_cluster));
-        let location = document.locate(&child(&used.path, "name"));
+        let location = document.locate(&child_path(&used.path, "name"));
         Some(Diagnostic::new(&code::UNKNOWN_TRAIT, message, location).help(help))
     }
 }

@@ -17,7 +17,7 @@ use super::super::source::{ReleaseBinding, TraitUse, Variable, Workload};
 use super::super::variables::Context;
 use super::member::{Member, Place, Read};
 use super::{ComponentType, Library, finish};
-use kubewright_dialect_kit::fields::Placed;
+use kubewright_dialect_kit::fields::Located;
 
 /// A component in an environment, with everything that it is rendered with.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl Release {
             let given = match bound.get(number) {
                 Some((parameters, configs)) => {
                     let document = self.member.of.document();
-                    let placed = |value, found: Option<&'a Placed<Value>>| {
+                    let placed = |value, found: Option<&'a Located<Value>>| {
                         let path = found.map_or(&used.path, |found| &found.path);
                         Given { value, document, path }
                     };

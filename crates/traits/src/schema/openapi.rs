@@ -6,7 +6,7 @@ use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind
 
 use super::node::{Additional, Node, Range, Type};
 use super::{MAX_DEPTH, MAX_NODES, Problem, check};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 
 /// Everything that a schema may say.
 const KEYWORDS: [&str; 33] = [
@@ -70,7 +70,7 @@ impl Reader {
         };
         let mut node = Node::default();
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
-            let at = child(path, key.as_str());
+            let at = child_path(path, key.as_str());
             self.scalars(&mut node, key, value, &at);
             self.schemas(&mut node, key, value, &at, depth);
             self.unknown(key, &at);
@@ -133,13 +133,13 @@ impl Reader {
             }
             "properties" => {
                 for (name, schema) in self.map(value, at).iter() {
-                    let inner = self.node(schema, &child(at, name.as_str()), depth + 1);
+                    let inner = self.node(schema, &child_path(at, name.as_str()), depth + 1);
                     node.properties.insert(name.clone(), inner);
                 }
             }
             "patternProperties" => {
                 for (pattern, schema) in self.map(value, at).iter() {
-                    let at = child(at, pattern.as_str());
+                    let at = child_path(at, pattern.as_str());
                     let inner = self.node(schema, &at, depth + 1);
                     node.patterns.extend(self.pattern(pattern, &at).map(|pattern| (pattern, inner)));
                 }
@@ -150,7 +150,11 @@ impl Reader {
 
     fn nodes(&mut self, value: &Value, at: &[Step], depth: usize) -> Vec<Node> {
         let schemas = self.list(value, at);
-        schemas.iter().enumerate().map(|(i, schema)| self.node(schema, &child(at, i), depth + 1)).collect()
+        schemas
+            .iter()
+            .enumerate()
+            .map(|(i, schema)| self.node(schema, &child_path(at, i), depth + 1))
+            .collect()
     }
 
     /// Reports what cannot hold of any value, and fields that nobody declares.
@@ -170,7 +174,7 @@ impl Reader {
         if matches!(node.additional, Additional::Closed) && map.contains_key("properties") {
             for name in node.required.iter().filter(|name| node.properties.get(name).is_none()) {
                 self.warn(
-                    &child(path, "required"),
+                    &child_path(path, "required"),
                     format!("`{name}` is required and is not in `properties`"),
                 );
             }
@@ -184,7 +188,7 @@ impl Reader {
         let wrongs = check::check(node, default, &mut budget).unwrap_or_default();
         if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == DiagnosticLevel::Error) {
             self.warn(
-                &child(path, "default"),
+                &child_path(path, "default"),
                 format!("the default is refused by its own schema: {}", wrong.message),
             );
         }
@@ -245,7 +249,7 @@ impl Reader {
 
     fn names(&mut self, value: &Value, at: &[Step]) -> Vec<Text> {
         let items = self.list(value, at);
-        items.iter().enumerate().filter_map(|(i, item)| self.text(item, &child(at, i))).collect()
+        items.iter().enumerate().filter_map(|(i, item)| self.text(item, &child_path(at, i))).collect()
     }
 
     fn text(&mut self, value: &Value, at: &[Step]) -> Option<Text> {

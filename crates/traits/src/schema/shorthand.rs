@@ -15,7 +15,7 @@ use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
 use super::node::{Additional, Node, Type};
 use super::{MAX_DEPTH, MAX_NODES, Options, Problem, Span, check};
-use kubewright_dialect_kit::fields::{article, child};
+use kubewright_dialect_kit::fields::{article, child_path};
 use tokens::Piece;
 use types::Expression;
 
@@ -50,7 +50,7 @@ pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Optio
         reader.declare(types, path);
     }
     if let Some(types) = value.get("$types") {
-        reader.declare(types, &child(path, "$types"));
+        reader.declare(types, &child_path(path, "$types"));
     }
     let root = match value {
         Value::Object(map) => reader.object(map, path, 0),
@@ -92,7 +92,7 @@ impl<'v> Reader<'v> {
         match types {
             Value::Object(map) => {
                 for (name, value) in map.iter() {
-                    self.types.entry(name).or_insert_with(|| (value, child(path, name.as_str())));
+                    self.types.entry(name).or_insert_with(|| (value, child_path(path, name.as_str())));
                 }
             }
             Value::Null => {}
@@ -123,7 +123,7 @@ impl<'v> Reader<'v> {
             return node;
         }
         for (name, value) in map.iter() {
-            let at = child(path, name.as_str());
+            let at = child_path(path, name.as_str());
             match name.as_str() {
                 "$default" => {}
                 "$types" if path.is_empty() || depth == 0 => {}
@@ -144,7 +144,7 @@ impl<'v> Reader<'v> {
         }
         node.required.sort();
         if let Some(default) = map.get("$default") {
-            self.object_default(&mut node, default, child(path, "$default"));
+            self.object_default(&mut node, default, child_path(path, "$default"));
         }
         node
     }

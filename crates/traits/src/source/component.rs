@@ -2,9 +2,9 @@
 
 use super::component_type::{is_cluster, uses};
 use super::{Component, ReleaseBinding, parts, workload};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Component> {
+pub(super) fn read(reader: &mut DocumentReader<'_>) -> Option<Component> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(
         &spec,
@@ -19,9 +19,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Component> {
 
 /// Reads `componentType: {kind, name}`, or the name alone; `deployment/web-app` names the type after the slash.
 fn component_type<'d>(
-    reader: &mut Reader<'d>,
-    spec: &Fields<'d>,
-) -> Option<(bool, Placed<kubewright_value::Text>)> {
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Option<(bool, Located<kubewright_value::Text>)> {
     let found = reader.any(spec, "componentType")?;
     let (is_cluster, mut name) = if found.value.as_object().is_some() {
         let fields = reader.object(spec, "componentType")?;
@@ -37,7 +37,7 @@ fn component_type<'d>(
     Some((is_cluster, name))
 }
 
-pub(super) fn read_binding(reader: &mut Reader<'_>) -> Option<ReleaseBinding> {
+pub(super) fn read_binding(reader: &mut DocumentReader<'_>) -> Option<ReleaseBinding> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(
         &spec,

@@ -6,11 +6,11 @@ use kubewright_value::{Text, Value};
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
 use super::{ComponentType, TraitName, TraitUse, code};
 use crate::admission;
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path};
 
 const WORKLOAD_TYPES: [&str; 5] = ["deployment", "statefulset", "cronjob", "job", "proxy"];
 
-pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<ComponentType> {
+pub(super) fn read(reader: &mut DocumentReader<'_>, is_cluster: bool) -> Option<ComponentType> {
     let (metadata, spec) = parts::heads(reader)?;
     let own = ["workloadType", "traits", "allowedTraits", "allowedWorkflows", "resources"];
     let known: Vec<&str> = SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&own).copied().collect();
@@ -30,10 +30,11 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
         let templates: Vec<&Value> = resources.iter().map(|resource| &resource.template.value).collect();
         for problem in admission::workload_resources(&workload_type.value, &templates) {
             let path = match problem.item.and_then(|item| resources.get(item)) {
-                Some(resource) => {
-                    problem.inside.iter().fold(resource.template.path.clone(), |path, key| child(&path, *key))
-                }
-                None => child(&spec.path, "resources"),
+                Some(resource) => problem
+                    .inside
+                    .iter()
+                    .fold(resource.template.path.clone(), |path, key| child_path(&path, *key)),
+                None => child_path(&spec.path, "resources"),
             };
             let location = reader.document.locate_key(&path);
             reader.report(Diagnostic::new(problem.code, problem.message, location));
@@ -54,7 +55,11 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Componen
 
 /// Returns the traits that are used, with what is given to them; `embedding` says that a component type uses them, and
 /// whether it is there for the whole cluster.
-pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Option<bool>) -> Vec<TraitUse> {
+pub(super) fn uses<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+    embedding: Option<bool>,
+) -> Vec<TraitUse> {
     let mut uses: Vec<TraitUse> = Vec::new();
     let is_embedded = embedding.is_some();
     for fields in reader.objects(spec, "traits").unwrap_or_default() {
@@ -84,7 +89,7 @@ pub(super) fn uses<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, embedding: Op
 }
 
 /// Returns `allowedTraits`: objects, or names alone as they were written once.
-fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec<TraitName> {
+fn names<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>, otherwise: bool) -> Vec<TraitName> {
     let Some(items) = reader.array(spec, "allowedTraits") else { return Vec::new() };
     if items.value.iter().all(|item| item.as_str().is_some()) {
         let names = items.value.iter().filter_map(Value::as_str);
@@ -94,7 +99,7 @@ fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec
     for fields in reader.objects(spec, "allowedTraits").unwrap_or_default() {
         reader.only(&fields, &["kind", "name"]);
         let is_cluster = is_cluster_trait(reader, &fields, otherwise);
-        let Some(Placed { value: name, .. }) = reader.filled(&fields, "name") else { continue };
+        let Some(Located { value: name, .. }) = reader.filled(&fields, "name") else { continue };
         names.push(TraitName { is_cluster, name });
     }
     names
@@ -102,7 +107,11 @@ fn names<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, otherwise: bool) -> Vec
 
 /// Reads the kind of a trait. What is there for the whole cluster can only have traits that are, too, so that it need not
 /// say so.
-fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise: bool) -> bool {
+fn is_cluster_trait<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    otherwise: bool,
+) -> bool {
     let is_said = reader.any(fields, "kind").is_some_and(|kind| kind.value.as_str() != Some(""));
     let is_cluster = is_cluster(reader, fields, "Trait", "ClusterTrait");
     if is_said { is_cluster } else { otherwise }
@@ -110,8 +119,8 @@ fn is_cluster_trait<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, otherwise:
 
 /// Reads `kind`, which says one of two; the first where nothing is said.
 pub(super) fn is_cluster<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     one: &'static str,
     cluster: &'static str,
 ) -> bool {

@@ -6,7 +6,7 @@ use kubewright_value::{Position, Step, Text, Value};
 use super::code;
 use super::{Assertion, Loop, Metadata, Owner, Plane, Rule, Target, Template};
 use crate::schema::{Sections, read_sections};
-use kubewright_dialect_kit::fields::{Fields, Placed, Reader, child, within};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path, locate_within};
 
 /// The fields of `spec` that declare parameters, in any shape.
 pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmentConfigs", "envOverrides"];
@@ -14,7 +14,7 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
 /// Returns the metadata and the spec. A name that is missing is told and is empty.
-pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
+pub(super) fn heads<'d>(reader: &mut DocumentReader<'d>) -> Option<(Metadata, DocumentFields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
     // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
@@ -29,40 +29,48 @@ pub(super) fn heads<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>
 }
 
 /// Returns a text wherever it stands; an empty one counts as none.
-pub(super) fn plain<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
+pub(super) fn plain<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Text> {
     reader.string(fields, key).map(|text| text.value).filter(|text| !text.is_empty())
 }
 
 /// Returns a value of any shape.
-pub(super) fn raw<'d>(reader: &Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Placed<Value>> {
-    reader.any(fields, key).map(|found| Placed { value: found.value.clone(), path: found.path })
+pub(super) fn raw<'d>(
+    reader: &DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Located<Value>> {
+    reader.any(fields, key).map(|found| Located { value: found.value.clone(), path: found.path })
 }
 
 /// Returns the value under `key`, or under the name that the field had before, with a warning.
 pub(super) fn renamed<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &'static str,
     old: &'static str,
 ) -> &'static str {
     if reader.any(fields, key).is_some() || reader.any(fields, old).is_none() {
         return key;
     }
-    let location = reader.document.locate_key(&child(&fields.path, old));
+    let location = reader.document.locate_key(&child_path(&fields.path, old));
     let message = format!("`{old}` is called `{key}` now");
     reader.report(Diagnostic::new(&code::OLD_NAME, message, location).help(format!("write `{key}`")));
     old
 }
 
 /// Returns the schemas of the document, with a diagnostic for every mistake in them.
-pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
+pub(super) fn schemas(reader: &mut DocumentReader<'_>, spec: &DocumentFields<'_>) -> Sections {
     let Some(value) = reader.document.value.follow(&spec.path) else { return Sections::default() };
     let (sections, problems) = read_sections(value);
     for problem in problems {
         let mut path = spec.path.clone();
         path.extend(problem.path);
         let location = match problem.span {
-            Some(span) => within(reader.document, &path, span.position, span.length),
+            Some(span) => locate_within(reader.document, &path, span.position, span.length),
             None => reader.place(&path),
         };
         let code = match problem.severity {
@@ -74,17 +82,17 @@ pub(super) fn schemas(reader: &mut Reader<'_>, spec: &Fields<'_>) -> Sections {
     sections
 }
 
-pub(super) fn owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Owner {
+pub(super) fn owner<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Owner {
     let Some(owner) = reader.object(spec, "owner") else { return Owner::default() };
     reader.only(&owner, &["projectName", "componentName"]);
     Owner { project: plain(reader, &owner, "projectName"), component: plain(reader, &owner, "componentName") }
 }
 
 /// Returns the rules that hold before anything is rendered, under either name.
-pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Rule> {
+pub(super) fn rules_before<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Vec<Rule> {
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
-        let location = reader.document.locate_key(&child(&spec.path, old));
+        let location = reader.document.locate_key(&child_path(&spec.path, old));
         let message = format!("`{old}` stands beside `{new}`, and both are the same field");
         let help = format!("move its rules to `{new}`");
         reader.report(Diagnostic::new(&code::TWO_VALIDATIONS, message, location).help(help));
@@ -103,7 +111,7 @@ pub(super) fn rules_before<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Ve
 }
 
 /// Returns the rules about what was rendered.
-pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec<Assertion> {
+pub(super) fn rules_after<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Vec<Assertion> {
     let mut assertions = Vec::new();
     for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
         reader.only(&fields, &["when", "forEach", "var", "target", "targetPlane", "rule", "message"]);
@@ -122,12 +130,16 @@ pub(super) fn rules_after<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Vec
     assertions
 }
 
-fn message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
+fn message<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Text {
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
 /// Returns what makes resources: `creates` or `resources`.
-pub(super) fn templates<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &str) -> Vec<Template> {
+pub(super) fn templates<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Template> {
     let mut templates = Vec::new();
     for fields in reader.objects(spec, key).unwrap_or_default() {
         reader.only(&fields, &["id", "targetPlane", "includeWhen", "forEach", "var", "template"]);
@@ -145,16 +157,16 @@ pub(super) fn templates<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>, key: &st
 }
 
 /// Returns the target of a patch or removal.
-pub(super) fn target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Target> {
+pub(super) fn target<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Target> {
     let target = reader.required_object(fields, "target")?;
     Some(read_target(reader, &target, &[]))
 }
 
-fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) -> Target {
+fn read_target<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, more: &[&str]) -> Target {
     let mut known = vec!["kind", "group", "version", "name", "where"];
     known.extend(more);
     reader.only(fields, &known);
-    let text = |reader: &mut Reader<'d>, key| reader.string(fields, key).map(|text| text.value);
+    let text = |reader: &mut DocumentReader<'d>, key| reader.string(fields, key).map(|text| text.value);
     let target = Target {
         path: fields.path.clone(),
         kind: text(reader, "kind").filter(|kind| !kind.is_empty()),
@@ -186,7 +198,7 @@ fn read_target<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[&str]) 
 }
 
 /// Returns the plane; the data plane where nothing is said.
-pub(super) fn plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
+pub(super) fn plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
         return Plane::Data;
@@ -195,7 +207,7 @@ pub(super) fn plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
 }
 
 /// Returns `forEach` and its variable, which is `item` where none is named.
-pub(super) fn each<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Loop> {
+pub(super) fn each<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Loop> {
     let over = expression(reader, fields, "forEach");
     let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
     match (over, variable) {
@@ -226,32 +238,38 @@ pub(super) fn each<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<L
 
 /// Returns a field that is one expression; an empty text counts as none.
 pub(super) fn expression<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
     key: &str,
-) -> Option<Placed<Text>> {
+) -> Option<Located<Text>> {
     let found = reader.string(fields, key).filter(|text| !text.value.trim().is_empty())?;
     whole(reader, &found, key);
     Some(found)
 }
 
 /// Reports a text that is not one `${…}` as a whole.
-fn whole(reader: &mut Reader<'_>, found: &Placed<Text>, key: &str) {
+fn whole(reader: &mut DocumentReader<'_>, found: &Located<Text>, key: &str) {
     let text = found.value.trim();
     if text.starts_with("${") && text.ends_with('}') {
         return;
     }
-    let location = within(reader.document, &found.path, Position::START, 1);
+    let location = locate_within(reader.document, &found.path, Position::START, 1);
     let message = format!("`{key}` must be wrapped in `${{…}}`");
     let help = format!("write `${{{}}}`", text.trim_start_matches("${").trim_end_matches('}'));
     reader.report(Diagnostic::new(&code::NOT_AN_EXPRESSION, message, location).help(help));
 }
 
-pub(super) fn unread(reader: &mut Reader<'_>, path: &[Step], message: &str) {
+pub(super) fn unread(reader: &mut DocumentReader<'_>, path: &[Step], message: &str) {
     report(reader, &code::VALUE_NOT_READ, path, message, "");
 }
 
-pub(super) fn report(reader: &mut Reader<'_>, code: &'static Code, path: &[Step], message: &str, help: &str) {
+pub(super) fn report(
+    reader: &mut DocumentReader<'_>,
+    code: &'static Code,
+    path: &[Step],
+    message: &str,
+    help: &str,
+) {
     let location = reader.document.locate_key(path);
     reader.report(Diagnostic::new(code, message, location).help(help));
 }

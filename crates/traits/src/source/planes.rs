@@ -2,9 +2,9 @@
 
 use super::component_type::is_cluster;
 use super::{DataPlane, Environment, Gateway, GatewayEndpoint, Listener, Network, parts};
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
-pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<Environment> {
+pub(super) fn read_environment(reader: &mut DocumentReader<'_>) -> Option<Environment> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(&spec, &["dataPlaneRef", "isProduction", "gateway", "hooks"]);
     let data_plane = reader.any(&spec, "dataPlaneRef").and_then(|found| match found.value.as_str() {
@@ -20,7 +20,7 @@ pub(super) fn read_environment(reader: &mut Reader<'_>) -> Option<Environment> {
     Some(Environment { metadata, data_plane, gateway })
 }
 
-pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
+pub(super) fn read_data_plane(reader: &mut DocumentReader<'_>) -> Option<DataPlane> {
     let (metadata, spec) = parts::heads(reader)?;
     let known = [
         "planeID",
@@ -44,13 +44,13 @@ pub(super) fn read_data_plane(reader: &mut Reader<'_>) -> Option<DataPlane> {
     Some(DataPlane { metadata, gateway, secret_store, observability })
 }
 
-fn gateway<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Gateway {
+fn gateway<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Gateway {
     let Some(fields) = reader.object(spec, "gateway") else { return Gateway::default() };
     reader.only(&fields, &["ingress", "egress"]);
     Gateway { ingress: network(reader, &fields, "ingress"), egress: network(reader, &fields, "egress") }
 }
 
-fn network<'d>(reader: &mut Reader<'d>, gateway: &Fields<'d>, key: &str) -> Option<Network> {
+fn network<'d>(reader: &mut DocumentReader<'d>, gateway: &DocumentFields<'d>, key: &str) -> Option<Network> {
     let fields = reader.object(gateway, key)?;
     reader.only(&fields, &["external", "internal"]);
     Some(Network {
@@ -59,7 +59,11 @@ fn network<'d>(reader: &mut Reader<'d>, gateway: &Fields<'d>, key: &str) -> Opti
     })
 }
 
-fn endpoint<'d>(reader: &mut Reader<'d>, network: &Fields<'d>, key: &str) -> Option<GatewayEndpoint> {
+fn endpoint<'d>(
+    reader: &mut DocumentReader<'d>,
+    network: &DocumentFields<'d>,
+    key: &str,
+) -> Option<GatewayEndpoint> {
     let fields = reader.object(network, key)?;
     reader.only(&fields, &["name", "namespace", "http", "https", "tls"]);
     Some(GatewayEndpoint {
@@ -71,7 +75,11 @@ fn endpoint<'d>(reader: &mut Reader<'d>, network: &Fields<'d>, key: &str) -> Opt
     })
 }
 
-fn listener<'d>(reader: &mut Reader<'d>, endpoint: &Fields<'d>, key: &str) -> Option<Listener> {
+fn listener<'d>(
+    reader: &mut DocumentReader<'d>,
+    endpoint: &DocumentFields<'d>,
+    key: &str,
+) -> Option<Listener> {
     let fields = reader.object(endpoint, key)?;
     reader.only(&fields, &["listenerName", "port", "host"]);
     Some(Listener {

@@ -5,9 +5,9 @@ use kubewright_value::Value;
 use super::parts::{self, RULE_FIELDS, SCHEMA_FIELDS};
 use super::{Operation, Patch, PathOp, Removal, Target, Template, Trait, code};
 use crate::admission;
-use kubewright_dialect_kit::fields::{Fields, Reader, article, child};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, article, child_path};
 
-pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
+pub(super) fn read(reader: &mut DocumentReader<'_>, is_cluster: bool) -> Option<Trait> {
     let (metadata, spec) = parts::heads(reader)?;
     let known: Vec<&str> =
         SCHEMA_FIELDS.iter().chain(&RULE_FIELDS).chain(&["creates", "patches", "removes"]).copied().collect();
@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut Reader<'_>, is_cluster: bool) -> Option<Trait> {
     Some(Trait { metadata, is_cluster, sections, before, after, creates, patches, removes })
 }
 
-fn patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Patch> {
+fn patch<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Patch> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var", "operations"]);
     let target = parts::target(reader, fields);
     let plane = parts::plane(reader, fields);
@@ -41,7 +41,7 @@ fn patch<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Patch> {
     Some(Patch { path: fields.path.clone(), target: target?, plane, each, operations })
 }
 
-fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operation> {
+fn operation<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Operation> {
     reader.only(fields, &["op", "path", "value"]);
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
@@ -49,7 +49,7 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
     // The original's engine takes any case.
     let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
     let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
-    let at = child(&fields.path, "value");
+    let at = child_path(&fields.path, "value");
     let written = reader.document.value.follow(&at).cloned();
     let value = match (op, written) {
         (PathOp::Remove, Some(_)) => {
@@ -58,16 +58,16 @@ fn operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Operati
         }
         (PathOp::Remove, None) => None,
         // null is a value like any other, and must be written to be meant.
-        (_, Some(value)) => Some(kubewright_dialect_kit::fields::Placed { value, path: at }),
+        (_, Some(value)) => Some(kubewright_dialect_kit::fields::Located { value, path: at }),
         (_, None) => {
             reader.missing(fields, "value");
-            Some(kubewright_dialect_kit::fields::Placed { value: Value::Null, path: at })
+            Some(kubewright_dialect_kit::fields::Located { value: Value::Null, path: at })
         }
     };
     Some(Operation { op, path: path?, value })
 }
 
-fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Removal> {
+fn removal<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Removal> {
     reader.only(fields, &["target", "targetPlane", "forEach", "var"]);
     let target = parts::target(reader, fields)?;
     let plane = parts::plane(reader, fields);
@@ -77,7 +77,7 @@ fn removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Removal> 
 }
 
 /// Reports a template that can never be a manifest. Whether an object is one is seen when patches are through.
-fn no_object(reader: &mut Reader<'_>, template: &Template) {
+fn no_object(reader: &mut DocumentReader<'_>, template: &Template) {
     let found = &template.template.value;
     let is_expression = found.as_str().is_some_and(|text| text.contains("${"));
     if found.as_object().is_none() && !is_expression {
@@ -86,17 +86,17 @@ fn no_object(reader: &mut Reader<'_>, template: &Template) {
     }
 }
 
-fn workload_made(reader: &mut Reader<'_>, template: &Template) {
+fn workload_made(reader: &mut DocumentReader<'_>, template: &Template) {
     let Some(kind) = template.template.value.get("kind").and_then(Value::as_str) else { return };
     if admission::is_workload(kind) {
-        let path = child(&template.template.path, "kind");
+        let path = child_path(&template.template.path, "kind");
         let message = format!("a trait creates a `{kind}`, which the cluster does not let it");
         let help = "workloads belong to the component type";
         parts::report(reader, &code::TRAIT_MAKES_WORKLOAD, &path, &message, help);
     }
 }
 
-fn workload_removed(reader: &mut Reader<'_>, target: &Target) {
+fn workload_removed(reader: &mut DocumentReader<'_>, target: &Target) {
     let is_built_in = target.group.as_deref().is_none_or(|group| matches!(group, "apps" | "batch"));
     let Some(kind) = target.kind.as_deref().filter(|kind| is_built_in && admission::is_workload(kind)) else {
         return;

@@ -5,12 +5,12 @@ use kubewright_engine::Diagnostic;
 use super::{
     Connection, Endpoint, ResourceDependency, SecretReference, SecretSource, Variable, Workload, code, parts,
 };
-use kubewright_dialect_kit::fields::{Fields, Reader};
+use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader};
 
 const ENDPOINT_TYPES: [&str; 7] = ["HTTP", "REST", "gRPC", "GraphQL", "Websocket", "TCP", "UDP"];
 const VISIBILITIES: [&str; 4] = ["project", "namespace", "internal", "external"];
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Workload> {
+pub(super) fn read(reader: &mut DocumentReader<'_>) -> Option<Workload> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(&spec, &["owner", "container", "endpoints", "dependencies", "connections", "source", "type"]);
     let owner = parts::owner(reader, &spec);
@@ -48,7 +48,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Workload> {
 }
 
 /// Returns the variables or files of a container.
-pub(super) fn variables<'d>(reader: &mut Reader<'d>, container: &Fields<'d>, key: &str) -> Vec<Variable> {
+pub(super) fn variables<'d>(
+    reader: &mut DocumentReader<'d>,
+    container: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Variable> {
     let mut variables = Vec::new();
     for fields in reader.objects(container, key).unwrap_or_default() {
         let is_file = key == "files";
@@ -74,8 +78,8 @@ pub(super) fn variables<'d>(reader: &mut Reader<'d>, container: &Fields<'d>, key
 }
 
 fn secret<'d>(
-    reader: &mut Reader<'d>,
-    fields: &Fields<'d>,
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
 ) -> Option<(kubewright_value::Text, kubewright_value::Text)> {
     let from = reader.object(fields, "valueFrom")?;
     reader.only(&from, &["secretKeyRef", "secretRef"]);
@@ -87,9 +91,9 @@ fn secret<'d>(
 }
 
 fn endpoint<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut DocumentReader<'d>,
     name: kubewright_value::Text,
-    fields: &Fields<'d>,
+    fields: &DocumentFields<'d>,
 ) -> Option<Endpoint> {
     reader.only(fields, &["type", "port", "targetPort", "displayName", "basePath", "visibility", "schema"]);
     let kind = reader.required_string(fields, "type");
@@ -120,7 +124,11 @@ fn endpoint<'d>(
     })
 }
 
-fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Vec<Connection> {
+fn connections<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    key: &str,
+) -> Vec<Connection> {
     let mut connections = Vec::new();
     for fields in reader.objects(fields, key).unwrap_or_default() {
         reader.only(
@@ -139,7 +147,10 @@ fn connections<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> V
     connections
 }
 
-fn resources<'d>(reader: &mut Reader<'d>, dependencies: &Fields<'d>) -> Vec<ResourceDependency> {
+fn resources<'d>(
+    reader: &mut DocumentReader<'d>,
+    dependencies: &DocumentFields<'d>,
+) -> Vec<ResourceDependency> {
     let mut resources = Vec::new();
     for fields in reader.objects(dependencies, "resources").unwrap_or_default() {
         reader.only(&fields, &["ref", "envBindings", "fileBindings"]);
@@ -151,7 +162,7 @@ fn resources<'d>(reader: &mut Reader<'d>, dependencies: &Fields<'d>) -> Vec<Reso
     resources
 }
 
-pub(super) fn read_secret(reader: &mut Reader<'_>) -> Option<SecretReference> {
+pub(super) fn read_secret(reader: &mut DocumentReader<'_>) -> Option<SecretReference> {
     let (metadata, spec) = parts::heads(reader)?;
     reader.only(&spec, &["template", "data", "refreshInterval"]);
     let mut data = Vec::new();

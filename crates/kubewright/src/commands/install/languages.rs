@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use kubewright_dialects::Options;
+use kubewright_dialects::DialectOptions;
 use kubewright_engine::{ClusterResources, Dialect, WatchRole};
 
 /// Returns the CustomResourceDefinitions of the language called `name` as one YAML stream; may be empty.
@@ -124,5 +124,5 @@ fn right(group: &str, resources: &[&str], verbs: &[&str]) -> String {
 }
 
 fn dialects() -> Vec<Box<dyn Dialect>> {
-    kubewright_dialects::all(&Options::default())
+    kubewright_dialects::all_dialects(&DialectOptions::default())
 }

@@ -41,7 +41,7 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     let is_one =
         |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
-    let dialects = kubewright_dialects::all(&kubewright_dialects::Options::default());
+    let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
     let is_any = files.len() < paths.len() || known.iter().any(patterns::is_pattern_document);
     is_any && !others.iter().any(is_rule)

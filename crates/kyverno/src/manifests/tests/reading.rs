@@ -1,8 +1,8 @@
-//! What is said about a rule before it sees an object.
+//! Diagnostics of signature rules.
 
 use super::*;
 
-/// Compares the codes of what is said about a rule with these `manifests`.
+/// Compares the diagnostic codes of a rule with these `manifests`.
 #[track_caller]
 fn says(manifests: &str, want: &[&str]) {
     let loaded = loaded(manifests);

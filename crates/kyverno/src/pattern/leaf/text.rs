@@ -14,13 +14,13 @@ use crate::pattern::written::TaintedText;
 /// A text of a pattern.
 #[derive(Debug, Clone)]
 pub struct Alternatives {
-    /// The text as it is written; a value that is the whole of it fits, whatever the parts say.
+    /// The text as it is written; an equal value matches, whatever its parts mean.
     pub whole: Text,
-    /// What is between `|`, each with what is between `&`.
+    /// The alternatives between `|`, each with its terms between `&`.
     pub any_of: Box<[Box<[PatternTerm]>]>,
 }
 
-/// What is between the separators.
+/// The text between the separators.
 #[derive(Debug, Clone)]
 pub enum PatternTerm {
     /// An operator and its operand.
@@ -31,12 +31,12 @@ pub enum PatternTerm {
     Outside(Box<[TermComparison; 2]>),
 }
 
-/// An operator and what it compares with.
+/// An operator and its operand.
 #[derive(Debug, Clone)]
 pub struct TermComparison {
     /// How a value is compared.
     pub operator: PatternOperator,
-    /// What it compares with, as it is written.
+    /// The operand as it is written.
     pub operand: Text,
     /// The operand as a duration, where it is one.
     pub duration: Option<Duration>,
@@ -122,7 +122,7 @@ impl Alternatives {
         })
     }
 
-    /// Returns the words of which it wants one, if that is all it wants.
+    /// Returns the words of which it requires one, if it requires nothing else.
     #[must_use]
     pub fn words(&self) -> Option<Vec<&str>> {
         self.any_of

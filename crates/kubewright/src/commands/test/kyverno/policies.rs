@@ -84,8 +84,8 @@ impl Policy {
         let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
-            true => kubewright_dialects::load(dialects, &with_auxiliaries(document, auxiliaries)),
-            false => kubewright_dialects::Loaded::default(),
+            true => kubewright_dialects::load_documents(dialects, &with_auxiliaries(document, auxiliaries)),
+            false => kubewright_dialects::LoadedRules::default(),
         };
         if let Some(rule) = loaded.rules.first() {
             parts.iter_mut().for_each(|part| part.dialect = rule.id.dialect);
