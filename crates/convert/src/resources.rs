@@ -1,4 +1,4 @@
-//! What the API server calls the kinds that a policy names. Without a cluster only built-in kinds are known, and the
+//! The API resources of the kinds that a policy names. Without a cluster only built-in kinds are known, and the
 //! plural of any other is guessed.
 
 use kubewright_golib::glob::{WildcardPattern, has_wildcard};

@@ -61,7 +61,7 @@ pub struct Diagnostic {
     pub label: Box<str>,
     /// The remedy; may be empty.
     pub help: String,
-    /// Whether it is an error although its sort is a warning, because somebody wants it so.
+    /// Whether it counts as an error although its code is a warning, because the user asked for that.
     pub is_raised: bool,
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
@@ -69,7 +69,7 @@ pub struct Diagnostic {
     pub subject: Option<Box<DiagnosticSubject>>,
 }
 
-/// An object that something is wrong with because of what stands elsewhere.
+/// The object that shows the mistake, where its cause is elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiagnosticSubject {
     /// Its `apiVersion`.

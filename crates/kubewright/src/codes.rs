@@ -23,7 +23,7 @@ kubewright_engine::codes! {
     BAD_VALUES "KW-R066" Error "given values are no map of names";
     NOT_IDEMPOTENT "KW-R067" Error "rendering again changes the result";
     UNKNOWN_NAME "KW-R068" Error "the component has no name";
-    ASSUMED_NAMESPACE "KW-R069" Warning "nobody says in which namespace manifests are created";
+    ASSUMED_NAMESPACE "KW-R069" Warning "the namespace of created manifests is not set";
     NO_RESOURCE_LIST "KW-R070" Error "the input is not a ResourceList";
     NO_FUNCTION_CONFIG "KW-R071" Error "a ResourceList has no functionConfig";
     WRONG_FUNCTION_CONFIG "KW-R072" Error "a functionConfig says nothing of traits";

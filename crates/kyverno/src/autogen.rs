@@ -225,7 +225,7 @@ fn sees_only_pods(rule: &RuleSource) -> bool {
     kinds().any(|[_, _, kind, _]| kind == "Pod") && !kinds().any(|[_, _, kind, _]| is_controller(kind))
 }
 
-/// Puts the controllers in the place of Pods. Other entries stay, as far as they are about these controllers.
+/// Replaces Pods by the controllers. Other entries are kept as far as they match these controllers.
 fn match_for_controllers(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {

@@ -48,8 +48,8 @@ fn follow_image_keys<'v>(object: &'v Value, keys: &[&str]) -> Result<Option<&'v 
     Ok(Some(value))
 }
 
-/// Adds the images of a list of containers. What can be no container or image is an error, so that nobody hides an
-/// image by writing it in another form.
+/// Adds the images of a list of containers. A value that is not a container or image is an error, so that an
+/// image cannot be hidden by its form.
 fn collect_images(
     containers: &Value,
     pointer: &str,

@@ -1,7 +1,7 @@
 //! KubeMod's dry-run request: rules and an object in, patch, diff and rejections out.
 //!
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
-//! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
+//! CREATE unless the request says otherwise. KubeMod has no namespace and no node there; here both can be given.
 
 use kubewright_engine::{
     ClosedWorld, DecisionSettings, Diagnostic, Dialect, Engine, FieldError, Query, Rule, RuleId, RuleOutcome,

@@ -167,8 +167,8 @@ impl ModRuleProgram {
         sees_references.then(|| synthetic_references(object, &self.sight, evaluation)).transpose()
     }
 
-    /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
-    /// all templates of a rule see the same, so that one can write a key and the next its certificate.
+    /// Returns the inputs of templates besides the object. Random values differ between requests and between rules;
+    /// all templates of a rule share them, so that one can write a key and the next its certificate.
     fn inputs(&self, request: &AdmissionRequest) -> Inputs {
         if !self.is_random {
             return self.inputs;

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use crate::Snapshot;
     use kubewright_dialects::DialectOptions;
-    use kubewright_value::{Source, Value, yaml};
+    use kubewright_value::{Source, yaml};
 
     const SECOND: i128 = 1_000_000_000;
 
@@ -53,7 +53,9 @@ mod tests {
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
         let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
-        let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
+        let name = |document: &Document| {
+            document.value.at(&["metadata", "name"]).map(kubewright_value::Value::to_string)
+        };
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }
 

@@ -117,7 +117,7 @@ fn a_later_tier_sees_what_an_earlier_one_did() {
 }
 
 #[test]
-fn a_failing_rule_changes_nothing_and_stops_nobody() {
+fn failing_rule_changes_nothing_and_other_rules_run() {
     check(&["a * *", "b * * 0 !error", "c * *", "r * * 0 !reject"], "ac", "a=pass b=error c=pass r=fail");
 }
 

@@ -103,7 +103,7 @@ fn what_does_not_depend_on_a_value_is_said() {
 }
 
 #[test]
-fn whatever_is_made_of_a_value_is_masked_whole() {
+fn text_derived_from_a_secret_is_masked_whole() {
     check(|object, _| Ok((format!("it is {}!", password(object)), "it is {{ x }}!")), "it is (secret)!");
     check(
         |object, _| Ok((format!("{} letters", password(object).len()), "{{ x }} letters")),

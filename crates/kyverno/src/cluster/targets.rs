@@ -1,5 +1,5 @@
-//! What the API server asks about for a policy: the kinds that its rules name, and those of controllers for which they
-//! are rewritten.
+//! The webhook rules of a policy: the kinds that its rules name, and those of the controllers for which they are
+//! rewritten.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::autogen::AutogenRule;
 use crate::matching::kind;
 use crate::source::{Match, PolicySource, ResourceFilter};
 
-/// Returns the webhook rules of `policy` and of what was `generated` from it, apart from the rule called `without`; what
-/// was generated from that rule counts.
+/// Returns the webhook rules of `policy` and of the rules `generated` from it, without the rule called `without`; rules
+/// generated from that rule count.
 pub(super) fn webhook_rules_of(
     policy: &PolicySource,
     generated: &[AutogenRule],

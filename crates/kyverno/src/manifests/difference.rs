@@ -1,7 +1,7 @@
 //! The differences between an object and its signed manifest.
 //!
-//! A signature covers what is there and what is absent. Two things count as equal that are not, because the API server
-//! itself makes one of the other: images that differ only in `docker.io/` before or `:latest` behind them, and a field
+//! A signature covers present and absent fields. Two kinds of differences are ignored, because the API server itself
+//! makes them: images that differ only in `docker.io/` before or `:latest` behind them, and a field
 //! of its own kinds that is missing and one that is empty. It adds and drops null, `{}` and `[]` there, and it drops
 //! `""`; that it adds `""` is not known. Where an empty value is something, it counts on both sides: an item of a list,
 //! a selector (an empty one selects everything), an entry of a map whose keys are free, such as labels, and every field

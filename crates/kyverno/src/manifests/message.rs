@@ -2,7 +2,7 @@
 //!
 //! An object carries the signed text itself: `<domain>/message` is Base64 of gzip of YAML, or of gzip of a `.tar.gz`
 //! with YAML files in it. Signatures, `<domain>/signature` and `_1`, `_2` and so on, are of the text after the
-//! outer gzip. Anybody may have written all of it, so sizes are bounded before anything is unpacked.
+//! outer gzip. Every user can write annotations, so sizes are bounded before anything is unpacked.
 
 use std::io::Read as _;
 

@@ -50,8 +50,8 @@ pub(super) struct ClauseInput<'v> {
 }
 
 impl Clause {
-    /// Returns what `filter` asks for, in the order in which it is looked at: what costs least comes first,
-    /// what may have to be asked for comes last.
+    /// Returns the clauses of `filter` in the order of evaluation: the cheapest first, those that may need a lookup
+    /// last.
     pub(super) fn compile(filter: &ResourceFilter) -> Vec<Self> {
         let mut clauses = Vec::new();
         let mut push =

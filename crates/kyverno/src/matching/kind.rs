@@ -1,7 +1,7 @@
 //! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `Deployment.v1.apps`, `Pod/exec`, `*/*`.
 //!
-//! Every part may have wildcards. A part that is not there stands for anything, except the subresource:
-//! without one, only the object itself is meant.
+//! Every part may have wildcards. A missing part matches anything, except the subresource:
+//! without one, only the object itself matches.
 
 mod notation;
 

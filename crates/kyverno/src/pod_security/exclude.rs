@@ -1,8 +1,7 @@
 //! Exclusions from a profile, by a rule or by an exception.
 //!
-//! Kyverno finds out what to exclude by running the checks once more on a part of the Pod: on the containers with
-//! the images, or, without images, on the Pod with one container that has nothing. What is found there is taken
-//! out, one finding for one.
+//! Kyverno computes exclusions by running the checks once more on a part of the Pod: on the containers with the
+//! images, or, without images, on the Pod with one empty container. Each finding there removes one finding.
 
 use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Step, Text};

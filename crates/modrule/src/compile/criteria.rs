@@ -122,7 +122,7 @@ fn equal_texts(tests: &[CriterionTest]) -> Option<Vec<Text>> {
     for test in tests {
         match test {
             CriterionTest::Equals(wanted) => {
-                texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned())
+                texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned());
             }
             CriterionTest::Matches(_) => return None,
         }
