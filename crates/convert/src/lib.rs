@@ -88,7 +88,7 @@ pub struct ConversionNote {
 /// Returns whether `document` is of a kind that conversions write.
 #[must_use]
 pub fn is_conversion_output(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
 }
 

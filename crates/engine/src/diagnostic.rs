@@ -113,7 +113,7 @@ impl Diagnostic {
     /// Returns this diagnostic with `object` as its subject, in which it is about `path`.
     #[must_use]
     pub fn about(mut self, object: &Value, path: impl Into<String>) -> Self {
-        let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
+        let api_version = object.str_at(&["apiVersion"]).into();
         let subject = DiagnosticSubject { api_version, name: ObjectName::of(object), path: path.into() };
         self.subject = Some(Box::new(subject));
         self

@@ -74,7 +74,7 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, RegexError> {
         Ok(regex) => compile_budget::charge_regex(regex).map_err(exceeded)?,
         // It was compiled up to its limit.
         Err(RegexFailure::TooLarge) => {
-            compile_budget::charge_compile_steps(FAILED_COMPILE_STEPS).map_err(exceeded)?
+            compile_budget::charge_compile_steps(FAILED_COMPILE_STEPS).map_err(exceeded)?;
         }
         Err(RegexFailure::Refused(_)) => {}
     }

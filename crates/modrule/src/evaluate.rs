@@ -211,7 +211,7 @@ impl ModRuleProgram {
         let annotation = annotation::last_applied_text(view);
         let mut changes = Vec::with_capacity(rendered.len());
         patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {
-            changes.push(number)
+            changes.push(number);
         })
         .map_err(|error| {
             let failed = match error.kind {

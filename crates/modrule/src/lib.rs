@@ -31,7 +31,7 @@ use std::borrow::Cow;
 
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, RuleOutcome};
 use kubewright_gotemplate::{FunctionSet, Inputs};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 /// The namespace whose rules cover the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
@@ -43,7 +43,7 @@ const KIND: &str = "ModRule";
 const GROUP: &str = "api.kubemod.io/";
 
 fn document_field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }
 
 /// The options of ModRules.
