@@ -18,7 +18,7 @@ use kubewright_value::{Value, json};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// As many as the command line uses.
-const THREADS: usize = 2;
+const THREAD_COUNT: usize = 2;
 
 fn main() {
     if let Err(error) = figures() {
@@ -28,25 +28,25 @@ fn main() {
 
 fn figures() -> Result<(), String> {
     let relational = patterns::relational()?;
-    let sixty = patterns::many(60)?;
+    let sixty = patterns::repeat_patterns(60)?;
     println!(
         "\n| figure | limit | wall | CPU | of parsing | most memory so far |\n|---|---:|---:|---:|---:|---:|"
     );
-    let small = cluster::objects(20_000);
-    let costs: Vec<(&Pattern, Cost, usize)> = relational
+    let small = cluster::cluster_objects(20_000);
+    let costs: Vec<(&Pattern, DetectionCost, usize)> = relational
         .iter()
-        .map(|pattern| (pattern, cost(&small, std::slice::from_ref(pattern), 9), most_memory()))
+        .map(|pattern| (pattern, measure_detection(&small, std::slice::from_ref(pattern), 9), most_memory()))
         .collect();
-    let parsing = parse(&small, 5);
+    let parsing = measure_parsing(&small, 5);
     for (pattern, cost, memory) in costs {
-        print(&format!("20,000 objects, `{}`", pattern.name), "0.1 s", (cost, parsing), memory);
+        print_detection(&format!("20,000 objects, `{}`", pattern.name), "0.1 s", (cost, parsing), memory);
     }
     drop(small);
-    let large = cluster::objects(100_000);
-    let all = cost(&large, &sixty, 3);
+    let large = cluster::cluster_objects(100_000);
+    let all = measure_detection(&large, &sixty, 3);
     let memory = most_memory();
-    print("100,000 objects, 60 patterns", "2 s, 1 GiB", (all, parse(&large, 1)), memory);
-    each(&large, &sixty);
+    print_detection("100,000 objects, 60 patterns", "2 s, 1 GiB", (all, measure_parsing(&large, 1)), memory);
+    print_slowest_patterns(&large, &sixty);
     drop(large);
     crowds(&relational);
     slopes(&relational);
@@ -56,12 +56,12 @@ fn figures() -> Result<(), String> {
 
 /// What some work took.
 #[derive(Clone, Copy)]
-struct Cost {
+struct DetectionCost {
     wall: Duration,
     cpu: Duration,
 }
 
-impl Cost {
+impl DetectionCost {
     /// Returns the median wall time and the mean CPU time of some rounds.
     fn of(rounds: u32, mut work: impl FnMut() -> usize) -> Self {
         let mut walls = Vec::new();
@@ -78,38 +78,48 @@ impl Cost {
 }
 
 /// Builds the graph and looks for the patterns, as after parsing. What is freed afterwards counts too.
-fn cost(objects: &[Value], patterns: &[Pattern], rounds: u32) -> Cost {
-    Cost::of(rounds, || {
+fn measure_detection(objects: &[Value], patterns: &[Pattern], rounds: u32) -> DetectionCost {
+    DetectionCost::of(rounds, || {
         let graph = Graph::build(objects.iter().cloned(), &References::default());
-        findings(&graph, patterns)
+        count_pattern_findings(&graph, patterns)
     })
 }
 
-fn findings(graph: &Graph, patterns: &[Pattern]) -> usize {
-    let found = detect_all(patterns, graph, &DetectionSettings::default(), THREADS);
+fn count_pattern_findings(graph: &Graph, patterns: &[Pattern]) -> usize {
+    let found = detect_all(patterns, graph, &DetectionSettings::default(), THREAD_COUNT);
     found.iter().map(|found| found.as_ref().map_or(0, |found| found.findings.len())).sum()
 }
 
 /// Reads the same objects from JSON.
-fn parse(objects: &[Value], rounds: u32) -> Cost {
+fn measure_parsing(objects: &[Value], rounds: u32) -> DetectionCost {
     let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
-    Cost::of(rounds, || texts.iter().filter_map(|text| json::parse(text).ok()).collect::<Vec<_>>().len())
+    DetectionCost::of(rounds, || {
+        texts.iter().filter_map(|text| json::parse(text).ok()).collect::<Vec<_>>().len()
+    })
 }
 
-fn print(figure: &str, limit: &str, (cost, parsing): (Cost, Cost), memory: usize) {
+fn print_detection(
+    figure: &str,
+    limit: &str,
+    (cost, parsing): (DetectionCost, DetectionCost),
+    memory: usize,
+) {
     println!(
         "| {figure} | {limit} | {:.1} ms | {:.1} ms | {:.2} | {memory} MiB |",
-        millis(cost.wall),
-        millis(cost.cpu),
+        detection_millis(cost.wall),
+        detection_millis(cost.cpu),
         cost.cpu.as_secs_f64() / parsing.cpu.as_secs_f64().max(1e-9),
     );
 }
 
 /// What takes longest among many patterns, on one thread.
-fn each(objects: &[Value], patterns: &[Pattern]) {
+fn print_slowest_patterns(objects: &[Value], patterns: &[Pattern]) {
     let start = Instant::now();
     let graph = Graph::build(objects.iter().cloned(), &References::default());
-    println!("\nof these: build {:.1} ms; the slowest patterns on one thread:\n", millis(start.elapsed()));
+    println!(
+        "\nof these: build {:.1} ms; the slowest patterns on one thread:\n",
+        detection_millis(start.elapsed())
+    );
     let mut times: Vec<(Duration, &str, usize)> = Vec::new();
     for pattern in patterns {
         let start = Instant::now();
@@ -122,7 +132,7 @@ fn each(objects: &[Value], patterns: &[Pattern]) {
     times.dedup_by_key(|(_, name, _)| *name);
     println!("| pattern | ms | findings |\n|---|---:|---:|");
     for (time, name, count) in times.iter().rev().take(10) {
-        println!("| {name} | {:.1} | {count} |", millis(*time));
+        println!("| {name} | {:.1} | {count} |", detection_millis(*time));
     }
 }
 
@@ -130,20 +140,20 @@ fn each(objects: &[Value], patterns: &[Pattern]) {
 fn crowds(relational: &[Pattern]) {
     println!("\n| skewed set | Pods | wall | CPU | findings |\n|---|---:|---:|---:|---:|");
     for (name, objects) in [
-        ("one Service", cluster::crowd as fn(usize) -> Vec<Value>),
+        ("one Service", cluster::crowd_objects as fn(usize) -> Vec<Value>),
         ("one claim, one ConfigMap", cluster::sharing),
     ] {
         let mut points = Vec::new();
         for count in [5_000, 50_000] {
             let objects = objects(count);
             let graph = Graph::build(objects.iter().cloned(), &References::default());
-            let found = findings(&graph, relational);
+            let found = count_pattern_findings(&graph, relational);
             drop(graph);
-            let cost = cost(&objects, relational, 3);
+            let cost = measure_detection(&objects, relational, 3);
             println!(
                 "| {name} | {count} | {:.1} ms | {:.1} ms | {found} |",
-                millis(cost.wall),
-                millis(cost.cpu)
+                detection_millis(cost.wall),
+                detection_millis(cost.cpu)
             );
             points.push((count, cost.cpu));
         }
@@ -158,27 +168,27 @@ fn slopes(relational: &[Pattern]) {
     );
     let (mut built, mut detected) = (Vec::new(), Vec::new());
     for (count, rounds) in [(1_000, 100), (10_000, 10), (100_000, 2), (1_000_000, 1)] {
-        let sets: Vec<Vec<Value>> = (0..rounds).map(|_| cluster::objects(count)).collect();
+        let sets: Vec<Vec<Value>> = (0..rounds).map(|_| cluster::cluster_objects(count)).collect();
         let of_all = |work: fn(&[Value], &[Pattern]) -> usize| {
             let mut sets = sets.iter().cycle();
-            Cost::of(rounds, move || sets.next().map_or(0, |objects| work(objects, relational)))
+            DetectionCost::of(rounds, move || sets.next().map_or(0, |objects| work(objects, relational)))
         };
         let build = of_all(|objects, _| Graph::build(objects.iter().cloned(), &References::default()).len());
         let all = of_all(|objects, patterns| {
-            findings(&Graph::build(objects.iter().cloned(), &References::default()), patterns)
+            count_pattern_findings(&Graph::build(objects.iter().cloned(), &References::default()), patterns)
         });
         // A million texts beside a million objects are more than most machines hold.
         let parsed = sets.first().filter(|_| count <= 100_000);
         let parsing = parsed.map_or_else(
             || "-".to_owned(),
-            |objects| format!("{:.1} ms", millis(parse(objects, rounds).cpu)),
+            |objects| format!("{:.1} ms", detection_millis(measure_parsing(objects, rounds).cpu)),
         );
         println!(
             "| {count} | {:.1} ms | {:.1} ms | {:.1} ms | {:.1} ms | {parsing} | {} MiB |",
-            millis(build.wall),
-            millis(build.cpu),
-            millis(all.wall),
-            millis(all.cpu),
+            detection_millis(build.wall),
+            detection_millis(build.cpu),
+            detection_millis(all.wall),
+            detection_millis(all.cpu),
             most_memory()
         );
         built.push((count, build.cpu));
@@ -195,19 +205,23 @@ fn slopes(relational: &[Pattern]) {
 fn naive(sidecar: &Pattern) {
     println!("\n| objects | nested loops | graph and pattern | pairs |\n|---:|---:|---:|---:|");
     for count in [500, 1_000, 2_000, 4_000] {
-        let objects = cluster::objects(count);
+        let objects = cluster::cluster_objects(count);
         let mut pairs = 0;
-        let loops = Cost::of(3, || {
-            pairs = nested(&objects);
+        let loops = DetectionCost::of(3, || {
+            pairs = count_nested_loops(&objects);
             pairs
         });
-        let graph = cost(&objects, std::slice::from_ref(sidecar), 5);
-        println!("| {count} | {:.1} ms | {:.1} ms | {pairs} |", millis(loops.wall), millis(graph.wall));
+        let graph = measure_detection(&objects, std::slice::from_ref(sidecar), 5);
+        println!(
+            "| {count} | {:.1} ms | {:.1} ms | {pairs} |",
+            detection_millis(loops.wall),
+            detection_millis(graph.wall)
+        );
     }
 }
 
 /// The reference: no index, no graph, only objects.
-fn nested(objects: &[Value]) -> usize {
+fn count_nested_loops(objects: &[Value]) -> usize {
     let tier = |pod: &Value, tier: &str| {
         pod.get("kind").and_then(Value::as_str) == Some("Pod")
             && pod.at(&["metadata", "labels", "tier"]).and_then(Value::as_str) == Some(tier)
@@ -233,7 +247,7 @@ fn slope(points: &[(usize, Duration)]) -> f64 {
     (last.1.as_secs_f64() / first.1.as_secs_f64().max(1e-9)).ln() / (last.0 as f64 / first.0 as f64).ln()
 }
 
-fn millis(time: Duration) -> f64 {
+fn detection_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 

@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
-use kubewright_bench::clock::{Subject, medians, print_ratios};
-use kubewright_bench::instructions::{self, Mode};
+use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
+use kubewright_bench::instructions::{self, BenchMode};
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, library};
 use kubewright_value::json;
 
@@ -31,27 +31,29 @@ fn main() {
     let pod = json::parse(POD).unwrap_or_default();
     let programs: Vec<CelProgram> =
         EXPRESSIONS.iter().filter_map(|text| CelProgram::compile(text, &environment).ok()).collect();
-    let mut subjects: Vec<Subject<'_>> = programs
+    let mut subjects: Vec<BenchSubject<'_>> = programs
         .iter()
         .map(|program| {
-            Subject::new(program.source(), || {
+            BenchSubject::new(program.source(), || {
                 let bindings = CelBindings::new().with("object", &pod);
                 program.evaluate(&bindings, &mut CelCost::default()).map_or(0, |_| 1)
             })
         })
         .collect();
-    subjects.push(Subject::new("compiling the first", || {
+    subjects.push(BenchSubject::new("compiling the first", || {
         EXPRESSIONS.first().map_or(0, |text| CelProgram::compile(text, &environment).map_or(0, |_| 1))
     }));
-    match Mode::of_arguments() {
-        Mode::Time => {
+    match BenchMode::of_arguments() {
+        BenchMode::Time => {
             print_ratios("CEL on a Pod with 3 containers", &subjects, &medians(&subjects, 7));
             if let Err(error) = cel_go() {
                 println!("\ncel-go was not measured: {error}");
             }
         }
-        Mode::Instructions => instructions::print("CEL on a Pod with 3 containers", &subjects),
-        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
+        BenchMode::Instructions => {
+            instructions::print_instructions("CEL on a Pod with 3 containers", &subjects)
+        }
+        BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
     }
 }
 

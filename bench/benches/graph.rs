@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use kubewright_bench::clock::{now, process_now};
+use kubewright_bench::clock::{cpu_time_now, process_now};
 use kubewright_bench::cluster;
 use kubewright_graph::{EdgeType, Graph, References};
 use kubewright_value::Value;
@@ -18,8 +18,8 @@ use kubewright_value::Value;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZES: [(usize, u32); 4] = [(1_000, 100), (20_000, 9), (100_000, 3), (1_000_000, 1)];
-const CROWDS: [usize; 2] = [5_000, 50_000];
-const REPLACED: usize = 2_000;
+const CROWD_SIZES: [usize; 2] = [5_000, 50_000];
+const REPLACED_OBJECTS: usize = 2_000;
 
 fn main() {
     println!(
@@ -27,22 +27,23 @@ fn main() {
     );
     let mut times = Vec::new();
     for (size, rounds) in SIZES {
-        times.push((size, build(size, rounds)));
+        times.push((size, measure_build(size, rounds)));
     }
     let (first, last) = (times[0], times[times.len() - 1]);
     let slope = |a: (usize, Duration), b: (usize, Duration)| {
         (b.1.as_secs_f64() / a.1.as_secs_f64()).ln() / (b.0 as f64 / a.0 as f64).ln()
     };
     println!("\nlog-log slope from {} to {}: {:.2}", first.0, last.0, slope(first, last));
-    let crowds: Vec<(usize, Duration)> = CROWDS.iter().map(|count| (*count, crowd(*count))).collect();
+    let crowds: Vec<(usize, Duration)> =
+        CROWD_SIZES.iter().map(|count| (*count, measure_crowd(*count))).collect();
     println!("log-log slope of the crowd: {:.2}", slope(crowds[0], crowds[1]));
-    replace();
+    measure_replacement();
 }
 
-fn build(size: usize, rounds: u32) -> Duration {
-    let before = resident();
-    let objects = cluster::objects(size);
-    let with_objects = resident();
+fn measure_build(size: usize, rounds: u32) -> Duration {
+    let before = resident_megabytes();
+    let objects = cluster::cluster_objects(size);
+    let with_objects = resident_megabytes();
     let mut walls = Vec::new();
     let mut graph = Graph::new(&References::default());
     let before_all = process_now();
@@ -56,24 +57,24 @@ fn build(size: usize, rounds: u32) -> Duration {
     }
     walls.sort_unstable();
     let (time, wall) = (process_now().saturating_sub(before_all) / rounds, walls[walls.len() / 2]);
-    let memory = resident().saturating_sub(with_objects);
-    let start = now();
+    let memory = resident_megabytes().saturating_sub(with_objects);
+    let start = cpu_time_now();
     let edges = black_box(graph.edges().count());
-    let walk = now().saturating_sub(start);
+    let walk = cpu_time_now().saturating_sub(start);
     println!(
         "| {size} | {} | {edges} | {:.1} | {:.1} | {:.2} | {:.1} | {} | {memory} |",
         graph.len(),
-        millis(wall),
-        millis(time),
+        graph_millis(wall),
+        graph_millis(time),
         time.as_secs_f64() * 1e6 / size as f64,
-        millis(walk),
+        graph_millis(walk),
         with_objects.saturating_sub(before),
     );
     time
 }
 
-fn crowd(count: usize) -> Duration {
-    let objects = cluster::crowd(count);
+fn measure_crowd(count: usize) -> Duration {
+    let objects = cluster::crowd_objects(count);
     let start = process_now();
     for _ in 0..9 {
         black_box(Graph::build(objects.clone(), &References::default()));
@@ -81,25 +82,25 @@ fn crowd(count: usize) -> Duration {
     let mut graph = Graph::build(objects.clone(), &References::default());
     let time = process_now().saturating_sub(start) / 10;
     let service = graph.of_kind("Service")[0];
-    let start = now();
+    let start = cpu_time_now();
     let exposed = graph.out(service, EdgeType::EXPOSES).count();
-    let walk = now().saturating_sub(start);
-    let start = now();
+    let walk = cpu_time_now().saturating_sub(start);
+    let start = cpu_time_now();
     for pod in objects.iter().skip(2).take(200) {
         graph.insert(touched(pod));
     }
-    let replace = now().saturating_sub(start) / 200;
+    let replace = cpu_time_now().saturating_sub(start) / 200;
     println!(
         "\none Service with {exposed} Pods that keep away from each other: build {:.1} ms, walk {:.2} ms, replace one Pod {:.3} ms",
-        millis(time),
-        millis(walk),
-        millis(replace)
+        graph_millis(time),
+        graph_millis(walk),
+        graph_millis(replace)
     );
     time
 }
 
-fn replace() {
-    let objects = cluster::objects(100_000);
+fn measure_replacement() {
+    let objects = cluster::cluster_objects(100_000);
     let mut graph = Graph::build(objects.clone(), &References::default());
     println!("\n| replaced in 100,000 | mean ms |\n|---|---:|");
     for kind in [
@@ -117,24 +118,24 @@ fn replace() {
             .iter()
             .filter(|object| object.get("kind").and_then(Value::as_str) == Some(kind))
             .collect();
-        let step = (chosen.len() / REPLACED).max(1);
+        let step = (chosen.len() / REPLACED_OBJECTS).max(1);
         let mut times = Vec::new();
         for object in chosen.iter().step_by(step) {
             let object = touched(object);
-            let start = now();
+            let start = cpu_time_now();
             graph.insert(object);
-            times.push(now().saturating_sub(start));
+            times.push(cpu_time_now().saturating_sub(start));
         }
         let total: Duration = times.iter().sum();
-        println!("| {kind} | {:.4} |", millis(total) / times.len() as f64);
+        println!("| {kind} | {:.4} |", graph_millis(total) / times.len() as f64);
     }
     let pods: Vec<Value> = objects
         .iter()
         .filter(|object| object.get("kind").and_then(Value::as_str) == Some("Pod"))
-        .take(REPLACED)
+        .take(REPLACED_OBJECTS)
         .cloned()
         .collect();
-    let start = now();
+    let start = cpu_time_now();
     for pod in &pods {
         let id = graph.insert(pod.clone());
         graph.remove(id);
@@ -142,7 +143,7 @@ fn replace() {
     }
     println!(
         "| remove a Pod and insert it again | {:.4} |",
-        millis(now().saturating_sub(start)) / pods.len() as f64
+        graph_millis(cpu_time_now().saturating_sub(start)) / pods.len() as f64
     );
 }
 
@@ -164,12 +165,12 @@ fn touched(object: &Value) -> Value {
     object
 }
 
-fn millis(time: Duration) -> f64 {
+fn graph_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
 /// Returns the resident memory in MB, where the system tells it.
-fn resident() -> usize {
+fn resident_megabytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<usize>().ok()).unwrap_or(0) / 1024

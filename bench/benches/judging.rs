@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kubewright_bench::clock::{Subject, medians, print_ratios};
-use kubewright_bench::instructions::{self, Mode};
-use kubewright_bench::process::{binary, cost};
+use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
+use kubewright_bench::instructions::{self, BenchMode};
+use kubewright_bench::process::{build_dist_binary, measure_process};
 use kubewright_dialects::{DialectOptions, all_dialects, load_documents};
 use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
@@ -23,18 +23,18 @@ fn main() {
     let policies = root.join("examples/kyverno/pod-security");
     let corpus = std::env::var_os("KUBEWRIGHT_CORPUS")
         .map_or_else(|| root.join("../shared/conformance"), PathBuf::from);
-    one(&policies, &corpus);
-    if matches!(Mode::of_arguments(), Mode::Time)
-        && let Err(error) = many(&policies, &corpus)
+    measure_one_pod(&policies, &corpus);
+    if matches!(BenchMode::of_arguments(), BenchMode::Time)
+        && let Err(error) = measure_many_pods(&policies, &corpus)
     {
         println!("not measured: {error}");
     }
 }
 
 /// One Pod, all policies, compiled.
-fn one(policies: &Path, corpus: &Path) {
+fn measure_one_pod(policies: &Path, corpus: &Path) {
     let mut documents = Vec::new();
-    read(policies, &mut documents);
+    read_policy_files(policies, &mut documents);
     let loaded = load_documents(&all_dialects(&DialectOptions::default()), &documents);
     let count = documents.len();
     let engine = Engine::new(loaded.rules);
@@ -53,31 +53,31 @@ fn one(policies: &Path, corpus: &Path) {
     let validating_name =
         format!("decide, {CEL_POLICIES} public ValidatingPolicies, {of_validating} outcomes");
     let mut subjects = vec![
-        Subject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
-        Subject::new("decide, podSecurity restricted, met", || {
+        BenchSubject::new(&name, || engine.decide(&request, &world, &settings).outcomes.len()),
+        BenchSubject::new("decide, podSecurity restricted, met", || {
             meets.decide(&request, &world, &settings).outcomes.len()
         }),
-        Subject::new("decide, podSecurity restricted, violated", || {
+        BenchSubject::new("decide, podSecurity restricted, violated", || {
             meets.decide(&violates, &world, &settings).outcomes.len()
         }),
-        Subject::new("json::parse", || json::parse(POD).map_or(0, |_| 1)),
-        Subject::new("serde_json into its Value", || {
+        BenchSubject::new("json::parse", || json::parse(POD).map_or(0, |_| 1)),
+        BenchSubject::new("serde_json into its Value", || {
             serde_json::from_str::<serde_json::Value>(POD).map_or(0, |_| 1)
         }),
     ];
     if of_cel > 0 {
         let decide = || in_cel.decide(&request, &world, &settings).outcomes.len();
-        subjects.insert(1, Subject::new(&cel_name, decide));
+        subjects.insert(1, BenchSubject::new(&cel_name, decide));
     }
     if of_validating > 0 {
         let decide = || validating.decide(&request, &world, &settings).outcomes.len();
-        subjects.insert(1, Subject::new(&validating_name, decide));
+        subjects.insert(1, BenchSubject::new(&validating_name, decide));
     }
     let title = format!("One Pod of {} bytes", POD.len());
-    match Mode::of_arguments() {
-        Mode::Time => print_ratios(&title, &subjects, &medians(&subjects, 7)),
-        Mode::Instructions => instructions::print(&title, &subjects),
-        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
+    match BenchMode::of_arguments() {
+        BenchMode::Time => print_ratios(&title, &subjects, &medians(&subjects, 7)),
+        BenchMode::Instructions => instructions::print_instructions(&title, &subjects),
+        BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
     }
 }
 
@@ -88,7 +88,7 @@ const CEL_POLICIES: usize = 16;
 fn cel(corpus: &Path, folders: &[&str], request: &AdmissionRequest) -> Engine {
     let mut documents = Vec::new();
     for folder in folders {
-        read(&corpus.join("kyverno/policies").join(folder), &mut documents);
+        read_policy_files(&corpus.join("kyverno/policies").join(folder), &mut documents);
     }
     let dialects = all_dialects(&DialectOptions::default());
     let judges = |document: &Document| {
@@ -120,8 +120,8 @@ fn bad_pod() -> AdmissionRequest {
 }
 
 /// Many Pods, and whole test trees, by the binary.
-fn many(policies: &Path, corpus: &Path) -> Result<(), String> {
-    let binary = binary()?;
+fn measure_many_pods(policies: &Path, corpus: &Path) -> Result<(), String> {
+    let binary = build_dist_binary()?;
     let folder = std::env::temp_dir().join(format!("kubewright-judging-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let none = folder.join("none.yaml");
@@ -141,8 +141,8 @@ fn many(policies: &Path, corpus: &Path) -> Result<(), String> {
             let pods = folder.join("pods.yaml");
             std::fs::write(&pods, pods_text(count)).map_err(|error| error.to_string())?;
             let (rules, pods, none) = (path(rules), path(&pods), path(&none));
-            let whole = cost(&binary, &["apply", "-q", &rules, "-r", &pods], ROUNDS, &[0, 1, 2])?;
-            let reading = cost(&binary, &["apply", "-q", &none, "-r", &pods], ROUNDS, &[0, 1, 2])?;
+            let whole = measure_process(&binary, &["apply", "-q", &rules, "-r", &pods], ROUNDS, &[0, 1, 2])?;
+            let reading = measure_process(&binary, &["apply", "-q", &none, "-r", &pods], ROUNDS, &[0, 1, 2])?;
             let outcomes = outcomes(&binary, &rules, &pods)?;
             let each = whole.time.saturating_sub(reading.time).as_secs_f64() * 1e6 / (outcomes.max(1) as f64);
             println!(
@@ -157,7 +157,7 @@ fn many(policies: &Path, corpus: &Path) -> Result<(), String> {
     let examples = path(&policies.join(".."));
     let trees = [("examples/kyverno", examples), ("the public corpus", path(&public))];
     for (name, tree) in trees.iter().filter(|(_, tree)| Path::new(tree).is_dir()) {
-        let whole = cost(&binary, &["test", "-q", tree], ROUNDS, &[0, 1, 2])?;
+        let whole = measure_process(&binary, &["test", "-q", tree], ROUNDS, &[0, 1, 2])?;
         println!("| {name} | {:.0} | {} |", whole.time.as_secs_f64() * 1e3, whole.memory);
     }
     println!(
@@ -165,7 +165,7 @@ fn many(policies: &Path, corpus: &Path) -> Result<(), String> {
     );
     for (name, tree) in trees.iter().filter(|(_, tree)| Path::new(tree).is_dir()) {
         let words = ["convert", "--to", "validatingpolicy", "--summary", tree];
-        let whole = cost(&binary, &words, ROUNDS, &[0, 1, 2])?;
+        let whole = measure_process(&binary, &words, ROUNDS, &[0, 1, 2])?;
         println!("| {name} | {:.0} | {} |", whole.time.as_secs_f64() * 1e3, whole.memory);
     }
     let _ = std::fs::remove_dir_all(&folder);
@@ -208,13 +208,13 @@ fn outcomes(binary: &Path, rules: &str, pods: &str) -> Result<usize, String> {
         .sum())
 }
 
-fn read(folder: &Path, into: &mut Vec<Document>) {
+fn read_policy_files(folder: &Path, into: &mut Vec<Document>) {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            read(&path, into);
+            read_policy_files(&path, into);
         } else if let Ok(bytes) = std::fs::read(&path)
             && let Ok(source) = yaml::decode(&path.to_string_lossy(), bytes)
         {

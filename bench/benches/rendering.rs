@@ -7,10 +7,12 @@
 
 use std::time::Duration;
 
-use kubewright_bench::clock::{Subject, medians};
-use kubewright_bench::instructions::{self, Mode};
-use kubewright_bench::traits::{OPERATIONS, PARAMETERS, TRAITS, component, name};
-use kubewright_traits::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
+use kubewright_bench::clock::{BenchSubject, medians};
+use kubewright_bench::instructions::{self, BenchMode};
+use kubewright_bench::traits::{OPERATION_COUNT, PARAMETERS, TRAITS, component_manifests, component_name};
+use kubewright_traits::{
+    CompiledTrait, Instance, Manifest, RenderContext, RenderOptions, Rendering, render_traits,
+};
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
 // As in the binary: both rows that are compared make and drop objects by the thousand.
@@ -21,19 +23,19 @@ const COMPONENTS: usize = 1_000;
 const ROUNDS: usize = 7;
 
 fn main() {
-    let mode = Mode::of_arguments();
+    let mode = BenchMode::of_arguments();
     // Counting is slow, and one component is like the other.
-    let components = if matches!(mode, Mode::Time) { COMPONENTS } else { 4 };
-    let texts: Vec<String> = (0..components).map(component).collect();
+    let components = if matches!(mode, BenchMode::Time) { COMPONENTS } else { 4 };
+    let texts: Vec<String> = (0..components).map(component_manifests).collect();
     let instances = instances();
-    let contexts: Vec<Context> = (0..components).map(context).collect();
-    let bases: Vec<Vec<Manifest>> = texts.iter().map(|text| read(text)).collect();
+    let contexts: Vec<RenderContext> = (0..components).map(context).collect();
+    let bases: Vec<Vec<Manifest>> = texts.iter().map(|text| read_base_manifests(text)).collect();
     for (text, context) in texts.iter().zip(&contexts).take(1) {
-        assert_rendered(&rendered(text, &instances, context));
+        assert_rendered(&render_component_traits(text, &instances, context));
     }
-    let applications = components * TRAITS.len() * OPERATIONS;
+    let applications = components * TRAITS.len() * OPERATION_COUNT;
     let bytes: usize = texts.iter().map(String::len).sum();
-    if let Mode::Time = mode {
+    if let BenchMode::Time = mode {
         println!("\n{components} components of {} bytes, {applications} operations\n", bytes / components);
     }
 
@@ -45,40 +47,47 @@ fn main() {
                 .iter()
                 .zip(contexts)
                 .take(count)
-                .map(|(text, context)| write(&rendered(text, instances, context)))
+                .map(|(text, context)| write_rendering(&render_component_traits(text, instances, context)))
                 .sum()
         }
     };
     let subjects = [
-        Subject::new("compile the five traits", || self::instances().len()),
-        Subject::new("apply to manifests in memory", || {
+        BenchSubject::new("compile the five traits", || self::instances().len()),
+        BenchSubject::new("apply to manifests in memory", || {
             bases
                 .iter()
                 .zip(&contexts)
                 .map(|(base, context)| {
-                    render(base.clone(), &instances, context, &RenderOptions::default()).manifests.len()
+                    render_traits(base.clone(), &instances, context, &RenderOptions::default())
+                        .manifests
+                        .len()
                 })
                 .sum()
         }),
-        Subject::new("read, apply, write: a quarter of them", all(quarter)),
-        Subject::new("read, apply, write", all(components)),
-        Subject::new("read and write, without traits", || {
+        BenchSubject::new("read, apply, write: a quarter of them", all(quarter)),
+        BenchSubject::new("read, apply, write", all(components)),
+        BenchSubject::new("read and write, without traits", || {
             texts
                 .iter()
                 .map(|text| {
-                    read(text).iter().map(|manifest| yaml::write(&manifest.object).len()).sum::<usize>()
+                    read_base_manifests(text)
+                        .iter()
+                        .map(|manifest| yaml::write(&manifest.object).len())
+                        .sum::<usize>()
                 })
                 .sum()
         }),
     ];
     match mode {
-        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
-        Mode::Instructions => instructions::print(&format!("{components} components"), &subjects),
-        Mode::Time => print(&subjects, applications),
+        BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
+        BenchMode::Instructions => {
+            instructions::print_instructions(&format!("{components} components"), &subjects)
+        }
+        BenchMode::Time => print_rendering(&subjects, applications),
     }
 }
 
-fn print(subjects: &[Subject<'_>], applications: usize) {
+fn print_rendering(subjects: &[BenchSubject<'_>], applications: usize) {
     let times = medians(subjects, ROUNDS);
     let nothing = times.last().map_or(0.0, Duration::as_secs_f64).max(1e-9);
     println!("| work | ms | µs an operation | times the last row |\n|---|---:|---:|---:|");
@@ -98,7 +107,7 @@ fn print(subjects: &[Subject<'_>], applications: usize) {
 fn instances() -> Vec<Instance> {
     let instance = |(text, parameters): (&&str, &&str)| {
         let document = yaml::read(&Source::new("trait.yaml", *text)).documents.pop().expect("a trait");
-        let (of, diagnostics) = Trait::compile(&document, &[]);
+        let (of, diagnostics) = CompiledTrait::compile(&document, &[]);
         assert!(diagnostics.iter().all(|found| !found.is_error()), "{diagnostics:#?}");
         let of = of.expect("a trait");
         let made = |text: &str| {
@@ -115,17 +124,17 @@ fn instances() -> Vec<Instance> {
     TRAITS.iter().zip(&PARAMETERS).map(instance).collect()
 }
 
-fn context(number: usize) -> Context {
+fn context(number: usize) -> RenderContext {
     let metadata = Map::from([
-        ("name", Value::from(name(number))),
-        ("componentName", name(number).into()),
+        ("name", Value::from(component_name(number))),
+        ("componentName", component_name(number).into()),
         ("environmentName", "production".into()),
         ("namespace", "shop".into()),
     ]);
-    Context::new().with("metadata", metadata.into())
+    RenderContext::new().with("metadata", metadata.into())
 }
 
-fn read(text: &str) -> Vec<Manifest> {
+fn read_base_manifests(text: &str) -> Vec<Manifest> {
     let reading = yaml::read(&Source::new("base.yaml", text));
     reading
         .documents
@@ -135,11 +144,11 @@ fn read(text: &str) -> Vec<Manifest> {
         .collect()
 }
 
-fn rendered(text: &str, instances: &[Instance], context: &Context) -> Rendering {
-    render(read(text), instances, context, &RenderOptions::default())
+fn render_component_traits(text: &str, instances: &[Instance], context: &RenderContext) -> Rendering {
+    render_traits(read_base_manifests(text), instances, context, &RenderOptions::default())
 }
 
-fn write(rendering: &Rendering) -> usize {
+fn write_rendering(rendering: &Rendering) -> usize {
     rendering.manifests.iter().map(|manifest| yaml::write(&manifest.object).len()).sum()
 }
 

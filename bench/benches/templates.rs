@@ -3,8 +3,8 @@
 //! `cargo bench -p kubewright-bench --bench templates` prints a Markdown table. The last row copies the same manifest
 //! deeply, which is the least that any rendering has to do that shares nothing.
 
-use kubewright_bench::clock::{Subject, medians, print_ratios};
-use kubewright_bench::instructions::{self, Mode};
+use kubewright_bench::clock::{BenchSubject, medians, print_ratios};
+use kubewright_bench::instructions::{self, BenchMode};
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment};
 use kubewright_interpolate::{RenderedValue, ValueTemplate};
 use kubewright_traits::functions;
@@ -81,8 +81,9 @@ fn main() {
     let inputs = json::parse(INPUTS).unwrap_or_default();
     let empty = Map::new();
     let inputs = inputs.as_object().unwrap_or(&empty);
-    let environment: CelEnvironment =
-        inputs.keys().fold(functions::environment(), |environment, name| environment.variable(name.clone()));
+    let environment: CelEnvironment = inputs
+        .keys()
+        .fold(functions::trait_environment(), |environment, name| environment.variable(name.clone()));
     let (template, problems) = ValueTemplate::compile(&value, &environment);
     let render = || {
         let bindings =
@@ -102,22 +103,22 @@ fn main() {
         other => println!("nothing to measure: {problems:?} {other:?}"),
     }
     let subjects = [
-        Subject::new("rendering", || render().map_or(0, |_| 1)),
-        Subject::new("compiling", || ValueTemplate::compile(&value, &environment).1.len()),
-        Subject::new("copying the manifest deeply", || copied(&value).get("spec").map_or(0, |_| 1)),
+        BenchSubject::new("rendering", || render().map_or(0, |_| 1)),
+        BenchSubject::new("compiling", || ValueTemplate::compile(&value, &environment).1.len()),
+        BenchSubject::new("copying the manifest deeply", || copy_value(&value).get("spec").map_or(0, |_| 1)),
     ];
-    match Mode::of_arguments() {
-        Mode::Time => print_ratios("a Deployment as a template", &subjects, &medians(&subjects, 7)),
-        Mode::Instructions => instructions::print("a Deployment as a template", &subjects),
-        Mode::Run(subject, rounds) => instructions::run(&subjects, subject, rounds),
+    match BenchMode::of_arguments() {
+        BenchMode::Time => print_ratios("a Deployment as a template", &subjects, &medians(&subjects, 7)),
+        BenchMode::Instructions => instructions::print_instructions("a Deployment as a template", &subjects),
+        BenchMode::Run(subject, rounds) => instructions::run_subject(&subjects, subject, rounds),
     }
 }
 
-fn copied(value: &Value) -> Value {
+fn copy_value(value: &Value) -> Value {
     match value {
-        Value::Array(items) => Value::array(items.iter().map(copied).collect()),
+        Value::Array(items) => Value::array(items.iter().map(copy_value).collect()),
         Value::Object(map) => {
-            Value::object(map.iter().map(|(key, value)| (key.clone(), copied(value))).collect())
+            Value::object(map.iter().map(|(key, value)| (key.clone(), copy_value(value))).collect())
         }
         scalar => scalar.clone(),
     }

@@ -4,14 +4,14 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// One thing to measure.
-pub struct Subject<'a> {
+pub struct BenchSubject<'a> {
     /// What the table calls it.
     pub name: &'a str,
     /// The work of one round; what it returns is not optimised away.
     pub work: Box<dyn Fn() -> usize + 'a>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> BenchSubject<'a> {
     /// Returns a subject called `name`.
     pub fn new(name: &'a str, work: impl Fn() -> usize + 'a) -> Self {
         Self { name, work: Box::new(work) }
@@ -19,27 +19,27 @@ impl<'a> Subject<'a> {
 }
 
 /// How long one round of a small subject should take, because the system counts CPU time in ticks.
-const ROUND: Duration = Duration::from_millis(120);
+const ROUND_WINDOW: Duration = Duration::from_millis(120);
 
 /// Runs all `subjects` in turn, `rounds` times, and returns the median time of each.
 #[must_use]
-pub fn medians(subjects: &[Subject<'_>], rounds: usize) -> Vec<Duration> {
+pub fn medians(subjects: &[BenchSubject<'_>], rounds: usize) -> Vec<Duration> {
     let mut times = vec![Vec::with_capacity(rounds); subjects.len()];
     let repeats: Vec<u32> = subjects.iter().map(repeats).collect();
     for _ in 0..rounds {
         for ((subject, times), repeats) in subjects.iter().zip(&mut times).zip(&repeats) {
-            let start = now();
+            let start = cpu_time_now();
             for _ in 0..*repeats {
                 black_box((subject.work)());
             }
-            times.push(now().saturating_sub(start) / *repeats);
+            times.push(cpu_time_now().saturating_sub(start) / *repeats);
         }
     }
     times.iter_mut().map(|times| median(times)).collect()
 }
 
 /// Prints a table of megabytes a second, with each row's ratio to the last one.
-pub fn print_table(title: &str, bytes: usize, subjects: &[Subject<'_>], medians: &[Duration]) {
+pub fn print_table(title: &str, bytes: usize, subjects: &[BenchSubject<'_>], medians: &[Duration]) {
     println!("\n{title}\n");
     println!("| reader | MB/s | ns | ratio |");
     println!("|---|---:|---:|---:|");
@@ -52,7 +52,7 @@ pub fn print_table(title: &str, bytes: usize, subjects: &[Subject<'_>], medians:
 }
 
 /// Prints a table of nanoseconds, with each row's ratio to the last one.
-pub fn print_ratios(title: &str, subjects: &[Subject<'_>], medians: &[Duration]) {
+pub fn print_ratios(title: &str, subjects: &[BenchSubject<'_>], medians: &[Duration]) {
     println!("\n{title}\n");
     println!("| work | ns | times the last row |");
     println!("|---|---:|---:|");
@@ -64,10 +64,10 @@ pub fn print_ratios(title: &str, subjects: &[Subject<'_>], medians: &[Duration])
 }
 
 /// Returns how often the work fits into a round, at least once.
-fn repeats(subject: &Subject<'_>) -> u32 {
+fn repeats(subject: &BenchSubject<'_>) -> u32 {
     let start = Instant::now();
     let mut count: u32 = 0;
-    while start.elapsed() < ROUND {
+    while start.elapsed() < ROUND_WINDOW {
         black_box((subject.work)());
         count += 1;
     }
@@ -81,8 +81,8 @@ fn median(times: &mut [Duration]) -> Duration {
 
 /// Returns the CPU time of this thread where the system tells it, wall time elsewhere.
 #[must_use]
-pub fn now() -> Duration {
-    cpu_time().unwrap_or_else(|| {
+pub fn cpu_time_now() -> Duration {
+    thread_cpu_time().unwrap_or_else(|| {
         static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     })
@@ -99,7 +99,7 @@ pub fn process_now() -> Duration {
 }
 
 /// The first field of `schedstat` is the nanoseconds this thread has run.
-fn cpu_time() -> Option<Duration> {
+fn thread_cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }

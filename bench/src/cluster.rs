@@ -3,17 +3,17 @@
 use kubewright_value::{Value, json};
 
 /// How many objects one application has.
-const APPLICATION: usize = 20;
+const OBJECTS_PER_APPLICATION: usize = 20;
 /// How many applications share a namespace, its NetworkPolicies, quota and default account.
-const NAMESPACE: usize = 10;
+const APPLICATIONS_PER_NAMESPACE: usize = 10;
 
 /// Returns about `count` objects: half of them Pods, each with an owner, configuration, an account, a node and images.
 #[must_use]
-pub fn objects(count: usize) -> Vec<Value> {
+pub fn cluster_objects(count: usize) -> Vec<Value> {
     let mut objects = Vec::with_capacity(count + 64);
-    let applications = count.div_ceil(APPLICATION + 1);
+    let applications = count.div_ceil(OBJECTS_PER_APPLICATION + 1);
     for node in 0..applications.div_ceil(5) {
-        push(
+        push_json(
             &mut objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{node}","uid":"node-{node}","labels":{{"kubernetes.io/hostname":"node-{node}","zone":"z{}"}}}}}}"#,
@@ -22,10 +22,10 @@ pub fn objects(count: usize) -> Vec<Value> {
         );
     }
     for application in 0..applications {
-        if application % NAMESPACE == 0 {
-            namespace(&mut objects, application / NAMESPACE);
+        if application % APPLICATIONS_PER_NAMESPACE == 0 {
+            push_namespace(&mut objects, application / APPLICATIONS_PER_NAMESPACE);
         }
-        self::application(&mut objects, application, applications.div_ceil(5));
+        self::push_application(&mut objects, application, applications.div_ceil(5));
     }
     objects.truncate(count);
     objects
@@ -33,18 +33,18 @@ pub fn objects(count: usize) -> Vec<Value> {
 
 /// Returns one Service and `count` Pods that it selects, which keep away from each other, under one policy.
 #[must_use]
-pub fn crowd(count: usize) -> Vec<Value> {
+pub fn crowd_objects(count: usize) -> Vec<Value> {
     let mut objects = Vec::with_capacity(count + 2);
-    push(
+    push_json(
         &mut objects,
         r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"crowd","namespace":"big"},"spec":{"selector":{"app":"crowd"}}}"#,
     );
-    push(
+    push_json(
         &mut objects,
         r#"{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"all","namespace":"big"},"spec":{"podSelector":{},"ingress":[{"from":[{"namespaceSelector":{}}]}]}}"#,
     );
     for at in 0..count {
-        push(
+        push_json(
             &mut objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"crowd-{at}","namespace":"big","uid":"crowd-{at}","labels":{{"app":"crowd"}}}},"spec":{{"affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{{"labelSelector":{{"matchLabels":{{"app":"crowd"}}}},"topologyKey":"host"}}]}}}},"containers":[{{"name":"c","image":"crowd:1","envFrom":[{{"configMapRef":{{"name":"shared"}}}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"shared"}}}}]}}}}"#
@@ -59,7 +59,7 @@ pub fn crowd(count: usize) -> Vec<Value> {
 pub fn sharing(count: usize) -> Vec<Value> {
     let mut objects = Vec::with_capacity(count + 2);
     for kind in ["PersistentVolumeClaim", "ConfigMap"] {
-        push(
+        push_json(
             &mut objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"shared","namespace":"big"}}}}"#
@@ -68,7 +68,7 @@ pub fn sharing(count: usize) -> Vec<Value> {
     }
     for at in 0..count {
         let tier = if at % 10 == 0 { "job" } else { "web" };
-        push(
+        push_json(
             &mut objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{at}","namespace":"big","labels":{{"tier":"{tier}"}}}},"spec":{{"containers":[{{"name":"c","image":"app:1","envFrom":[{{"configMapRef":{{"name":"shared"}}}}],"volumeMounts":[{{"name":"data","mountPath":"/data"}}]}}],"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"shared"}}}}]}}}}"#
@@ -78,28 +78,28 @@ pub fn sharing(count: usize) -> Vec<Value> {
     objects
 }
 
-fn namespace(objects: &mut Vec<Value>, at: usize) {
+fn push_namespace(objects: &mut Vec<Value>, at: usize) {
     let ns = format!("ns-{at}");
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{ns}","labels":{{"team":"t{}"}}}}}}"#,
             at % 20
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"v1","kind":"ServiceAccount","metadata":{{"name":"default","namespace":"{ns}"}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{ns}"}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"default","namespace":"{ns}"}},"spec":{{"podSelector":{{}},"ingress":[{{"from":[{{"namespaceSelector":{{"matchLabels":{{"kubernetes.io/metadata.name":"ns-0"}}}}}},{{"podSelector":{{}}}}]}}]}}}}"#
@@ -107,13 +107,13 @@ fn namespace(objects: &mut Vec<Value>, at: usize) {
     );
 }
 
-fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
+fn push_application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
     let tier = match at % 3 {
         0 => "web",
         1 => "db",
         _ => "job",
     };
-    let (ns, app) = (format!("ns-{}", at / NAMESPACE), format!("app-{at}"));
+    let (ns, app) = (format!("ns-{}", at / APPLICATIONS_PER_NAMESPACE), format!("app-{at}"));
     let labels = format!(
         r#"{{"app":"{app}","app.kubernetes.io/instance":"{app}","tier":"{tier}","pod-template-hash":"h{at}"}}"#
     );
@@ -137,14 +137,14 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
         spec(0).replace(r#""nodeName":"node-0","#, "")
     );
     let set = format!("{app}-h{at}");
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"apps/v1","kind":"Deployment","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
             metadata(&app, "")
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{},"spec":{{"replicas":10,"selector":{selector},"template":{template}}}}}"#,
@@ -153,7 +153,7 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
     );
     for pod in 0..10 {
         let name = format!("{set}-{pod}");
-        push(
+        push_json(
             objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"Pod","metadata":{},"spec":{},"status":{{"phase":"Running"}}}}"#,
@@ -163,38 +163,38 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
         );
     }
     for kind in ["ConfigMap", "Secret", "ServiceAccount"] {
-        push(
+        push_json(
             objects,
             &format!(
                 r#"{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"{app}","namespace":"{ns}"}}}}"#
             ),
         );
     }
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"storageClassName":"fast"}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"ingressClassName":"nginx","rules":[{{"http":{{"paths":[{{"backend":{{"service":{{"name":"{app}"}}}}}}]}}}}]}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"Deployment","name":"{app}"}}}}}}"#
         ),
     );
-    push(
+    push_json(
         objects,
         &format!(
             r#"{{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{app}","namespace":"{ns}"}},"spec":{{"selector":{selector}}}}}"#
@@ -203,6 +203,6 @@ fn application(objects: &mut Vec<Value>, at: usize, nodes: usize) {
 }
 
 /// Nothing is pushed for a text that is no JSON, which would be a mistake here.
-fn push(objects: &mut Vec<Value>, text: &str) {
+fn push_json(objects: &mut Vec<Value>, text: &str) {
     objects.extend(json::parse(text).ok());
 }

@@ -5,13 +5,13 @@
 
 use std::process::Command;
 
-use crate::clock::Subject;
+use crate::clock::BenchSubject;
 
 /// How many rounds are counted.
 const ROUNDS: usize = 200;
 
 /// What the command line asks a benchmark to do.
-pub enum Mode {
+pub enum BenchMode {
     /// Measure time.
     Time,
     /// Count instructions.
@@ -20,7 +20,7 @@ pub enum Mode {
     Run(usize, usize),
 }
 
-impl Mode {
+impl BenchMode {
     /// Returns what the command line asks for.
     #[must_use]
     pub fn of_arguments() -> Self {
@@ -34,8 +34,8 @@ impl Mode {
     }
 }
 
-/// Runs the subject of [`Mode::Run`].
-pub fn run(subjects: &[Subject<'_>], subject: usize, rounds: usize) {
+/// Runs the subject of [`BenchMode::Run`].
+pub fn run_subject(subjects: &[BenchSubject<'_>], subject: usize, rounds: usize) {
     if let Some(subject) = subjects.get(subject) {
         for _ in 0..rounds {
             std::hint::black_box((subject.work)());
@@ -44,8 +44,8 @@ pub fn run(subjects: &[Subject<'_>], subject: usize, rounds: usize) {
 }
 
 /// Prints a table of instructions for one round of each subject, with its ratio to the last one.
-pub fn print(title: &str, subjects: &[Subject<'_>]) {
-    let counts: Option<Vec<u64>> = (0..subjects.len()).map(count).collect();
+pub fn print_instructions(title: &str, subjects: &[BenchSubject<'_>]) {
+    let counts: Option<Vec<u64>> = (0..subjects.len()).map(count_instructions).collect();
     let Some(counts) = counts else {
         println!("\nno instructions counted: valgrind is not installed");
         return;
@@ -58,7 +58,7 @@ pub fn print(title: &str, subjects: &[Subject<'_>]) {
 }
 
 /// Returns the instructions of one round.
-fn count(subject: usize) -> Option<u64> {
+fn count_instructions(subject: usize) -> Option<u64> {
     let with = collected(subject, ROUNDS)?;
     let without = collected(subject, 0)?;
     Some(with.saturating_sub(without) / ROUNDS as u64)

@@ -18,23 +18,23 @@ const RELATIONAL: [&str; 6] = [
 /// # Errors
 /// When one cannot be compiled.
 pub fn relational() -> Result<Vec<Pattern>, String> {
-    RELATIONAL.iter().map(|text| pattern(text)).collect()
+    RELATIONAL.iter().map(|text| compile_bench_pattern(text)).collect()
 }
 
 /// Returns `count` patterns: those that ship and the relational ones, as often as it takes.
 ///
 /// # Errors
 /// When none can be compiled.
-pub fn many(count: usize) -> Result<Vec<Pattern>, String> {
+pub fn repeat_patterns(count: usize) -> Result<Vec<Pattern>, String> {
     let texts = shipped_patterns().iter().map(|shipped| shipped.source).chain(RELATIONAL);
-    let known: Vec<Pattern> = texts.filter_map(|text| pattern(text).ok()).collect();
+    let known: Vec<Pattern> = texts.filter_map(|text| compile_bench_pattern(text).ok()).collect();
     if known.is_empty() {
         return Err("no pattern can be compiled".to_owned());
     }
     Ok(known.iter().cycle().take(count).cloned().collect())
 }
 
-fn pattern(text: &str) -> Result<Pattern, String> {
+fn compile_bench_pattern(text: &str) -> Result<Pattern, String> {
     let reading = yaml::read(&Source::new("pattern.yaml", text));
     let document = reading.documents.first().ok_or("no document")?;
     let (pattern, problems) = compile_pattern_document(document);

@@ -8,7 +8,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When it cannot be built.
-pub fn binary() -> Result<PathBuf, String> {
+pub fn build_dist_binary() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let build = Command::new(env!("CARGO"))
         .args(["build", "--profile", "dist", "-q", "-p", "kubewright"])
@@ -23,7 +23,7 @@ pub fn binary() -> Result<PathBuf, String> {
 
 /// What a process cost.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Cost {
+pub struct ProcessCost {
     /// The median of its CPU times.
     pub time: Duration,
     /// The most memory it held, in MB.
@@ -34,11 +34,16 @@ pub struct Cost {
 ///
 /// # Errors
 /// When it cannot be run, or ends otherwise.
-pub fn cost(binary: &Path, arguments: &[&str], rounds: usize, codes: &[i32]) -> Result<Cost, String> {
+pub fn measure_process(
+    binary: &Path,
+    arguments: &[&str],
+    rounds: usize,
+    codes: &[i32],
+) -> Result<ProcessCost, String> {
     let mut times = Vec::new();
     let mut memory = 0;
     for _ in 0..rounds {
-        let before = children();
+        let before = children_cpu_time();
         let mut child = Command::new(binary)
             .args(arguments)
             .stdout(Stdio::null())
@@ -53,14 +58,14 @@ pub fn cost(binary: &Path, arguments: &[&str], rounds: usize, codes: &[i32]) -> 
                 other => return Err(format!("`{}` ended with {other:?}", arguments.join(" "))),
             }
         }
-        times.push(children().saturating_sub(before));
+        times.push(children_cpu_time().saturating_sub(before));
     }
     times.sort_unstable();
-    Ok(Cost { time: times.get(rounds / 2).copied().unwrap_or_default(), memory })
+    Ok(ProcessCost { time: times.get(rounds / 2).copied().unwrap_or_default(), memory })
 }
 
 /// Returns the CPU time of all children that have ended.
-fn children() -> Duration {
+fn children_cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks: u64 =

@@ -10,8 +10,8 @@ use kubewright_value::{Source, yaml};
 /// # Panics
 /// When one of them is not a rule, which would be a mistake in this file.
 #[must_use]
-pub fn rules(matching: usize, others: usize) -> Vec<Rule> {
-    let documents = yaml::read(&Source::new("rules", text(matching, others))).documents;
+pub fn bench_rules(matching: usize, others: usize) -> Vec<Rule> {
+    let documents = yaml::read(&Source::new("rules", bench_rules_text(matching, others))).documents;
     let loaded = load_documents(&all_dialects(&DialectOptions::default()), &documents);
     let errors: Vec<_> =
         loaded.diagnostics.iter().map(ToString::to_string).filter(|text| text.starts_with("error")).collect();
@@ -19,9 +19,9 @@ pub fn rules(matching: usize, others: usize) -> Vec<Rule> {
     loaded.rules
 }
 
-/// Returns the text of [`rules`].
+/// Returns the text of [`bench_rules`].
 #[must_use]
-pub fn text(matching: usize, others: usize) -> String {
+pub fn bench_rules_text(matching: usize, others: usize) -> String {
     (0..matching).map(matching_rule).chain((0..others).map(other_rule)).collect()
 }
 
@@ -31,9 +31,9 @@ pub fn unmet_text(matching: usize, others: usize) -> String {
     (0..matching).map(matching_rule).chain((0..others).map(unmet_rule)).collect()
 }
 
-/// Returns the text of `matching` rules that each set one label, and `others` as in [`text`].
+/// Returns the text of `matching` rules that each set one label, and `others` as in [`bench_rules_text`].
 #[must_use]
-pub fn plain_text(matching: usize, others: usize) -> String {
+pub fn label_rules_text(matching: usize, others: usize) -> String {
     (0..matching).map(plain_rule).chain((0..others).map(other_rule)).collect()
 }
 

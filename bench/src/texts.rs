@@ -6,15 +6,15 @@ use kubewright_value::{json, yaml};
 
 /// Returns about `bytes` bytes of Deployments, Services and policy-like documents.
 #[must_use]
-pub fn stream(bytes: usize) -> String {
-    let mut random = Random(42);
+pub fn document_stream(bytes: usize) -> String {
+    let mut random = TextRandom(42);
     let mut out = String::with_capacity(bytes + 4096);
     while out.len() < bytes {
         out.push_str("---\n");
         match random.below(4) {
-            0 => policy(&mut out, &mut random),
+            0 => write_policy(&mut out, &mut random),
             1 => service(&mut out, &mut random),
-            _ => out.push_str(&deployment(&mut random)),
+            _ => out.push_str(&write_deployment(&mut random)),
         }
     }
     out
@@ -36,14 +36,14 @@ pub fn deployments(count: usize) -> String {
 /// Returns one Deployment of about 1 KB as JSON.
 #[must_use]
 pub fn deployment_json() -> String {
-    as_json(&deployment(&mut Random(7)))
+    as_json(&write_deployment(&mut TextRandom(7)))
 }
 
 /// Returns an admission review of about 3 KB as JSON.
 #[must_use]
 pub fn review_json() -> String {
     let old = deployment_json();
-    let new = as_json(&deployment(&mut Random(8)));
+    let new = as_json(&write_deployment(&mut TextRandom(8)));
     format!(
         r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002","kind":{{"group":"apps","version":"v1","kind":"Deployment"}},"resource":{{"group":"apps","version":"v1","resource":"deployments"}},"requestKind":{{"group":"apps","version":"v1","kind":"Deployment"}},"requestResource":{{"group":"apps","version":"v1","resource":"deployments"}},"name":"web","namespace":"shop","operation":"UPDATE","userInfo":{{"username":"system:serviceaccount:kube-system:deployment-controller","uid":"5d5c9b1e-0d3b-4f3c-8a63-1f3c1a3c2b9a","groups":["system:serviceaccounts","system:serviceaccounts:kube-system","system:authenticated"]}},"object":{new},"oldObject":{old},"dryRun":false,"options":{{"kind":"UpdateOptions","apiVersion":"meta.k8s.io/v1"}}}}}}"#
     )
@@ -53,7 +53,7 @@ fn as_json(text: &str) -> String {
     yaml::parse(text).map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn deployment(random: &mut Random) -> String {
+fn write_deployment(random: &mut TextRandom) -> String {
     let mut out = String::new();
     let name = format!("{}-{}", random.word(), random.below(1000));
     let _ = write!(
@@ -81,7 +81,7 @@ fn deployment(random: &mut Random) -> String {
     out
 }
 
-fn container(out: &mut String, random: &mut Random) {
+fn container(out: &mut String, random: &mut TextRandom) {
     let word = random.word();
     let _ = write!(
         out,
@@ -99,7 +99,7 @@ fn container(out: &mut String, random: &mut Random) {
     );
 }
 
-fn service(out: &mut String, random: &mut Random) {
+fn service(out: &mut String, random: &mut TextRandom) {
     let name = random.word();
     let _ = write!(
         out,
@@ -109,7 +109,7 @@ fn service(out: &mut String, random: &mut Random) {
     );
 }
 
-fn policy(out: &mut String, random: &mut Random) {
+fn write_policy(out: &mut String, random: &mut TextRandom) {
     let name = random.word();
     let _ = write!(
         out,
@@ -127,9 +127,9 @@ fn policy(out: &mut String, random: &mut Random) {
 }
 
 /// SplitMix64.
-struct Random(u64);
+struct TextRandom(u64);
 
-impl Random {
+impl TextRandom {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,7 +1,7 @@
 //! Traits of ten operations each, and the manifests of components that they are applied to.
 
 /// How many operations a trait has.
-pub const OPERATIONS: usize = 10;
+pub const OPERATION_COUNT: usize = 10;
 
 /// Five traits, each the text of a document. Every operation is done to one manifest of a component.
 pub const TRAITS: [&str; 5] = [LABELS, SIDECAR, LIMITS, ROUTES, SETTINGS];
@@ -146,13 +146,13 @@ pub const PARAMETERS: [&str; 5] = [
 
 /// Returns the manifests of component `number`.
 #[must_use]
-pub fn component(number: usize) -> String {
-    MANIFESTS.replace("NAME", &name(number))
+pub fn component_manifests(number: usize) -> String {
+    MANIFESTS.replace("NAME", &component_name(number))
 }
 
 /// Returns what component `number` is called.
 #[must_use]
-pub fn name(number: usize) -> String {
+pub fn component_name(number: usize) -> String {
     format!("storefront-{number}")
 }
 

@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::mutate::mutate;
-use crate::random::Random;
-use crate::targets::Target;
+use crate::random::FuzzRandom;
+use crate::targets::FuzzTarget;
 
 /// An input that takes longer is a failure.
-const SLOW: Duration = Duration::from_secs(1);
+const INPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How many failures of one target are reported before it stops.
-const MANY: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 
 /// How many inputs are kept to mutate further, beside the seeds.
-const KEPT: usize = 2000;
+const MAX_KEPT_INPUTS: usize = 2000;
 
 /// Tries mutations of the seeds for `time` and returns how many failed.
-pub(crate) fn run(target: &Target, time: Duration, seed: u64) -> u32 {
-    let mut random = Random::new(seed);
+pub(crate) fn run_target(target: &FuzzTarget, time: Duration, seed: u64) -> u32 {
+    let mut random = FuzzRandom::new(seed);
     let mut known: Vec<Vec<u8>> = target.seeds.iter().map(|text| text.as_bytes().to_vec()).collect();
     let seeds = known.len();
     let mut failures = 0;
@@ -29,16 +29,16 @@ pub(crate) fn run(target: &Target, time: Duration, seed: u64) -> u32 {
     }
     let start = Instant::now();
     let mut tried: u64 = 0;
-    while failures < MANY && start.elapsed() < time {
+    while failures < MAX_FAILURES && start.elapsed() < time {
         let input = mutate(&mut random, &known, target.words);
         failures += u32::from(!try_one(target, &input));
         tried += 1;
         // Some mutations are kept, so that inputs wander away from the seeds.
         if random.below(50) == 0 {
-            if known.len() < seeds + KEPT {
+            if known.len() < seeds + MAX_KEPT_INPUTS {
                 known.push(input);
             } else {
-                let place = seeds + random.below(KEPT);
+                let place = seeds + random.below(MAX_KEPT_INPUTS);
                 if let Some(old) = known.get_mut(place) {
                     *old = input;
                 }
@@ -51,22 +51,22 @@ pub(crate) fn run(target: &Target, time: Duration, seed: u64) -> u32 {
 }
 
 /// Tries one input and returns whether it passed; reports it if not.
-pub(crate) fn try_one(target: &Target, input: &[u8]) -> bool {
+pub(crate) fn try_one(target: &FuzzTarget, input: &[u8]) -> bool {
     let start = Instant::now();
     let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     let took = start.elapsed();
     let what = match outcome {
         Err(_) => "panicked".to_owned(),
-        Ok(()) if took > SLOW => format!("took {} ms", took.as_millis()),
+        Ok(()) if took > INPUT_TIMEOUT => format!("took {} ms", took.as_millis()),
         Ok(()) => return true,
     };
-    let artifact = save(target.name, input);
+    let artifact = save_input(target.name, input);
     println!("{}: {what} on {:?}", target.name, String::from_utf8_lossy(input));
     println!("{}: written to {}", target.name, artifact.display());
     false
 }
 
-fn save(name: &str, input: &[u8]) -> PathBuf {
+fn save_input(name: &str, input: &[u8]) -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts"));
     let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

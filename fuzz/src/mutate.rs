@@ -1,24 +1,24 @@
 //! New inputs from known ones: bytes changed, words of the language inserted, pieces copied and spliced.
 
-use crate::random::Random;
+use crate::random::FuzzRandom;
 
 /// Inputs grow no longer than this.
-const LONGEST: usize = 4096;
+const MAX_INPUT_BYTES: usize = 4096;
 
 const BYTES: &[u8] = b"\n\n  \t\r:-?,[]{}#&*!|>'\"%@`\\.~<=+_/$()0123456789abcxyzENTFtrue\0\x7f\xc2\x85\xff";
 
 /// Returns a mutation of one of the `known` inputs.
-pub(crate) fn mutate(random: &mut Random, known: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+pub(crate) fn mutate(random: &mut FuzzRandom, known: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut input = random.pick(known).cloned().unwrap_or_default();
     let rounds = 1 + random.below(4);
     for _ in 0..rounds {
-        once(random, &mut input, known, words);
+        mutate_once(random, &mut input, known, words);
     }
-    input.truncate(LONGEST);
+    input.truncate(MAX_INPUT_BYTES);
     input
 }
 
-fn once(random: &mut Random, input: &mut Vec<u8>, known: &[Vec<u8>], words: &[&str]) {
+fn mutate_once(random: &mut FuzzRandom, input: &mut Vec<u8>, known: &[Vec<u8>], words: &[&str]) {
     let at = random.below(input.len() + 1);
     let end = (at + random.below(12)).min(input.len());
     match random.below(9) {
@@ -43,12 +43,12 @@ fn once(random: &mut Random, input: &mut Vec<u8>, known: &[Vec<u8>], words: &[&s
             drop(input.splice(to..to, copy));
         }
         7 => splice(random, input, known, at),
-        _ => lines(random, input),
+        _ => mutate_line(random, input),
     }
 }
 
 /// Puts the end of another input behind the start of this one.
-fn splice(random: &mut Random, input: &mut Vec<u8>, known: &[Vec<u8>], at: usize) {
+fn splice(random: &mut FuzzRandom, input: &mut Vec<u8>, known: &[Vec<u8>], at: usize) {
     let other = random.pick(known).map_or(&[][..], Vec::as_slice);
     let from = random.below(other.len() + 1);
     input.truncate(at);
@@ -56,7 +56,7 @@ fn splice(random: &mut Random, input: &mut Vec<u8>, known: &[Vec<u8>], at: usize
 }
 
 /// Moves, doubles or indents a line.
-fn lines(random: &mut Random, input: &mut Vec<u8>) {
+fn mutate_line(random: &mut FuzzRandom, input: &mut Vec<u8>) {
     let mut lines: Vec<Vec<u8>> = input.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     let at = random.below(lines.len());
     let Some(mut line) = lines.get(at).cloned() else {

@@ -1,8 +1,8 @@
 //! Small, fast, reproducible random numbers (SplitMix64).
 
-pub(crate) struct Random(u64);
+pub(crate) struct FuzzRandom(u64);
 
-impl Random {
+impl FuzzRandom {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -27,7 +27,7 @@ mod yaml;
 mod yaml_write;
 
 /// One thing to throw inputs at.
-pub(crate) struct Target {
+pub(crate) struct FuzzTarget {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// Panics when something is wrong; returns in all other cases, also for invalid inputs.
@@ -39,7 +39,7 @@ pub(crate) struct Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: &[Target] = &[
+pub(crate) const TARGETS: &[FuzzTarget] = &[
     json::TARGET,
     yaml::TARGET,
     yaml_write::TARGET,

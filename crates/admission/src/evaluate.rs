@@ -138,7 +138,7 @@ impl PolicyProgram {
         let templates = extract::find_pod_templates(object, evaluation.budget)?;
         let old = extract::find_pod_templates(&request.old_object, evaluation.budget)?;
         if templates.is_empty() {
-            let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| object.str_at(&[key]);
             let kind = format!("{}/{}", text("apiVersion"), text("kind"));
             return Err(EvalError::new(format!("extraction mode: no pod template found in {kind}")));
         }

@@ -16,7 +16,7 @@ pub use vap::ValidatingAdmissionPolicies;
 pub use vpol::ValidatingPolicies;
 
 use kubewright_engine::{Diagnostic, RuleId};
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 /// Returns whether `document` makes exceptions from ValidatingPolicies.
 #[must_use]
@@ -37,7 +37,7 @@ fn is_kind_in_group(document: &Document, group: &str, kinds: &[&str]) -> bool {
 }
 
 fn text_field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }
 
 // The example of the README is a test.

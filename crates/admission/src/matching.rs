@@ -104,7 +104,7 @@ fn matches_resource_rule(rule: &ResourceRule, resource: &str, request: &Admissio
 
 /// A name that the API server will generate equals no name in a policy.
 fn has_request_name(request: &AdmissionRequest, name: &Text) -> bool {
-    let text = |key| request.object.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let text = |key| request.object.str_at(&["metadata", key]);
     request.name == *name && (text("generateName").is_empty() || !text("name").is_empty())
 }
 

@@ -342,7 +342,7 @@ fn pods_in_controllers_are_compared_with_what_they_were() {
 }
 
 #[test]
-fn nobody_hides_a_pod_by_putting_it_deep() {
+fn pod_template_below_the_depth_limit_is_an_error() {
     let policy = pods_and(
         "autogen: {podControllers: {controllers: [jobsets.v1alpha2.jobset.x-k8s.io]}}",
         "object.spec.containers.all(c, c.image != 'nginx')",
@@ -376,7 +376,7 @@ fn exceptions_excuse_what_fits_their_conditions() {
 }
 
 #[test]
-fn exceptions_that_fail_are_errors_unless_somebody_else_excuses_or_failures_are_ignored() {
+fn failing_exception_is_an_error_unless_another_applies_or_failures_are_ignored() {
     let bad = exception("bad", "matchConditions: [{name: a, expression: object.spec.x == 1}]");
     let all = exception("all", "images: []");
     let strict = pods("object.metadata.name == 'x'");

@@ -6,7 +6,7 @@ use kubewright_cel::{
     CelBindings, CelCompileError, CelCompileErrorKind, CelCost, CelEnvironment, CelKind, CelProgram,
     FieldRead,
 };
-use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest};
+use kubewright_engine::{Code, Diagnostic, DiagnosticLevel, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Position, Step, Text};
 
@@ -289,7 +289,8 @@ impl<'k> ExpressionCompiler<'k> {
             // A field that one of the kinds has is not unknown.
             let found: Option<Vec<_>> = self.kinds.iter().map(|kind| known_fields(kind, &path)).collect();
             let unknown = found?.into_iter().next()?;
-            let near = path.get(unknown.at).and_then(|step| nearest(step, unknown.known.iter().copied()));
+            let near =
+                path.get(unknown.at).and_then(|step| nearest_word(step, unknown.known.iter().copied()));
             let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
             return Some((&code::UNKNOWN_OBJECT_FIELD, unknown.at, help));
         }
@@ -297,7 +298,7 @@ impl<'k> ExpressionCompiler<'k> {
         let field = read.path.get(at)?;
         let help = match (at, field.as_str()) {
             (0, "object" | "oldObject") => format!("the object is the variable `{field}`"),
-            _ => match nearest(field, known.iter().copied()) {
+            _ => match nearest_word(field, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),
             },
@@ -358,7 +359,7 @@ fn compile_problem(
         let all = environment.variables();
         let known = all.iter().filter_map(|known| known.strip_prefix("variables."));
         problem.message = format!("there is no earlier variable `{name}`");
-        problem.help = match nearest(name, known) {
+        problem.help = match nearest_word(name, known) {
             Some(near) => format!("did you mean `variables.{near}`?"),
             None => "define it in `variables`".to_owned(),
         };

@@ -108,8 +108,8 @@ impl ExpressionScope<'_> {
         }
     }
 
-    /// Returns a response as expressions read it. Kyverno in a cluster puts the fields of a body beside `statusCode`, in
-    /// tests below `body`. Here they are in both places.
+    /// Returns a response as expressions read it. The original program puts the fields of a body next to `statusCode` in
+    /// a cluster and below `body` in tests. Here they are in both places.
     fn response(&self, method: &str, url: &str, data: Text) -> Result<Value, CelFailure> {
         let call = ApiCall::service(method, url, data, ServiceCall::default());
         let found = self.known(Query::Http(call))?.ok_or_else(|| CelFailure::value("there is no answer"))?;

@@ -133,7 +133,7 @@ impl Params {
             });
         }
         let resource = resource_value(&self.kind);
-        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let resource = resource.str_at(&["resource"]);
         let root = match group.as_str() {
             "" => format!("/api/{version}"),
             group => format!("/apis/{group}/{version}"),

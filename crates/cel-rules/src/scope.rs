@@ -292,7 +292,7 @@ impl<'a> ExpressionScope<'a> {
         let AdmissionRequest { subresource, namespace, name, .. } = self.request;
         let kind = self.request.addressed();
         let resource = resource_value(kind);
-        let resource = resource.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let resource = resource.str_at(&["resource"]);
         resource_check(&kind.group, resource, subresource, namespace, name)
     }
 

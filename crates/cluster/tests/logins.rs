@@ -104,7 +104,7 @@ echo "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"$(cat "$(dirname "$0"
     write_program(&program, "exit 7");
     let client = Client::new(Config::of_files(&[folder.join("kubeconfig")], None).unwrap()).unwrap();
     let error = ask(&client).unwrap_err().to_string();
-    assert!(error.ends_with("does not say who asks: it ended with exit status: 7"), "{error}");
+    assert!(error.ends_with("failed: it ended with exit status: 7"), "{error}");
 }
 
 #[test]

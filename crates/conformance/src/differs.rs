@@ -7,11 +7,11 @@ use kubewright_value::{Value, yaml};
 /// The cases and their reasons.
 #[derive(Debug, Default)]
 pub(crate) struct Differs {
-    entries: Vec<Entry>,
+    entries: Vec<DifferenceEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct DifferenceEntry {
     suite: String,
     case: String,
 }
@@ -28,7 +28,7 @@ impl Differs {
                 text.map(str::to_owned).ok_or_else(|| format!("{}: an entry has no `{key}`", path.display()))
             };
             field("reason")?;
-            entries.push(Entry { suite: field("suite")?, case: field("case")? });
+            entries.push(DifferenceEntry { suite: field("suite")?, case: field("case")? });
         }
         Ok(Self { entries })
     }

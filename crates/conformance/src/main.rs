@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use differs::Differs;
-use score::{Floor, Score};
+use score::{ConformanceScore, ScoreFloor};
 
 const USAGE: &str = "\
 usage: kubewright-conformance --corpus DIR [--suite PREFIX] [--json] [--differs FILE] [--floor FILE] [--write-floor FILE] [-v]
@@ -24,7 +24,7 @@ usage: kubewright-conformance --corpus DIR [--suite PREFIX] [--json] [--differs 
 exit codes: 0 the score was printed and no floor was broken, 1 a floor was broken, 2 bad usage or input
 ";
 
-struct Arguments {
+struct ConformanceArguments {
     corpus: PathBuf,
     suite: String,
     is_json: bool,
@@ -35,7 +35,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match arguments().and_then(|arguments| run(&arguments)) {
+    match arguments().and_then(|arguments| run_conformance(&arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(message) => {
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> Result<Arguments, String> {
-    let mut found = Arguments {
+fn arguments() -> Result<ConformanceArguments, String> {
+    let mut found = ConformanceArguments {
         corpus: PathBuf::new(),
         suite: String::new(),
         is_json: false,
@@ -75,22 +75,23 @@ fn arguments() -> Result<Arguments, String> {
     Ok(found)
 }
 
-fn run(arguments: &Arguments) -> Result<bool, String> {
+fn run_conformance(arguments: &ConformanceArguments) -> Result<bool, String> {
     let differs = Differs::read(&arguments.differs)?;
-    let results = suites::run(&arguments.corpus, &arguments.suite)?;
-    let score = Score::new(results, &differs);
+    let results = suites::run_suites(&arguments.corpus, &arguments.suite)?;
+    let score = ConformanceScore::new(results, &differs);
     if arguments.is_json {
         println!("{}", score.to_json());
     } else {
         print!("{}", score.to_table(arguments.is_verbose));
     }
     if let Some(file) = &arguments.write_floor {
-        std::fs::write(file, Floor::of(&score)).map_err(|error| format!("{}: {error}", file.display()))?;
+        std::fs::write(file, ScoreFloor::of(&score))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
     }
     match &arguments.floor {
         None => Ok(true),
         Some(file) => {
-            let broken = Floor::read(file)?.broken_by(&score, &arguments.suite);
+            let broken = ScoreFloor::read(file)?.broken_by(&score, &arguments.suite);
             broken.iter().for_each(|line| eprintln!("below the floor: {line}"));
             Ok(broken.is_empty())
         }

@@ -7,10 +7,10 @@ use std::path::Path;
 use kubewright_value::{Map, Value, json};
 
 use crate::differs::Differs;
-use crate::suites::{CaseResult, SuiteResult};
+use crate::suites::{SuiteCaseResult, SuiteResult};
 
 /// The score of every suite.
-pub(crate) struct Score {
+pub(crate) struct ConformanceScore {
     suites: Vec<SuiteScore>,
 }
 
@@ -19,11 +19,11 @@ struct SuiteScore {
     total: usize,
     passed: usize,
     differs: usize,
-    failed: Vec<CaseResult>,
+    failed: Vec<SuiteCaseResult>,
     uncounted: usize,
 }
 
-impl Score {
+impl ConformanceScore {
     /// Counts `results`; a failing case with a reason to differ is counted apart.
     pub(crate) fn new(results: Vec<SuiteResult>, differs: &Differs) -> Self {
         let count = |suite: SuiteResult| {
@@ -97,13 +97,13 @@ impl Score {
 }
 
 /// The fewest passes and differences that each suite may have.
-pub(crate) struct Floor {
+pub(crate) struct ScoreFloor {
     answered: BTreeMap<String, i64>,
 }
 
-impl Floor {
+impl ScoreFloor {
     /// Returns the text that records `score`.
-    pub(crate) fn of(score: &Score) -> String {
+    pub(crate) fn of(score: &ConformanceScore) -> String {
         let suites: Map = score
             .suites
             .iter()
@@ -130,7 +130,7 @@ impl Floor {
     }
 
     /// Returns a line for each suite that passes fewer cases than recorded.
-    pub(crate) fn broken_by(&self, score: &Score, prefix: &str) -> Vec<String> {
+    pub(crate) fn broken_by(&self, score: &ConformanceScore, prefix: &str) -> Vec<String> {
         let passed =
             |name: &str| score.suites.iter().find(|suite| suite.name == name).map_or(0, |suite| suite.passed);
         self.answered

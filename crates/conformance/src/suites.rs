@@ -18,43 +18,43 @@ use kubewright_value::{Value, json};
 /// What came of one suite.
 pub(crate) struct SuiteResult {
     pub(crate) name: String,
-    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) cases: Vec<SuiteCaseResult>,
     /// How many cases do not count, because the original is wrong or varies there.
     pub(crate) uncounted: usize,
 }
 
 /// What came of one case.
-pub(crate) struct CaseResult {
+pub(crate) struct SuiteCaseResult {
     pub(crate) name: String,
     /// Why it failed.
     pub(crate) failure: Option<String>,
 }
 
 /// Runs the suites of `corpus` whose names start with `prefix`.
-pub(crate) fn run(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+pub(crate) fn run_suites(corpus: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
     if !corpus.is_dir() {
         return Err(format!("{} is not a folder", corpus.display()));
     }
     let mut results = Vec::new();
     for (folder, run) in [
-        ("modrule", modrule::run as fn(&str, &Value) -> SuiteResult),
-        ("jsonpatch", jsonpatch::run),
-        ("jmespath", jmespath::run),
-        ("cel", cel::run),
-        ("trait", traits::run),
+        ("modrule", modrule::run_modrule_suite as fn(&str, &Value) -> SuiteResult),
+        ("jsonpatch", jsonpatch::run_json_patch_suite),
+        ("jmespath", jmespath::run_jmespath_suite),
+        ("cel", cel::run_cel_suite),
+        ("trait", traits::run_trait_suite),
     ] {
         for file in json_files(&corpus.join(folder))? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = format!("{folder}/{stem}");
             if name.starts_with(prefix) {
-                results.push(run(&name, &read(&file)?));
+                results.push(run(&name, &read_suite(&file)?));
             }
         }
     }
-    results.extend(kyverno::run(&corpus.join("kyverno"), prefix)?);
-    results.extend(podsecurity::run(&corpus.join("podsecurity"), prefix)?);
-    results.extend(patterns::run(&corpus.join("pattern"), prefix)?);
-    results.extend(traits::published::run(&corpus.join("trait").join("published"), prefix)?);
+    results.extend(kyverno::run_kyverno_suites(&corpus.join("kyverno"), prefix)?);
+    results.extend(podsecurity::run_pod_security_suites(&corpus.join("podsecurity"), prefix)?);
+    results.extend(patterns::run_pattern_suites(&corpus.join("pattern"), prefix)?);
+    results.extend(traits::published::run_published_traits(&corpus.join("trait").join("published"), prefix)?);
     Ok(results)
 }
 
@@ -71,34 +71,39 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn read(file: &Path) -> Result<Value, String> {
+fn read_suite(file: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     json::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Passes when both are equal.
-fn equal(actual: &Value, expected: &Value) -> Result<(), String> {
-    if is_equal(actual, expected) { Ok(()) } else { Err(format!("expected {expected}, got {actual}")) }
+fn expect_equal(actual: &Value, expected: &Value) -> Result<(), String> {
+    if is_equal_as_double(actual, expected) {
+        Ok(())
+    } else {
+        Err(format!("expected {expected}, got {actual}"))
+    }
 }
 
 /// The originals hold numbers as doubles, so a large integer in the corpus may have lost digits that we keep.
-fn is_equal(actual: &Value, expected: &Value) -> bool {
+fn is_equal_as_double(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() - b.as_f64()).abs() < f64::EPSILON,
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal(a, b))
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_equal_as_double(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b)))
+            a.len() == b.len()
+                && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal_as_double(a, b)))
         }
         _ => actual == expected,
     }
 }
 
-fn text<'v>(case: &'v Value, key: &str) -> &'v str {
+fn case_text<'v>(case: &'v Value, key: &str) -> &'v str {
     case.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn list<'v>(case: &'v Value, key: &str) -> &'v [Value] {
+fn case_list<'v>(case: &'v Value, key: &str) -> &'v [Value] {
     case.get(key).and_then(Value::as_array).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Translates the checks of a rule into CEL with exactly the same decisions.
 //!
-//! Where the kinds of a rule are known, the API server sees to it that their fields are of the right types, and
-//! expressions are short; where they are not, every type is asked for. A rule that ends in an error, because a variable
-//! leads nowhere, is one that fails.
+//! Where the kinds of a rule are known, the API server has checked the types of their fields, and
+//! expressions are short; otherwise every type is tested. A rule that ends in an error, because a variable
+//! has no value, counts as failed.
 
 mod conditions;
 mod formula;

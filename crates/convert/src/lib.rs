@@ -2,7 +2,7 @@
 //!
 //! `decision` has Kyverno's own conditions for a ValidatingAdmissionPolicy, and `listed` its way of writing match
 //! constraints. Everything else is exact by its own rules: `matching` for `match` and `exclude`, `expressions` for
-//! patterns and conditions. `policy` puts a rule together of that and of its `checks`; `vap` and `vpol` write documents.
+//! patterns and conditions. `policy` combines them with the `checks` of a rule; `vap` and `vpol` write documents.
 
 mod admission_policy;
 mod checks;
@@ -88,7 +88,7 @@ pub struct ConversionNote {
 /// Returns whether `document` is of a kind that conversions write.
 #[must_use]
 pub fn is_conversion_output(document: &Document) -> bool {
-    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = document.value.str_at(&["apiVersion"]);
     matches!(version.split('/').next(), Some("policies.kyverno.io" | "admissionregistration.k8s.io"))
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct RuleExpressions {
     pub(crate) validations: Vec<CelValidation>,
     /// Whether deletions are evaluated too; patterns ignore them.
     pub(crate) judges_deletions: bool,
-    /// Whether the object was as bad before an update, which is then let through where the rule is enforced; nothing
+    /// The expression for "the old object already violated the rule", which lets an update through; `None`
     /// where the rule does not allow existing violations, or there is no such expression.
     pub(crate) was_violated: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Writes `match` and `exclude` as resource rules, selectors and conditions that match exactly the same requests.
 //!
-//! Kinds and operations become resource rules, as these decide which requests are looked at at all. What is said about
-//! names, namespaces, labels and users becomes conditions, because lists cannot tie it to one entry of several.
+//! Kinds and operations become resource rules, because these decide which requests reach the policy at all. Filters on
+//! names, namespaces, labels and users become conditions, because lists cannot tie them to one entry of several.
 
 use std::collections::HashSet;
 

@@ -434,7 +434,7 @@ impl ConvertedRuleDraft {
     pub(super) fn all_conditions(&self) -> Vec<Value> {
         let mut conditions = self.constraints.conditions.clone();
         let pair = |value: &Value| {
-            let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| value.str_at(&[key]);
             (Text::new(text("name")), text("expression").to_owned())
         };
         conditions.extend(self.conditions.iter().map(pair));

@@ -1,7 +1,7 @@
-//! What the API server calls the kinds that a policy names. Without a cluster only built-in kinds are known, and the
+//! The API resources of the kinds that a policy names. Without a cluster only built-in kinds are known, and the
 //! plural of any other is guessed.
 
-use kubewright_golib::glob::{Glob, has_wildcard};
+use kubewright_golib::glob::{WildcardPattern, has_wildcard};
 use kubewright_k8s::{BUILT_IN_KINDS, GroupVersionKind, is_cluster_scoped, resource_name};
 use kubewright_value::{Budget, Text};
 
@@ -157,5 +157,5 @@ fn known_resources(group: &str, version: &str, kind: &str, part: &str) -> Vec<Se
 
 fn matches_kind_part(pattern: &str, text: &str) -> bool {
     // Both are short: names of kinds and groups.
-    Glob::parse(pattern).matches(text, &mut Budget::default()).unwrap_or(false)
+    WildcardPattern::parse(pattern).matches(text, &mut Budget::default()).unwrap_or(false)
 }

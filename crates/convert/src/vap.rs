@@ -76,7 +76,7 @@ fn admission_policy_value(origin: &SourcePolicy<'_>, draft: &ConvertedRuleDraft,
 
 /// Returns a validation that the API server takes: a message is one line, and an expression of several lines has one.
 fn admission_validation(written: &Value, draft: &ConvertedRuleDraft) -> Value {
-    let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| written.str_at(&[key]);
     let message = text("message").trim();
     let has_lines = |text: &str| text.trim().contains('\n');
     let message = match message.is_empty() {

@@ -1,7 +1,7 @@
 //! Writes a ValidatingPolicy, or a NamespacedValidatingPolicy of a Policy.
 //!
-//! A ValidatingPolicy about Pods also judges controllers, by rewriting its expressions. Where that gives what the rule
-//! was rewritten to, it is left to it; otherwise controllers have a policy of their own.
+//! A ValidatingPolicy for Pods also evaluates controllers, by rewriting its expressions. Where that gives the same as
+//! Kyverno's autogen of the rule, it is used; otherwise controllers get a separate policy.
 
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Map, Text, Value};

@@ -2,8 +2,8 @@
 //!
 //! A typed document is made field by field, so that every mistake is found at once and has a place.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_value::{Document, Kind, Location, Map, Position, Step, Text, Value};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_value::{Document, Location, Map, Position, Step, Text, Value, ValueKind};
 
 /// The mistakes that any field can have.
 pub struct FieldCodes {
@@ -98,7 +98,7 @@ impl<'d> DocumentReader<'d> {
         for key in fields.map.keys().filter(|key| !known.contains(&key.as_str())) {
             let location = self.document.locate_key(&child_path(&fields.path, key.as_str()));
             let place = elsewhere.iter().find(|(name, _)| *name == key.as_str());
-            let help = match (place, nearest(key, known.iter().copied())) {
+            let help = match (place, nearest_word(key, known.iter().copied())) {
                 (Some((_, place)), _) => (*place).to_owned(),
                 (None, Some(near)) => format!("did you mean `{near}`?"),
                 (None, None) => format!("known here: {}", known.join(", ")),
@@ -134,7 +134,7 @@ impl<'d> DocumentReader<'d> {
     pub fn boolean(&mut self, fields: &DocumentFields<'d>, key: &str) -> Option<bool> {
         let found = self.any(fields, key)?;
         if found.value.as_bool().is_none() {
-            self.wrong_type(&found, key, Kind::Bool, "use true or false, without quotes".to_owned());
+            self.wrong_type(&found, key, ValueKind::Bool, "use true or false, without quotes".to_owned());
         }
         found.value.as_bool()
     }
@@ -143,7 +143,7 @@ impl<'d> DocumentReader<'d> {
     pub fn integer(&mut self, fields: &DocumentFields<'d>, key: &str) -> Option<Located<i64>> {
         let found = self.any(fields, key)?;
         if found.value.as_i64().is_none() {
-            self.wrong_type(&found, key, Kind::Number, "use a whole number".to_owned());
+            self.wrong_type(&found, key, ValueKind::Number, "use a whole number".to_owned());
         }
         found.value.as_i64().map(|value| Located { value, path: found.path })
     }
@@ -154,7 +154,7 @@ impl<'d> DocumentReader<'d> {
         match found.value.as_array() {
             Some(items) => Some(Located { value: items, path: found.path }),
             None => {
-                self.wrong_type(&found, key, Kind::Array, String::new());
+                self.wrong_type(&found, key, ValueKind::Array, String::new());
                 None
             }
         }
@@ -164,7 +164,7 @@ impl<'d> DocumentReader<'d> {
     pub fn object(&mut self, fields: &DocumentFields<'d>, key: &str) -> Option<DocumentFields<'d>> {
         let found = self.any(fields, key)?;
         if found.value.as_object().is_none() {
-            self.wrong_type(&found, key, Kind::Object, String::new());
+            self.wrong_type(&found, key, ValueKind::Object, String::new());
         }
         found.value.as_object().map(|map| DocumentFields { path: found.path, map })
     }
@@ -242,7 +242,7 @@ impl<'d> DocumentReader<'d> {
             return Some(*meaning);
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let help = match nearest(&found.value, known.iter().copied()) {
+        let help = match nearest_word(&found.value, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
@@ -263,7 +263,7 @@ impl<'d> DocumentReader<'d> {
                 self.wrong_type(
                     &found,
                     key,
-                    Kind::String,
+                    ValueKind::String,
                     "write it as text, for example after `|-`".to_owned(),
                 );
                 return None;
@@ -311,11 +311,11 @@ impl<'d> DocumentReader<'d> {
             Some(Step::Index(i)) => format!("item {i}"),
             None => "the document".to_owned(),
         };
-        self.wrong_type(&Located { value, path }, &name, Kind::Object, String::new());
+        self.wrong_type(&Located { value, path }, &name, ValueKind::Object, String::new());
         None
     }
 
-    fn wrong_type(&mut self, found: &Located<&Value>, key: &str, expected: Kind, help: String) {
+    fn wrong_type(&mut self, found: &Located<&Value>, key: &str, expected: ValueKind, help: String) {
         let message = format!("`{key}` is {}, expected {}", article(found.value.kind()), article(expected));
         let location = self.place(&found.path);
         self.report(Diagnostic::new(self.codes.wrong_type, message, location).help(help));
@@ -361,10 +361,10 @@ impl IntoStep for usize {
 
 /// Returns the name of a kind with its article.
 #[must_use]
-pub fn article(kind: Kind) -> String {
+pub fn article(kind: ValueKind) -> String {
     match kind {
-        Kind::Null => "null".to_owned(),
-        Kind::Array | Kind::Object => format!("an {kind}"),
+        ValueKind::Null => "null".to_owned(),
+        ValueKind::Array | ValueKind::Object => format!("an {kind}"),
         _ => format!("a {kind}"),
     }
 }

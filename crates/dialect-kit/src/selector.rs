@@ -4,7 +4,7 @@
 
 pub use kubewright_k8s::{LabelOperator, LabelRequirement};
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::LabelSelector;
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
@@ -60,7 +60,7 @@ fn read_label_requirement<'d>(
 #[derive(Debug, Clone)]
 pub struct WildcardSelector {
     exact: LabelSelector,
-    wild: Vec<(Glob, Glob)>,
+    wild: Vec<(WildcardPattern, WildcardPattern)>,
     expressions: LabelSelector,
     /// Whether Kubernetes refuses the selector, so that nothing fits it.
     is_invalid: bool,
@@ -72,7 +72,7 @@ impl WildcardSelector {
     pub fn compile(selector: &SelectorSource) -> Self {
         let (mut exact, mut wild) = (LabelSelector::default(), Vec::new());
         for (key, value) in &selector.labels {
-            let (key_glob, value_glob) = (Glob::parse(key), Glob::parse(value));
+            let (key_glob, value_glob) = (WildcardPattern::parse(key), WildcardPattern::parse(value));
             match (key_glob.as_exact(), value_glob.as_exact()) {
                 (Some(_), Some(_)) => {
                     exact.requirements.push(LabelRequirement::equals(key.clone(), value.clone()));
@@ -102,7 +102,12 @@ impl WildcardSelector {
 }
 
 /// Returns whether one entry of `map` fits `key` and `value`.
-pub fn has_pair(map: Option<&Map>, key: &Glob, value: &Glob, budget: &mut Budget) -> Result<bool, Exhausted> {
+pub fn has_pair(
+    map: Option<&Map>,
+    key: &WildcardPattern,
+    value: &WildcardPattern,
+    budget: &mut Budget,
+) -> Result<bool, Exhausted> {
     for (name, text) in map.into_iter().flat_map(Map::iter) {
         let Some(text) = text.as_str() else { continue };
         if key.matches(name, budget)? && value.matches(text, budget)? {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kubewright_value::{Location, Problem, ProblemKind, Text, Value};
+use kubewright_value::{Location, ParseProblem, ParseProblemKind, Text, Value};
 
 use kubewright_k8s::ObjectName;
 
@@ -61,7 +61,7 @@ pub struct Diagnostic {
     pub label: Box<str>,
     /// The remedy; may be empty.
     pub help: String,
-    /// Whether it is an error although its sort is a warning, because somebody wants it so.
+    /// Whether it counts as an error although its code is a warning, because the user asked for that.
     pub is_raised: bool,
     /// The key that an expression asked for and a map does not have, where that is the mistake.
     pub missing_key: Option<Box<Text>>,
@@ -69,7 +69,7 @@ pub struct Diagnostic {
     pub subject: Option<Box<DiagnosticSubject>>,
 }
 
-/// An object that something is wrong with because of what stands elsewhere.
+/// The object that shows the mistake, where its cause is elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiagnosticSubject {
     /// Its `apiVersion`.
@@ -113,7 +113,7 @@ impl Diagnostic {
     /// Returns this diagnostic with `object` as its subject, in which it is about `path`.
     #[must_use]
     pub fn about(mut self, object: &Value, path: impl Into<String>) -> Self {
-        let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
+        let api_version = object.str_at(&["apiVersion"]).into();
         let subject = DiagnosticSubject { api_version, name: ObjectName::of(object), path: path.into() };
         self.subject = Some(Box::new(subject));
         self
@@ -193,19 +193,19 @@ pub fn reading_codes() -> Vec<&'static Code> {
 }
 
 /// A problem of a text is a diagnostic whose code follows from its kind.
-impl From<Problem> for Diagnostic {
-    fn from(problem: Problem) -> Self {
+impl From<ParseProblem> for Diagnostic {
+    fn from(problem: ParseProblem) -> Self {
         let code = match problem.kind {
-            ProblemKind::Syntax => &SYNTAX,
-            ProblemKind::Encoding => &ENCODING,
-            ProblemKind::ControlCharacter => &CONTROL,
-            ProblemKind::Depth => &DEPTH,
-            ProblemKind::AliasExpansion => &ALIASES,
-            ProblemKind::Size => &SIZE,
-            ProblemKind::DuplicateKey => &DUPLICATE,
-            ProblemKind::Key => &KEY,
-            ProblemKind::Number => &NUMBER,
-            ProblemKind::Tag => &TAG,
+            ParseProblemKind::Syntax => &SYNTAX,
+            ParseProblemKind::Encoding => &ENCODING,
+            ParseProblemKind::ControlCharacter => &CONTROL,
+            ParseProblemKind::Depth => &DEPTH,
+            ParseProblemKind::AliasExpansion => &ALIASES,
+            ParseProblemKind::Size => &SIZE,
+            ParseProblemKind::DuplicateKey => &DUPLICATE,
+            ParseProblemKind::Key => &KEY,
+            ParseProblemKind::Number => &NUMBER,
+            ParseProblemKind::Tag => &TAG,
         };
         Self::new(code, problem.message, problem.location)
     }

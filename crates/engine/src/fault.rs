@@ -48,7 +48,7 @@ impl fmt::Display for FieldError {
 pub fn invalid_object_message(object: &Value, faults: &[FieldError]) -> String {
     let GroupVersionKind { group, kind, .. } = GroupVersionKind::of(object);
     let dot = if group.is_empty() { "" } else { "." };
-    let name = object.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default();
+    let name = object.str_at(&["metadata", "name"]);
     let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
     format!("{kind}{dot}{group} {name:?} is invalid: [{}]", faults.join(", "))
 }

@@ -30,7 +30,7 @@ pub use diagnostic::{Code, Diagnostic, DiagnosticLevel, DiagnosticSubject, readi
 pub use dialect::{CompiledPolicy, Dialect, Recompile, SetProgram};
 pub use fault::{FieldError, invalid_object_message};
 pub use index::RuleIndex;
-pub use kubewright_value::suggest::nearest;
+pub use kubewright_value::suggest::nearest_word;
 pub use outcome::{Decision, EvalError, EvalErrorKind, RuleOutcome, RuleStatus};
 pub use rule::{
     Applies, DecisionCache, Effect, Evaluation, EvaluationMode, EvaluationModes, Rule, RuleAction,

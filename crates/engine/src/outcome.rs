@@ -27,7 +27,7 @@ pub struct RuleOutcome {
     /// The place in the rule file that decided.
     pub location: Option<Location>,
     /// The changes of the rule.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The denial message for the requester, where the dialect does not send `message` itself.
     pub denial: Option<String>,
     /// Whether the rule applied to the object and was evaluated. A skip without that only says that the rule does not
@@ -188,8 +188,8 @@ pub struct Decision {
 impl Decision {
     /// Returns the JSON Patch from `original` to the decided object.
     #[must_use]
-    pub fn patch(&self, original: &Value) -> Vec<patch::Operation> {
-        patch::diff(original, &self.object)
+    pub fn patch(&self, original: &Value) -> Vec<patch::JsonPatchOperation> {
+        patch::diff_values(original, &self.object)
     }
 
     /// Returns the outcomes with `status`.

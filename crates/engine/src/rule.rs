@@ -271,7 +271,7 @@ pub enum Applies {
 #[derive(Debug, Clone)]
 pub enum Effect {
     /// The object was changed by these operations; without any, it already had the wanted form.
-    Patch(Vec<patch::Operation>),
+    Patch(Vec<patch::JsonPatchOperation>),
     /// The object passes; the text is the message of the dialect, if it has one.
     Pass(Text),
     /// The rule turns out not to apply to the object.

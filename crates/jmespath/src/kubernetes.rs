@@ -69,7 +69,7 @@ fn text_or_empty<'a>(arguments: &'a [JmesPathArgument<'_>], index: usize) -> Cow
 
 /// Returns a number as Go formats it without an exponent.
 fn format_number(number: f32) -> String {
-    if number.is_finite() { number.to_string() } else { float::format(number.into(), 'f', None) }
+    if number.is_finite() { number.to_string() } else { float::format_float(number.into(), 'f', None) }
 }
 
 /// Returns the argument as an integer.

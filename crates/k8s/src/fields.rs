@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The step of a path that stands for any item of a list or any value of a map.
+/// The step of a path that matches any item of a list or any value of a map.
 pub const ANY_ITEM: &str = "*";
 
 const FIELD_TABLE: &str = include_str!("fields.txt");

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kubewright_dialects::{DialectOptions, Inputs, KeySource};
-use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest};
+use kubewright_engine::{Diagnostic, KindScope, NamespaceScope, Rule, RuleId, SetProgram, nearest_word};
 use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
@@ -61,7 +61,7 @@ pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>
     let loaded = kubewright_dialects::load_documents(&dialects, &documents);
     diagnostics.extend(loaded.diagnostics);
     let references = documents.iter().filter(|document| References::is_one(document)).count();
-    if documents.iter().any(traits::is_known) {
+    if documents.iter().any(traits::is_trait_resource) {
         let objects = files::objects_of(documents, &mut Vec::new());
         diagnostics.extend(traits::lint_together(&objects));
     }
@@ -144,7 +144,7 @@ pub(crate) fn is_rule_called(id: &RuleId, name: &str) -> bool {
 /// Returns the name nearest to `name`, in the same form.
 pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>) -> Option<String> {
     let names: Vec<String> = ids.flat_map(|id| [id.rule.to_string(), id.short(), id.to_string()]).collect();
-    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    nearest_word(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns why the scope of `rule` leaves out `request`.

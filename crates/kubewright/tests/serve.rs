@@ -171,7 +171,7 @@ fn what_keeps_it_from_beginning_is_said_in_one_line() {
     check_failure(&["--offline", "-p", &rule, "--log-level", "loud"], "unknown level `loud`");
     check_failure(
         &["--offline", "-p", &rule, "--address", "127.0.0.1:0", "--otlp-endpoint", "nowhere"],
-        "no address of a collector",
+        "not the address of a collector",
     );
     let _ = fs::remove_file(rule);
 }

@@ -3,7 +3,7 @@
 //! It is decided for the whole policy at once: one rule that names or selects its objects turns it off for all of
 //! them. Only who is rewritten, for which kinds, is decided here; patterns and expressions are rewritten elsewhere.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Step, Text};
@@ -197,7 +197,7 @@ fn check_autogen_annotation(document: &Document, policy: &PolicySource) -> Vec<D
             warnings.push(Diagnostic::new(&code::AUTOGEN_SPACES, message, location).help(help));
         } else if !is_controller(name) && !["none", "all", ""].contains(&name) {
             let known = CONTROLLERS.map(WorkloadKind::name);
-            let help = match nearest(name, known) {
+            let help = match nearest_word(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
                     format!("use some of {}, or `none`", known.map(|kind| format!("`{kind}`")).join(", "))
@@ -225,7 +225,7 @@ fn sees_only_pods(rule: &RuleSource) -> bool {
     kinds().any(|[_, _, kind, _]| kind == "Pod") && !kinds().any(|[_, _, kind, _]| is_controller(kind))
 }
 
-/// Puts the controllers in the place of Pods. Other entries stay, as far as they are about these controllers.
+/// Replaces Pods by the controllers. Other entries are kept as far as they match these controllers.
 fn match_for_controllers(matching: &Match, kinds: &[Text]) -> Match {
     let mut about = matching.clone();
     about.any.retain_mut(|filter| {

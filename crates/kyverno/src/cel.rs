@@ -126,7 +126,7 @@ impl CelCheck {
     }
 
     /// Returns whether an expression is false for `object`, as it was before an update. One that cannot be evaluated
-    /// there, such as one about `oldObject`, tells nothing about it.
+    /// there, such as one that reads `oldObject`, is ignored.
     pub(super) fn was_violated(
         &self,
         object: &Value,

@@ -310,7 +310,7 @@ fn check_foreach(findings: &mut PolicyChecks<'_>, each: &Foreach) {
 /// Returns whether a wildcard fits a name.
 fn wildcard_matches_name(pattern: &str, text: &str) -> bool {
     let mut budget = Budget::new(Limits::default());
-    glob::matches(pattern, text, &mut budget).unwrap_or(false)
+    glob::matches_wildcard(pattern, text, &mut budget).unwrap_or(false)
 }
 
 #[cfg(test)]

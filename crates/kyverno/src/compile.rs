@@ -95,7 +95,7 @@ impl PolicyCompiler<'_> {
         let mut rules = Vec::new();
         for (i, rule) in policy.rules.iter().enumerate() {
             let before = self.diagnostics.len();
-            let parts = kubewright_golib::compile_budget::rule(|| self.parts(rule));
+            let parts = kubewright_golib::compile_budget::with_rule_allowance(|| self.parts(rule));
             self.lint(rule, &parts);
             let broken = fatal.clone().or_else(|| self.first_error(before));
             let mut variants = vec![Variant {
@@ -179,8 +179,8 @@ impl PolicyCompiler<'_> {
         self.finish(judge, position, &rule.name.path, rule.report_properties.clone())
     }
 
-    /// Returns the rule that stands for one that is not valid, where it is known what it is about. It refuses as the
-    /// rule itself would where it cannot answer.
+    /// Returns the substitute of an invalid rule, where its match is known. It refuses as the rule itself would on an
+    /// error.
     fn broken(&mut self, broken: &BrokenRule, position: u32) -> Option<kubewright_engine::Rule> {
         let matching = broken.matching.as_ref()?;
         let matcher =

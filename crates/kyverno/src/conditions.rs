@@ -1,7 +1,7 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 //!
-//! Under `any` one condition must hold, under `all` each; where both stand, both must. The older form is a list, of
-//! which each must hold. Without conditions everything holds, but of an empty `any` nothing does.
+//! Under `any` one condition must hold, under `all` each; with both, both must. The older form is a list, of
+//! which each must hold. Without conditions the result is true, but that of an empty `any` is false.
 
 mod lint;
 

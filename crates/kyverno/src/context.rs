@@ -1,7 +1,7 @@
 //! The variables of a rule: the request, the caller's values, context entries and loop elements.
 //!
-//! Nothing is made before a variable asks for it. An entry is loaded when an expression names it, at most
-//! once, and sees only what was declared before it. All parts share memory with what they come from.
+//! Nothing is built before a variable reads it. An entry is loaded when an expression names it, at most
+//! once, and sees only earlier entries. All parts share memory with their sources.
 
 mod entry;
 mod given;

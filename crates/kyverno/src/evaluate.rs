@@ -344,8 +344,7 @@ impl ValidateRule {
         }
     }
 
-    /// Checks two things, of which the second is not looked at where the first does not hold. A skip says nothing about
-    /// the other.
+    /// Runs two checks; the second is left out where the first fails. A skipped check does not affect the other.
     fn both<'a>(
         &'a self,
         [whole, loops]: &'a [ValidateCheck; 2],
@@ -548,8 +547,8 @@ fn step_error(step: &str, unresolved: Unresolved) -> EvalError {
     }
 }
 
-/// Returns whether a request to a cluster is about what exceptions could be made with, or what keeps rules in force: of
-/// that there are no exceptions.
+/// Returns whether a request changes exceptions, or objects that keep rules in force, such as webhook configurations
+/// and RBAC: exceptions never apply to these.
 fn is_guarded(request: &AdmissionRequest) -> bool {
     const GROUPS: [&str; 4] =
         ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"];
@@ -558,6 +557,6 @@ fn is_guarded(request: &AdmissionRequest) -> bool {
 
 /// Returns whether the user is Kyverno's background controller, which applies other policies.
 fn is_background_controller(user: &Value) -> bool {
-    let name = user.get("username").and_then(Value::as_str).unwrap_or_default();
+    let name = user.str_at(&["username"]);
     name == "system:serviceaccount:kyverno:kyverno-background-controller"
 }

@@ -30,7 +30,7 @@ fn write_go_value(value: &Value, out: &mut String, budget: &mut Budget) -> Resul
     match value {
         Value::Null => out.push_str("<nil>"),
         Value::Bool(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-        Value::Number(found) => out.push_str(&float::format(found.as_f64(), 'g', None)),
+        Value::Number(found) => out.push_str(&float::format_float(found.as_f64(), 'g', None)),
         Value::String(text) => out.push_str(text),
         Value::Array(items) => {
             budget.enter()?;

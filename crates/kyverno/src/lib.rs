@@ -176,7 +176,7 @@ pub fn check_exceptions<'r>(
 }
 
 fn field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }
 
 // The example of the README is a test.

@@ -1,8 +1,8 @@
 //! `manifests`: an object must equal its signed manifest, in the format of k8s-manifest-sigstore.
 //!
 //! The object carries the signed text in its annotations ([`message`]), signatures of that text are checked with
-//! the rule's keys ([`attestor`]), and the object is compared with the text ([`difference`]) except for what
-//! may differ ([`ignored`]). A signature that fits no key is an error; a missing one and a difference are failures.
+//! the rule's keys ([`attestor`]), and the object is compared with the text ([`difference`]) except for
+//! ignored fields ([`ignored`]). A signature that matches no key is an error; a missing one and a difference are failures.
 
 mod attestor;
 mod difference;

@@ -1,7 +1,7 @@
 //! Matches objects and users: a `match` without its `exclude`.
 //!
-//! Within one entry everything must hold, of the items of one list any. While it is not known who asks, what an
-//! entry says about users is left out of `match`, and makes an entry of `exclude` fit nobody.
+//! Within one entry all filters must hold, of the items of one list any. While the user is not known, the user filters
+//! of a `match` entry are ignored, and an `exclude` entry with user filters matches nothing.
 
 mod clause;
 pub mod kind;

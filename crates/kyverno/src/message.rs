@@ -69,8 +69,8 @@ impl RuleMessage {
         format!("validation error: variables substitution error in rule {rule} execution error: {reason}")
     }
 
-    /// Returns what is said about a denied object; `conditions` are those that denied it. A message with a variable
-    /// that stands for nothing is said as it is written.
+    /// Returns the message for a denied object; `conditions` are those that denied it. A message with an unresolved
+    /// variable is returned as it is written.
     pub(super) fn denied(
         &self,
         conditions: Option<&conditions::ConditionVerdict<'_>>,

@@ -1,7 +1,7 @@
 //! A value in which the parts of the policy's author are told apart from foreign parts.
 //!
 //! Wildcards and operators count where the author wrote them. A text from an object, be it a name, a label or an
-//! image, stands for itself, so that whoever writes the object cannot write the rule.
+//! image, is compared literally, so that the author of the object cannot change the rule.
 
 use std::borrow::Cow;
 

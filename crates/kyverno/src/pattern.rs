@@ -1,8 +1,8 @@
 //! Patterns: an object that looks like the ones it accepts, with wildcards, operators and anchors in it.
 //!
-//! A pattern is compiled once and compared often. What counts as an operator, a wildcard or an anchor is only what the
-//! author wrote; values from elsewhere stand for themselves. Why an object is skipped or refused is decided by types,
-//! never by the words of a message.
+//! A pattern is compiled once and compared often. Only operators, wildcards and anchors that the author wrote count;
+//! values from elsewhere are compared literally. Whether an object is skipped or refused is decided by types, never by
+//! the text of a message.
 
 mod compile;
 pub mod leaf;

@@ -1,6 +1,6 @@
 //! `podSecurity`: the Pod Security Standards, with each check as of the requested version.
 //!
-//! What a check forbids is what Kubernetes forbids; what is said about it is what Kyverno says. Kyverno runs
+//! The checks are those of Kubernetes; the messages are those of Kyverno. Kyverno runs
 //! checks that the version did not have yet, and runs all of them for `privileged`; Kubernetes does neither.
 
 mod check;

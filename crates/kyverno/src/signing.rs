@@ -1,7 +1,7 @@
 //! Signing objects in the form that `manifests` rules check.
 //!
-//! The object without the annotations of signatures is written as YAML, which is what is signed, and it is put into
-//! the annotations with the signature. A further signature is of the same text.
+//! The object without signature annotations is written as YAML and signed; the text and the signature are put into
+//! annotations. A further signature covers the same text.
 
 use std::fmt;
 use std::io::Write as _;

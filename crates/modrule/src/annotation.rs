@@ -4,7 +4,7 @@
 //! KubeMod rewrites the annotation whenever a rule matches and panics when it is empty or removed;
 //! here it changes only together with the object, and a patch that does not fit it leaves it as it is.
 
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Map, Text, Value, bounded};
 
 /// The annotation's name.
@@ -25,15 +25,15 @@ pub(super) fn last_applied_text(object: &Value) -> Option<Text> {
 pub(super) fn patch_last_applied(
     object: &mut Value,
     before: &Text,
-    operations: &[Operation],
-    options: &Options,
+    operations: &[JsonPatchOperation],
+    options: &PatchOptions,
     budget: &mut Budget,
 ) {
     if last_applied_text(object).as_ref() != Some(before) {
         return;
     }
-    let Ok(Ok(mut configuration)) = bounded::parse_json(before, budget) else { return };
-    if patch::apply(&mut configuration, operations, options, budget).is_err() {
+    let Ok(Ok(mut configuration)) = bounded::parse_bounded_json(before, budget) else { return };
+    if patch::apply_patch(&mut configuration, operations, options, budget).is_err() {
         return;
     }
     let Ok(text) = bounded::to_json(&with_sorted_keys(&configuration), budget) else { return };

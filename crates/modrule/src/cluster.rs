@@ -35,7 +35,7 @@ impl ClusterResources for ModRule {
                 group: "",
                 resources: &["nodes"],
                 verbs: &["get", "list", "watch"],
-                why: "the node of a Pod, as rules see it",
+                why: "the node of a Pod (`syntheticRefs.node`)",
             },
             PolicyRule {
                 group: "",

@@ -252,7 +252,7 @@ impl ModRuleCompiler<'_> {
     }
 
     fn regex(&mut self, text: &Located<Text>) -> Option<Regex> {
-        match regex::compile(&text.value) {
+        match regex::compile_regex(&text.value) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 self.report(

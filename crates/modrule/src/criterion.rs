@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 
 use kubewright_engine::{EvalError, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
-use kubewright_jsonpath::{self as jsonpath, EvalErrorKind, Expression, Item, Select};
+use kubewright_jsonpath::{
+    self as jsonpath, JsonPathErrorKind, JsonPathExpression, JsonPathItem, JsonPathSelector,
+};
 use kubewright_value::{Budget, Exhausted, Location, Step, Text, Value, json};
 
 use super::source::MatchFor;
@@ -17,9 +19,9 @@ use super::source::MatchFor;
 #[derive(Debug)]
 pub struct CompiledCriterion {
     pub(super) text: String,
-    pub(super) select: Expression,
+    pub(super) select: JsonPathExpression,
     /// The same expression when it is a bare path: locates a value in the object.
-    pub(super) path: Option<Select>,
+    pub(super) path: Option<JsonPathSelector>,
     /// The tests of the selected values; without any test, existence is enough.
     pub(super) tests: Vec<CriterionTest>,
     pub(super) match_for: MatchFor,
@@ -79,7 +81,7 @@ pub struct CriterionResult<'v> {
     /// Why the select could not be evaluated, which counts as selecting nothing.
     pub error: Option<String>,
     /// The selected values.
-    pub found: Item<'v>,
+    pub found: JsonPathItem<'v>,
 }
 
 impl CompiledCriterion {
@@ -99,20 +101,20 @@ impl CompiledCriterion {
                     .map_err(|limit| EvalError::limit(limit.to_string()).at(self.location.clone()))?;
                 Ok(CriterionResult { is_met: is_passed != self.is_negated, error: None, found })
             }
-            Err(error) if error.kind == EvalErrorKind::Limit => {
+            Err(error) if error.kind == JsonPathErrorKind::Limit => {
                 Err(EvalError::limit(error.message).at(self.location.clone()))
             }
             Err(error) => Ok(CriterionResult {
                 is_met: self.is_negated,
                 error: Some(error.message),
-                found: Item::Undefined,
+                found: JsonPathItem::Undefined,
             }),
         }
     }
 
-    fn judge(&self, found: &Item<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
+    fn judge(&self, found: &JsonPathItem<'_>, budget: &mut Budget) -> Result<bool, Exhausted> {
         match (found, found.as_value()) {
-            (Item::Many(items), _) => {
+            (JsonPathItem::Many(items), _) => {
                 let made: Vec<Option<Cow<'_, Value>>> = items.iter().map(list_member).collect();
                 let values: Vec<&Value> = made.iter().flatten().map(AsRef::as_ref).collect();
                 self.judge_list(&values, values.len() < made.len(), budget)
@@ -232,8 +234,8 @@ impl CriterionTest {
         if let Value::String(text) = value {
             return self.passes_text(text, budget);
         }
-        Ok(self.passes_text(&jsonpath::text(value), budget)?
-            || self.passes_text(&jsonpath::text_go(value), budget)?)
+        Ok(self.passes_text(&jsonpath::render_text(value), budget)?
+            || self.passes_text(&jsonpath::render_go_text(value), budget)?)
     }
 
     fn passes_text(&self, text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
@@ -263,34 +265,34 @@ impl std::fmt::Display for CriterionTest {
 }
 
 /// Returns a member of a list; nothing for an undefined one.
-fn list_member<'v>(item: &'v Item<'_>) -> Option<Cow<'v, Value>> {
+fn list_member<'v>(item: &'v JsonPathItem<'_>) -> Option<Cow<'v, Value>> {
     match item {
-        Item::Undefined => None,
-        Item::Many(_) => item.clone().into_value().map(Cow::Owned),
+        JsonPathItem::Undefined => None,
+        JsonPathItem::Many(_) => item.clone().into_value().map(Cow::Owned),
         item => item.as_value().map(Cow::Borrowed),
     }
 }
 
 /// Returns whether the select yields one boolean and nothing else, by itself or, if `unwraps`, in a list.
-fn is_single_boolean(found: &Item<'_>, unwraps: bool) -> bool {
+fn is_single_boolean(found: &JsonPathItem<'_>, unwraps: bool) -> bool {
     let is_boolean = |value: &Value| matches!(value, Value::Bool(_));
     match (found, found.as_value()) {
-        (Item::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
-        (Item::Many(items), _) => {
+        (JsonPathItem::Many(_), _) | (_, Some(Value::Array(_))) if !unwraps => false,
+        (JsonPathItem::Many(items), _) => {
             let mut defined = items.iter().filter(|item| !item.is_undefined());
             let first = defined.next();
-            defined.next().is_none() && first.and_then(Item::as_value).is_some_and(is_boolean)
+            defined.next().is_none() && first.and_then(JsonPathItem::as_value).is_some_and(is_boolean)
         }
         (_, Some(Value::Array(items))) => matches!(items.as_slice(), [Value::Bool(_)]),
         (_, value) => value.is_some_and(is_boolean),
     }
 }
 
-fn show_item(found: &Item<'_>) -> String {
+fn show_item(found: &JsonPathItem<'_>) -> String {
     match found {
-        Item::Undefined => "undefined".to_owned(),
-        Item::Many(items) if items.is_empty() => "nothing".to_owned(),
-        Item::Many(items) => {
+        JsonPathItem::Undefined => "undefined".to_owned(),
+        JsonPathItem::Many(items) if items.is_empty() => "nothing".to_owned(),
+        JsonPathItem::Many(items) => {
             let mut shown: Vec<String> = items.iter().take(5).map(show_item).collect();
             if items.len() > 5 {
                 shown.push(format!("… {} more", items.len() - 5));

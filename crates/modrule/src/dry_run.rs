@@ -1,7 +1,7 @@
 //! KubeMod's dry-run request: rules and an object in, patch, diff and rejections out.
 //!
 //! KubeMod evaluates it without an operation, so that since 0.18 no rule ever applies; here the operation is
-//! CREATE unless the request says otherwise. Nor does KubeMod know a namespace or a node there; here both can be given.
+//! CREATE unless the request says otherwise. KubeMod has no namespace and no node there; here both can be given.
 
 use kubewright_engine::{
     ClosedWorld, DecisionSettings, Diagnostic, Dialect, Engine, FieldError, Query, Rule, RuleId, RuleOutcome,
@@ -32,7 +32,7 @@ const TIMEOUT_MESSAGE: &str = "the rules took too long";
 #[derive(Debug, Clone)]
 pub struct DryRun {
     /// The JSON Patch to the object.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The object before.
     pub before: Value,
     /// The object after.
@@ -53,7 +53,7 @@ pub struct RuleRun {
     /// Why; may be empty.
     pub message: String,
     /// The changes it made.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// Its trace.
     pub trace: Option<Box<TraceNode>>,
 }
@@ -270,8 +270,8 @@ fn metadata_name(object: &Value) -> Option<&str> {
     object.at(&["metadata", "name"]).and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
-fn patch_operations_value(patch: &[patch::Operation]) -> Value {
-    Value::array(patch.iter().map(patch::Operation::to_value).collect())
+fn patch_operations_value(patch: &[patch::JsonPatchOperation]) -> Value {
+    Value::array(patch.iter().map(patch::JsonPatchOperation::to_value).collect())
 }
 
 fn trace_value(node: &TraceNode) -> Value {

@@ -2,10 +2,10 @@
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram, TraceNode, TraceVerdict};
 use kubewright_golib::regex::Regex;
-use kubewright_gotemplate::{Inputs, Template};
-use kubewright_jsonpath::{EvalErrorKind, Select, Selected};
+use kubewright_gotemplate::{GoTemplate, Inputs};
+use kubewright_jsonpath::{JsonPathErrorKind, JsonPathSelector, SelectedValue};
 use kubewright_k8s::AdmissionRequest;
-use kubewright_patch::{self as patch, Operation, Options, PatchErrorKind};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchErrorKind, PatchOptions};
 use kubewright_value::{Budget, Exhausted, Limits, Location, Step, Text, Value};
 
 use super::annotation;
@@ -55,13 +55,13 @@ pub(super) enum ClusterTargets {
 /// The action of the rule.
 pub(super) enum ModRuleAction {
     Patch(Vec<CompiledOperation>),
-    Reject { message: Option<Box<Template>> },
+    Reject { message: Option<Box<GoTemplate>> },
 }
 
 /// One item of `patch`.
 pub(super) struct CompiledOperation {
     pub(super) op: OperationType,
-    pub(super) select: Option<Select>,
+    pub(super) select: Option<JsonPathSelector>,
     pub(super) path: PathTemplate,
     /// The path as it is written in the rule.
     pub(super) written_path: Text,
@@ -70,7 +70,7 @@ pub(super) struct CompiledOperation {
 }
 
 /// KubeMod's JSON Patch, which departs from the standard wherever it can.
-pub const PATCH_OPTIONS: Options = Options::lenient();
+pub const PATCH_OPTIONS: PatchOptions = PatchOptions::lenient();
 
 /// The limits of a message template. The object is refused with or without it, so they are small.
 const MESSAGE_LIMITS: Limits = Limits { steps: 200_000, bytes: 1 << 20, depth: 128 };
@@ -153,7 +153,7 @@ impl RuleProgram for ModRuleProgram {
 /// The result of a patch on a view.
 struct PatchResult {
     /// Everything that was done.
-    rendered: Vec<Operation>,
+    rendered: Vec<JsonPatchOperation>,
     /// Which of it changed something.
     changes: Vec<usize>,
     /// The last-applied annotation before it.
@@ -167,8 +167,8 @@ impl ModRuleProgram {
         sees_references.then(|| synthetic_references(object, &self.sight, evaluation)).transpose()
     }
 
-    /// Returns what templates take besides the object. What is random differs from request to request and from rule to rule;
-    /// all templates of a rule see the same, so that one can write a key and the next its certificate.
+    /// Returns the inputs of templates besides the object. Random values differ between requests and between rules;
+    /// all templates of a rule share them, so that one can write a key and the next its certificate.
     fn inputs(&self, request: &AdmissionRequest) -> Inputs {
         if !self.is_random {
             return self.inputs;
@@ -210,16 +210,16 @@ impl ModRuleProgram {
         }
         let annotation = annotation::last_applied_text(view);
         let mut changes = Vec::with_capacity(rendered.len());
-        patch::apply_each(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| changes.push(number))
-            .map_err(|error| {
-                let failed = match error.kind {
-                    PatchErrorKind::Limit => EvalError::limit(error.to_string()),
-                    _ => EvalError::new(error.to_string()),
-                };
-                origins
-                    .get(error.operation)
-                    .map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
-            })?;
+        patch::apply_operations(view, &rendered, &PATCH_OPTIONS, evaluation.budget, |number| {
+            changes.push(number);
+        })
+        .map_err(|error| {
+            let failed = match error.kind {
+                PatchErrorKind::Limit => EvalError::limit(error.to_string()),
+                _ => EvalError::new(error.to_string()),
+            };
+            origins.get(error.operation).map_or(failed.clone(), |origin| failed.at(origin.location.clone()))
+        })?;
         for (number, (operation, origin)) in rendered.iter().zip(&origins).enumerate() {
             evaluation
                 .tracer
@@ -258,7 +258,7 @@ impl ModRuleProgram {
 
     fn reject(
         &self,
-        template: Option<&Template>,
+        template: Option<&GoTemplate>,
         view: &ObjectView,
         evaluation: &mut Evaluation<'_>,
     ) -> Effect {
@@ -285,7 +285,7 @@ impl ModRuleProgram {
             .rev()
             .filter_map(|criterion| criterion.place(&view.value, evaluation.budget));
         let path = places.find(|path| path.len() > 1).unwrap_or_default();
-        let template = template.map_or(REJECTED_MESSAGE, Template::text).into();
+        let template = template.map_or(REJECTED_MESSAGE, GoTemplate::text).into();
         Effect::Fail { message, template, path, denial: Some(denial), is_refusal: true, location: None }
     }
 }
@@ -317,14 +317,14 @@ impl CompiledOperation {
         view: &Value,
         around: &TemplateInputs<'_>,
         budget: &mut Budget,
-        into: &mut Vec<Operation>,
+        into: &mut Vec<JsonPatchOperation>,
     ) -> Result<(), EvalError> {
         let Some(select) = &self.select else {
             into.push(self.one(around, None, budget)?);
             return Ok(());
         };
         let mut items = select.evaluate(view, budget).map_err(|error| match error.kind {
-            EvalErrorKind::Limit => EvalError::limit(error.message),
+            JsonPathErrorKind::Limit => EvalError::limit(error.message),
             _ => EvalError::new(error.message),
         })?;
         // From the back, so that removing or inserting one item does not move the next one.
@@ -340,9 +340,9 @@ impl CompiledOperation {
     fn one(
         &self,
         around: &TemplateInputs<'_>,
-        item: Option<&Selected>,
+        item: Option<&SelectedValue>,
         budget: &mut Budget,
-    ) -> Result<Operation, EvalError> {
+    ) -> Result<JsonPatchOperation, EvalError> {
         let keys = item.map(|item| item.keys.as_slice()).unwrap_or_default();
         let path = self.path.fill(keys).map_err(|number| {
             EvalError::new(format!(
@@ -351,10 +351,12 @@ impl CompiledOperation {
             ))
         })?;
         Ok(match self.op {
-            OperationType::Remove => Operation::Remove { path },
-            OperationType::Add => Operation::Add { path, value: self.value.make(around, item, budget)? },
+            OperationType::Remove => JsonPatchOperation::Remove { path },
+            OperationType::Add => {
+                JsonPatchOperation::Add { path, value: self.value.make(around, item, budget)? }
+            }
             OperationType::Replace => {
-                Operation::Replace { path, value: self.value.make(around, item, budget)? }
+                JsonPatchOperation::Replace { path, value: self.value.make(around, item, budget)? }
             }
         })
     }
@@ -416,9 +418,11 @@ fn skipped_criteria_node(count: usize) -> TraceNode {
     }
 }
 
-fn operation_node(operation: &Operation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
+fn operation_node(operation: &JsonPatchOperation, origin: &CompiledOperation, is_change: bool) -> TraceNode {
     let value = match operation {
-        Operation::Add { value, .. } | Operation::Replace { value, .. } => TraceNode::show(value),
+        JsonPatchOperation::Add { value, .. } | JsonPatchOperation::Replace { value, .. } => {
+            TraceNode::show(value)
+        }
         _ => String::new(),
     };
     TraceNode {

@@ -9,7 +9,7 @@ use kubewright_engine::{
     Tracer, WorldView,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, PodTemplatePath};
-use kubewright_patch::{self as patch, Options, Pointer};
+use kubewright_patch::{self as patch, PatchOptions, Pointer};
 use kubewright_value::{Budget, Limits, Map, Step, Text, Value};
 
 use super::compile::RuleHeader;
@@ -36,7 +36,7 @@ pub(super) fn check_idempotence(header: &RuleHeader, rule: &ModRuleProgram) -> O
     let once = apply_rule(rule, &request, &mut budget)?;
     let again = AdmissionRequest { object: once.clone(), ..request };
     let twice = apply_rule(rule, &again, &mut budget).unwrap_or_else(|| once.clone());
-    let change = patch::diff(&once, &twice);
+    let change = patch::diff_values(&once, &twice);
     let first = change.first()?;
     let message =
         format!("applied a second time, the rule changes its own result: {} {}", first.name(), first.path());
@@ -70,7 +70,7 @@ fn sample_object(header: &RuleHeader, rule: &ModRuleProgram) -> Option<Value> {
         ("kind", kind.into()),
         ("metadata", metadata.into()),
     ]));
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let kind = object.str_at(&["kind"]);
     if let Some(path) = PodTemplatePath::of_kind(kind).map(PodTemplatePath::spec_keys) {
         let steps: Vec<Step> = path.iter().copied().chain(["containers"]).map(Step::from).collect();
         let container = Map::from([("name", "sample".into()), ("image", "sample".into())]);
@@ -109,8 +109,8 @@ fn wanted_fields(criterion: &CompiledCriterion) -> Vec<(Vec<Step>, Value)> {
 }
 
 fn set_at_path(object: &mut Value, path: &[Step], value: Value) {
-    let operation = patch::Operation::Add { path: Pointer::from_steps(path), value };
-    let options = Options { create_parents: true, ..Options::rfc6902() };
+    let operation = patch::JsonPatchOperation::Add { path: Pointer::from_steps(path), value };
+    let options = PatchOptions { create_parents: true, ..PatchOptions::rfc6902() };
     // A field that cannot be set leaves the sample as it is; then the rule just does not apply to it.
-    let _ = patch::apply(object, &[operation], &options, &mut Budget::default());
+    let _ = patch::apply_patch(object, &[operation], &options, &mut Budget::default());
 }

@@ -30,8 +30,8 @@ pub use path::{PathTemplate, expand_shorthand};
 use std::borrow::Cow;
 
 use kubewright_engine::{ClusterSupport, Code, CompiledPolicy, Decision, Dialect, RuleOutcome};
-use kubewright_gotemplate::{Functions, Inputs};
-use kubewright_value::{Document, Text, Value};
+use kubewright_gotemplate::{FunctionSet, Inputs};
+use kubewright_value::{Document, Text};
 
 /// The namespace whose rules cover the whole cluster, unless another one is chosen.
 pub const CLUSTER_NAMESPACE: &str = "kubemod-system";
@@ -43,7 +43,7 @@ const KIND: &str = "ModRule";
 const GROUP: &str = "api.kubemod.io/";
 
 fn document_field<'d>(document: &'d Document, key: &str) -> &'d str {
-    document.value.get(key).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(&[key])
 }
 
 /// The options of ModRules.
@@ -81,7 +81,7 @@ impl Default for ModRuleOptions {
 pub struct ModRule {
     cluster_namespace: Text,
     default_namespace: Option<Text>,
-    functions: Functions,
+    functions: FunctionSet,
     inputs: Inputs,
     /// Whether a request is refused when a rule of type Reject cannot answer.
     fails_closed: bool,
@@ -102,7 +102,7 @@ impl ModRule {
         let functions = options
             .allowed_functions
             .iter()
-            .fold(Functions::rules(), |functions, name| functions.allow(name));
+            .fold(FunctionSet::rules(), |functions, name| functions.allow(name));
         Self {
             cluster_namespace: options.cluster_rules_namespace.clone(),
             default_namespace: options.default_namespace.clone(),

@@ -3,9 +3,9 @@
 //! A placeholder is replaced by the N-th key that the operation's `select` captured. Keys keep
 //! their type, so that a label such as `a.b/c` or `007` stays one key; KubeMod pastes them as text.
 
-use kubewright_jsonpath::Key;
+use kubewright_jsonpath::CapturedKey;
 use kubewright_patch::{Pointer, PointerError};
-use kubewright_value::{Text, text_of};
+use kubewright_value::{Text, index_text};
 
 /// A path whose placeholders are not filled in yet.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl PathTemplate {
     ///
     /// # Errors
     /// The number of the highest placeholder, when it has no key.
-    pub fn fill(&self, keys: &[Key]) -> Result<Pointer, usize> {
+    pub fn fill(&self, keys: &[CapturedKey]) -> Result<Pointer, usize> {
         if let Some(pointer) = &self.fixed {
             return Ok(pointer.clone());
         }
@@ -94,12 +94,12 @@ impl PathTemplate {
 
 impl TemplateSegment {
     /// Returns the segment with `keys` filled in; there are as many as its placeholders need.
-    fn fill(&self, keys: &[Key]) -> Text {
+    fn fill(&self, keys: &[CapturedKey]) -> Text {
         let part = |piece: &SegmentPiece| match piece {
             SegmentPiece::Text(text) => text.clone(),
             SegmentPiece::Part(number) => match keys.get(*number) {
-                Some(Key::Index(index)) => text_of(*index),
-                Some(Key::Name(name)) => name.clone(),
+                Some(CapturedKey::Index(index)) => index_text(*index),
+                Some(CapturedKey::Name(name)) => name.clone(),
                 None => Text::default(),
             },
         };
@@ -185,8 +185,8 @@ pub fn expand_shorthand(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn keys() -> Vec<Key> {
-        vec![Key::Index(3), Key::Name("a.b/c".into())]
+    fn keys() -> Vec<CapturedKey> {
+        vec![CapturedKey::Index(3), CapturedKey::Name("a.b/c".into())]
     }
 
     #[track_caller]

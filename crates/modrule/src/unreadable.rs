@@ -1,7 +1,7 @@
 //! A rejecting rule with a mistake, which `--fail-closed` makes refuse the objects it cannot evaluate.
 //!
-//! What can be read of its `match` decides what it is about, which is then more than was meant and never less. A rule of
-//! which no criterion with a kind can be read is left out: refusing everything would lock the namespace.
+//! The readable criteria of its `match` decide which objects it matches: possibly more than intended, never fewer. A
+//! rule without a readable criterion on a kind is left out: refusing everything would lock the namespace.
 
 use kubewright_engine::{Applies, Effect, EvalError, Evaluation, RuleProgram};
 use kubewright_value::{Text, Value};

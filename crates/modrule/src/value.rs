@@ -1,15 +1,15 @@
 //! The `value` of an operation: text, a template, then YAML.
 
 use kubewright_engine::EvalError;
-use kubewright_gotemplate::{Context, ErrorKind, Inputs, Template, TemplateError};
-use kubewright_jsonpath::Selected;
+use kubewright_gotemplate::{GoTemplate, GoTemplateError, GoTemplateErrorKind, Inputs, TemplateContext};
+use kubewright_jsonpath::SelectedValue;
 use kubewright_value::{Budget, Location, Text, Value, bounded};
 
 /// A value that is known, or a template for it.
 pub(super) enum PatchValue {
     Constant(Value),
     Template {
-        template: Box<Template>,
+        template: Box<GoTemplate>,
         /// Where it begins in the rule file.
         location: Location,
     },
@@ -27,7 +27,7 @@ impl PatchValue {
     pub(super) fn make(
         &self,
         around: &TemplateInputs<'_>,
-        selected: Option<&Selected>,
+        selected: Option<&SelectedValue>,
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
         let (template, location) = match self {
@@ -35,7 +35,7 @@ impl PatchValue {
             Self::Template { template, location } => (template, location),
         };
         let keys = selected.map(|item| item.keys.iter().map(Value::from).collect()).unwrap_or_default();
-        let context = Context::new()
+        let context = TemplateContext::new()
             .json("Target", around.target.clone())
             .json("Namespace", around.namespace.clone())
             .json("SelectedItem", selected.map_or(Value::Null, |item| item.value.clone()))
@@ -50,7 +50,7 @@ impl PatchValue {
             )
             .at(location.clone()));
         }
-        bounded::parse_yaml(&text, budget)?.map_err(|error| {
+        bounded::parse_bounded_yaml(&text, budget)?.map_err(|error| {
             let message = format!("the value `{}` is not YAML: {}", shorten_text(&text), error.message);
             EvalError::new(message).at(location.clone())
         })
@@ -59,19 +59,20 @@ impl PatchValue {
 
 /// Returns the text of a Reject rule's message.
 pub(super) fn render_reject_message(
-    template: &Template,
+    template: &GoTemplate,
     around: &TemplateInputs<'_>,
     budget: &mut Budget,
-) -> Result<String, TemplateError> {
-    let context =
-        Context::new().json("Target", around.target.clone()).json("Namespace", around.namespace.clone());
+) -> Result<String, GoTemplateError> {
+    let context = TemplateContext::new()
+        .json("Target", around.target.clone())
+        .json("Namespace", around.namespace.clone());
     template.render(&context, around.inputs, budget)
 }
 
-fn template_error(error: &TemplateError) -> EvalError {
+fn template_error(error: &GoTemplateError) -> EvalError {
     let message = format!("template line {}: {}", error.position, error.message);
     match error.kind {
-        ErrorKind::Limit => EvalError::limit(message),
+        GoTemplateErrorKind::Limit => EvalError::limit(message),
         _ => EvalError::new(message),
     }
 }

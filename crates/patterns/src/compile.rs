@@ -166,7 +166,7 @@ impl PatternCompiler<'_> {
             let mut operand = ConditionOperand::new(&self.written(value));
             let location = self.document.locate(&value.path);
             if condition.operator.is_regex() {
-                match regex::compile(&operand.text) {
+                match regex::compile_regex(&operand.text) {
                     Ok(regex) => operand.regex = Some(regex),
                     Err(error) => {
                         let message = format!("invalid regular expression `{}`: {error}", operand.text);

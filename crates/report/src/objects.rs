@@ -49,7 +49,7 @@ pub struct ObjectRow {
     /// All outcomes, counted.
     pub counts: OutcomeCounts,
     /// What all rules together changed, when a renderer asks for it.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// Before and after, when a renderer asks for it.
     pub objects: Option<(Value, Value)>,
 }
@@ -93,14 +93,14 @@ impl ObjectRow {
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
         let before = &document.value;
         let patch = match &changed {
-            Some(after) if columns.patch => patch::diff(before, after),
+            Some(after) if columns.patch => patch::diff_values(before, after),
             _ => Vec::new(),
         };
         let objects = columns.objects.then(|| (before.clone(), changed.unwrap_or_else(|| before.clone())));
         let outcomes = decision.outcomes.into_iter().zip(is_scored);
         Self {
             location: FilePosition::of(document),
-            api_version: before.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into(),
+            api_version: before.str_at(&["apiVersion"]).into(),
             subject: request.subject(),
             kind: request.kind.kind.clone(),
             namespace: request.namespace.clone(),

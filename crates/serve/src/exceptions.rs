@@ -1,7 +1,7 @@
 //! Which exceptions from rules count: those from namespaces that the operator names, until they end.
 
 use kubewright_engine::ClusterSupport;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 /// Exceptions that count.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ pub fn admitted_exceptions(
 ) -> AdmittedExceptions {
     let mut admitted = AdmittedExceptions::default();
     for document in documents {
-        let home = document.value.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+        let home = document.value.str_at(&["metadata", "namespace"]);
         if !namespaces.iter().any(|namespace| namespace == "*" || namespace == home) {
             continue;
         }
@@ -53,7 +53,9 @@ mod tests {
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let languages: Vec<&dyn ClusterSupport> = snapshot.languages().collect();
         let admitted = admitted_exceptions(&documents, &namespaces, &languages, now);
-        let name = |document: &Document| document.value.at(&["metadata", "name"]).map(Value::to_string);
+        let name = |document: &Document| {
+            document.value.at(&["metadata", "name"]).map(kubewright_value::Value::to_string)
+        };
         (admitted.documents.iter().filter_map(name).collect(), admitted.until)
     }
 

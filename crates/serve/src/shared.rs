@@ -116,7 +116,7 @@ impl SharedEntries {
         object: Value,
     ) -> Result<Arc<SharedEntry>, String> {
         let generation = object.at(&["metadata", "generation"]).map(Value::to_string).unwrap_or_default();
-        let uid = object.at(&["metadata", "uid"]).and_then(Value::as_str).unwrap_or_default();
+        let uid = object.str_at(&["metadata", "uid"]);
         let version = Text::from(format!("{uid} {generation}"));
         let mut kept = self.all();
         if let Some(entry) = kept.get(name).filter(|entry| entry.version == version) {

@@ -135,8 +135,7 @@ pub(crate) fn status_patch(
 ) -> Option<Value> {
     let status = stored.get("status").cloned().unwrap_or_default();
     let conditions = status.get("conditions").and_then(Value::as_array).unwrap_or_default();
-    let text =
-        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, key: &str| value.str_at(&[key]).to_owned();
     let before = conditions.iter().find(|condition| text(condition, "type") == "Ready");
     let word = if report.is_ready { "True" } else { "False" };
     report.since = match before {

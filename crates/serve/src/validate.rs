@@ -37,7 +37,7 @@ struct RuleObjectFindings {
 
 /// Returns the rule object of `request` and what is wrong with it, or nothing where that does not matter.
 fn rule_object_findings(snapshot: &Snapshot, request: &Value) -> Option<(Value, RuleObjectFindings)> {
-    let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| request.str_at(&[key]);
     let operation = Operation::named(text("operation"))?;
     if !matches!(operation, Operation::Create | Operation::Update) || !text("subResource").is_empty() {
         return None;

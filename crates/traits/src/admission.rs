@@ -1,4 +1,4 @@
-//! What the cluster refuses although it could be rendered: workloads that do not fit, traits that are not allowed.
+//! Checks of the cluster's admission: workload types that do not match, traits that are not allowed.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use kubewright_k8s::WorkloadKind;
 use kubewright_value::{Document, Value};
 
 use super::diagnostics as code;
-use super::source::{self, Resource, TraitName};
+use super::source::{self, OpenChoreoResource, TraitName};
 
-/// The workload type whose components run nothing.
+/// The workload type of components that run no containers.
 pub(crate) const PROXY: &str = "proxy";
 
 /// A mistake in a list of templates.
 #[derive(Debug, Clone)]
 pub(crate) struct TemplateProblem {
     pub(crate) code: &'static Code,
-    /// Which template; nothing for the list as a whole.
+    /// The index of the template; `None` for the whole list.
     pub(crate) item: Option<usize>,
-    /// Which field of it.
+    /// The field of the template.
     pub(crate) inside: Vec<&'static str>,
     pub(crate) message: String,
 }
 
 /// Returns whether resources of `kind` run containers.
-pub(crate) fn is_workload(kind: &str) -> bool {
+pub(crate) fn is_container_kind(kind: &str) -> bool {
     WorkloadKind::named(kind).is_some_and(WorkloadKind::is_top_level)
 }
 
-/// Returns what is wrong with the templates of a component type: each a resource, one of them the workload.
-pub(crate) fn workload_resources(workload_type: &str, templates: &[&Value]) -> Vec<TemplateProblem> {
+/// Returns the mistakes in the templates of a component type: each must be a resource, and one of them the workload.
+pub(crate) fn check_workload_resources(workload_type: &str, templates: &[&Value]) -> Vec<TemplateProblem> {
     let mut problems = Vec::new();
     let mut fitting = Vec::new();
     for (item, template) in templates.iter().enumerate() {
@@ -44,12 +44,12 @@ pub(crate) fn workload_resources(workload_type: &str, templates: &[&Value]) -> V
             });
         };
         if workload_type == PROXY {
-            if is_workload(kind) {
+            if is_container_kind(kind) {
                 wrong(format!("a proxy has no workload, and this is a `{kind}`"));
             }
         } else if kind.eq_ignore_ascii_case(workload_type) {
             fitting.push(item);
-        } else if is_workload(kind) {
+        } else if is_container_kind(kind) {
             wrong(format!(
                 "`{kind}` is a workload and the workload type is `{workload_type}`; there is only one"
             ));
@@ -77,7 +77,7 @@ pub(crate) fn workload_resources(workload_type: &str, templates: &[&Value]) -> V
     problems
 }
 
-/// Returns what a template lacks to be a resource.
+/// Returns the fields that a template lacks to be a resource.
 pub(crate) fn template_problems(item: usize, template: &Value) -> Vec<TemplateProblem> {
     let problem = |inside: Vec<&'static str>, message: String| TemplateProblem {
         code: &code::BAD_TEMPLATE,
@@ -86,7 +86,7 @@ pub(crate) fn template_problems(item: usize, template: &Value) -> Vec<TemplatePr
         message,
     };
     let map = match template {
-        // One expression makes the whole resource.
+        // A template that is one expression is checked when it is rendered.
         Value::String(_) => return Vec::new(),
         Value::Object(map) => map,
         Value::Null => return vec![problem(Vec::new(), "the template is missing".to_owned())],
@@ -124,18 +124,23 @@ pub(crate) fn template_problems(item: usize, template: &Value) -> Vec<TemplatePr
     problems
 }
 
-/// Returns why the type of a component does not take its traits: those that it does not allow, and instance names
-/// that it has already. A type that says nothing of `allowedTraits` allows none.
-pub(super) fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
-    let (Some(Resource::ComponentType(kind)), _) = source::read(component_type) else { return Vec::new() };
-    let (Some(Resource::Component(found)), _) = source::read(component) else { return Vec::new() };
-    traits_fit(&kind, &found, component)
+/// Returns why a component type does not allow the traits of a component: traits that are not in `allowedTraits`, and
+/// duplicate instance names. A type without `allowedTraits` allows none.
+pub(super) fn check_allowed_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
+    let (Some(OpenChoreoResource::ComponentType(kind)), _) = source::read_openchoreo_document(component_type)
+    else {
+        return Vec::new();
+    };
+    let (Some(OpenChoreoResource::Component(found)), _) = source::read_openchoreo_document(component) else {
+        return Vec::new();
+    };
+    check_trait_uses(&kind, &found, component)
 }
 
-/// Returns the same for resources that are read already.
-pub(super) fn traits_fit(
-    kind: &source::ComponentType,
-    found: &source::Component,
+/// Returns the same for resources that were already read.
+pub(super) fn check_trait_uses(
+    kind: &source::ComponentTypeDefinition,
+    found: &source::ComponentDefinition,
     component: &Document,
 ) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();

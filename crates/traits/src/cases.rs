@@ -1,4 +1,4 @@
-//! What tests of traits ask: whether an expression holds of a manifest, and which parts of a trait were at work.
+//! Support for `kubewright test`: assertions about rendered manifests, and the coverage of the parts of a trait.
 
 use std::collections::HashSet;
 
@@ -6,139 +6,143 @@ use kubewright_cel::{CelBindings, CelCost, CelError, CelProgram, FieldRead, Val}
 use kubewright_engine::{TraceNode, TraceVerdict};
 use kubewright_value::{Document, Location, Position, Step, Value};
 
-use super::compile::program::{Assertion, Rule, Template};
+use super::compile::program::{PostRenderCheck, PreRenderCheck, TemplateProgram};
 use super::functions;
-use super::pipeline::ComponentType;
-use super::render::Trait;
-use super::variables::{Context, Names};
+use super::pipeline::CompiledComponentType;
+use super::render::CompiledTrait;
+use super::variables::{RenderContext, VariableScope};
 
-/// How many of the values that an expression read are told.
-const TOLD: usize = 4;
+/// The maximum number of read values in a test failure.
+const MAX_DESCRIBED_READS: usize = 4;
 
-/// What came of an expression about a manifest.
+/// The result of an assertion about a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct AssertionResult {
     /// Whether it holds.
     pub holds: bool,
-    /// What it read, where that is one place: `resource.spec.replicas is 2`.
+    /// The values it read: `resource.spec.replicas is 2`.
     pub read: Vec<String>,
 }
 
-/// A part of a trait that a test can set to work or leave out.
+/// A part of a trait, and whether a test exercised it.
 #[derive(Debug, Clone)]
-pub struct Part {
-    /// What it is: `patch 2: add /spec/replicas`.
+pub struct TraitPart {
+    /// The description: `patch 2: add /spec/replicas`.
     pub what: String,
-    /// Where it stands.
+    /// The place in the file.
     pub location: Location,
-    /// Whether it was at work.
+    /// Whether it was exercised.
     pub is_exercised: bool,
 }
 
-/// Returns whether `rule` holds of `resource`. The expression may stand in `${…}`, as traits write theirs, and sees what
-/// `context` has beside `resource`.
+/// Evaluates the expression `rule`, with or without `${…}` around it. Its variables are `resource` and those of
+/// `context`.
 ///
 /// # Errors
-/// When it is no expression, fails, or gives something else than a boolean.
-pub fn holds(rule: &str, resource: &Value, context: &Context) -> Result<Held, String> {
-    let mut environment = functions::environment().variable("resource");
+/// When it does not compile, fails, or is not a boolean.
+pub fn evaluate_assertion(
+    rule: &str,
+    resource: &Value,
+    context: &RenderContext,
+) -> Result<AssertionResult, String> {
+    let mut environment = functions::trait_environment().variable("resource");
     for name in context.names() {
         environment = environment.variable(name.as_str());
     }
-    let program = CelProgram::compile(bare(rule), &environment).map_err(|errors| {
+    let program = CelProgram::compile(strip_expression_marks(rule), &environment).map_err(|errors| {
         let errors = errors.iter().map(|error| format!("{} at {}", error.message, error.position));
         errors.collect::<Vec<_>>().join("; ")
     })?;
-    let names = Names { resource: Some(resource), ..Names::of(context) };
+    let names = VariableScope { resource: Some(resource), ..VariableScope::of(context) };
     let bindings = CelBindings::new().with_variables(&names);
     let given = program.evaluate(&bindings, &mut CelCost::default());
     let holds = match given.map_err(|error: CelError| error.to_string())? {
         Val::Bool(holds) => holds,
         other => return Err(format!("it gives {}, expected a boolean", other.type_name())),
     };
-    Ok(Held { holds, read: found(&program.reads(), resource) })
+    Ok(AssertionResult { holds, read: describe_reads(&program.reads(), resource) })
 }
 
-impl Trait {
-    /// Returns the parts of the trait, and which of them were at work in a rendering with this trace.
+impl CompiledTrait {
+    /// Returns the parts of the trait, and which of them were exercised in a rendering with this trace.
     ///
-    /// An operation is at work when it is done to a manifest, a `creates` when it makes one, a `removes` when it takes
-    /// one away, and a rule when it is asked.
+    /// An operation is exercised when it is applied to a manifest, a `creates` when it creates one, a `removes` when it
+    /// removes one, and a rule when it is evaluated.
     #[must_use]
-    pub fn parts(&self, trace: &[TraceNode]) -> Vec<Part> {
+    pub fn parts(&self, trace: &[TraceNode]) -> Vec<TraitPart> {
         let program = self.program();
-        let mut found = rules(&program.before, &program.after);
-        found.extend(templates(&program.creates, "create"));
+        let mut found = validation_parts(&program.before, &program.after);
+        found.extend(template_parts(&program.creates, "create"));
         for (number, patch) in program.patches.iter().enumerate() {
             found.extend(patch.operations.iter().map(|operate| {
                 let what = format!("patch {}: {} {}", number + 1, operate.op.name(), operate.written);
-                Found { what, path: &operate.path.path, makes: false }
+                ProgramPart { what, path: &operate.path.path, makes: false }
             }));
         }
         for (number, removal) in program.removes.iter().enumerate() {
             let what = format!("remove {}", number + 1);
-            found.push(Found { what, path: &removal.path, makes: true });
+            found.push(ProgramPart { what, path: &removal.path, makes: true });
         }
-        parts(found, self.document(), trace)
+        describe_parts(found, self.document(), trace)
     }
 }
 
-impl ComponentType {
-    /// Returns its rules and resources, and which of them were at work, as [`Trait::parts`] does.
+impl CompiledComponentType {
+    /// Returns its rules and resources, and which of them were exercised, as [`CompiledTrait::parts`] does.
     #[must_use]
-    pub fn parts(&self, trace: &[TraceNode]) -> Vec<Part> {
+    pub fn parts(&self, trace: &[TraceNode]) -> Vec<TraitPart> {
         let program = self.program();
-        let mut found = rules(&program.before, &program.after);
-        found.extend(templates(&program.resources, "resource"));
-        parts(found, self.document(), trace)
+        let mut found = validation_parts(&program.before, &program.after);
+        found.extend(template_parts(&program.resources, "resource"));
+        describe_parts(found, self.document(), trace)
     }
 }
 
-/// A part of a program.
-struct Found<'p> {
+/// A part of a compiled trait or component type.
+struct ProgramPart<'p> {
     what: String,
     path: &'p [Step],
-    /// Whether it is at work only when something comes of it.
+    /// Whether it is exercised only when it created or removed something.
     makes: bool,
 }
 
-fn rules<'p>(before: &'p [Rule], after: &'p [Assertion]) -> Vec<Found<'p>> {
+fn validation_parts<'p>(before: &'p [PreRenderCheck], after: &'p [PostRenderCheck]) -> Vec<ProgramPart<'p>> {
     let rules = before.iter().chain(after.iter().map(|assertion| &assertion.rule));
     let found = rules.map(|rule| {
         let what = format!("rule: {}", rule.written.trim());
-        Found { what, path: &rule.condition.path, makes: false }
+        ProgramPart { what, path: &rule.condition.path, makes: false }
     });
     found.collect()
 }
 
-fn templates<'p>(templates: &'p [Template], word: &str) -> impl Iterator<Item = Found<'p>> {
+fn template_parts<'p>(templates: &'p [TemplateProgram], word: &str) -> impl Iterator<Item = ProgramPart<'p>> {
     templates.iter().enumerate().map(move |(number, template)| {
         let id = template.id.as_ref().map_or_else(String::new, |id| format!(": {id}"));
-        Found { what: format!("{word} {}{id}", number + 1), path: &template.path, makes: true }
+        ProgramPart { what: format!("{word} {}{id}", number + 1), path: &template.path, makes: true }
     })
 }
 
-fn parts(found: Vec<Found<'_>>, document: &Document, trace: &[TraceNode]) -> Vec<Part> {
-    let worked = Worked::of(trace);
-    let part = |found: Found<'_>| {
+fn describe_parts(found: Vec<ProgramPart<'_>>, document: &Document, trace: &[TraceNode]) -> Vec<TraitPart> {
+    let worked = ExercisedPlaces::of(trace);
+    let part = |found: ProgramPart<'_>| {
         let location = document.locate(found.path);
         let places = if found.makes { &worked.done } else { &worked.met };
-        let is_exercised = places.contains(&spot(&location));
-        Part { what: found.what, location, is_exercised }
+        let is_exercised = places.contains(&location_key(&location));
+        TraitPart { what: found.what, location, is_exercised }
     };
     found.into_iter().map(part).collect()
 }
 
-/// The places of a trace.
+/// The places of the rule file that occur in a trace.
 #[derive(Default)]
-struct Worked {
-    /// Something was looked at or done there.
+struct ExercisedPlaces {
+    /// Places that were evaluated.
     met: HashSet<(String, Position)>,
-    /// Something was done there, or could not be.
+    /// Places where something was done or failed.
     done: HashSet<(String, Position)>,
 }
 
-impl Worked {
+impl ExercisedPlaces {
     fn of(trace: &[TraceNode]) -> Self {
         let mut worked = Self::default();
         let mut open: Vec<&TraceNode> = trace.iter().collect();
@@ -148,27 +152,27 @@ impl Worked {
             else {
                 continue;
             };
-            worked.met.insert(spot(location));
+            worked.met.insert(location_key(location));
             if matches!(node.verdict, TraceVerdict::Done | TraceVerdict::Error) {
-                worked.done.insert(spot(location));
+                worked.done.insert(location_key(location));
             }
         }
         worked
     }
 }
 
-fn spot(location: &Location) -> (String, Position) {
+fn location_key(location: &Location) -> (String, Position) {
     (location.source.name.clone(), location.position)
 }
 
 /// Returns the expression without the `${` and `}` around it.
-fn bare(rule: &str) -> &str {
+fn strip_expression_marks(rule: &str) -> &str {
     let rule = rule.trim();
     rule.strip_prefix("${").and_then(|rule| rule.strip_suffix('}')).unwrap_or(rule)
 }
 
-/// Returns what stands at the places of `resource` that an expression read, the longest of each.
-fn found(reads: &[FieldRead], resource: &Value) -> Vec<String> {
+/// Returns the values of `resource` that an expression read, by the longest path of each.
+fn describe_reads(reads: &[FieldRead], resource: &Value) -> Vec<String> {
     let paths: Vec<&[_]> =
         reads.iter().filter(|read| read.variable == "resource").map(|read| read.path.as_slice()).collect();
     let mut told = Vec::new();
@@ -182,7 +186,7 @@ fn found(reads: &[FieldRead], resource: &Value) -> Vec<String> {
             Some(value) => format!("resource.{} is {}", place.join("."), TraceNode::show(value)),
             None => format!("resource.{} is not there", place.join(".")),
         };
-        if !told.contains(&text) && told.len() < TOLD {
+        if !told.contains(&text) && told.len() < MAX_DESCRIBED_READS {
             told.push(text);
         }
     }

@@ -1,8 +1,8 @@
-//! Traits and component types made ready to run: every expression compiled, every path parsed.
+//! The compiler of traits and component types: it compiles every expression and parses every path.
 //!
-//! What is wrong is told before anything is rendered: an expression that cannot be read, that gives something
-//! else than is wanted or reads a parameter that nobody declares, a path that no operation can use. What is
-//! wrong stays in the program, and fails where it would run.
+//! Mistakes are reported before anything is rendered: an expression that does not parse, has the wrong type or
+//! reads an undeclared parameter, or a path that no operation can use. The wrong part stays in the program and
+//! fails when it is evaluated.
 
 mod check;
 pub(crate) mod program;
@@ -12,119 +12,136 @@ mod tests;
 
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{TextSegment, TextTemplate, ValueTemplate as Structure, split_segments};
-use kubewright_patch::path::{Form, Piece};
+use kubewright_patch::path::{PatchPathTemplate, PathPiece};
 use kubewright_value::{Document, Text, Value};
 
-use super::source::{self, Operation};
-pub(crate) use check::moved;
-use check::{Checker, Wanted};
+use super::source::{self, OperationDefinition};
+pub(crate) use check::position_in_text;
+use check::{ExpectedType, ExpressionChecker};
 use kubewright_dialect_kit::fields::Located;
 use program::{
-    Assertion, ComponentType, Each, Given, Operate, Patch, PathProgram, Removal, Rule, Target, Template,
-    Trait,
+    CompiledTarget, ComponentTypeProgram, LoopProgram, OperationProgram, PatchProgram, PathProgram,
+    PostRenderCheck, PreRenderCheck, RemovalProgram, TemplateProgram, TraitBinding, TraitProgram,
 };
 pub(crate) use scope::CONTEXT;
-use scope::Scope;
+use scope::TypeScope;
 
-/// Compiles a trait that was read from `document`; `more` are variables besides the usual ones.
+/// Compiles a trait that was read from `document`; `more` are additional variables.
 pub(crate) fn compile_trait(
-    found: &source::Trait,
+    found: &source::TraitDefinition,
     document: &Document,
     more: &[Text],
-) -> (Trait, Vec<Diagnostic>) {
-    let mut compiler = Compiler { checker: Checker::new(document), parts: 0 };
-    let scope = Scope::new(&found.sections, true, more);
+) -> (TraitProgram, Vec<Diagnostic>) {
+    let mut compiler = TraitCompiler { checker: ExpressionChecker::new(document), parts: 0 };
+    let scope = TypeScope::new(&found.sections, true, more);
     let before = compiler.rules(&scope, &found.before);
     let after = compiler.assertions(&scope, &found.after);
     let creates = compiler.templates(&scope, &found.creates);
     let patches = found.patches.iter().map(|patch| compiler.patch(&scope, patch)).collect();
     let removes = found.removes.iter().map(|removal| compiler.removal(&scope, removal)).collect();
-    (Trait { before, after, creates, patches, removes }, compiler.checker.diagnostics)
+    (TraitProgram { before, after, creates, patches, removes }, compiler.checker.diagnostics)
 }
 
-/// Compiles a component type that was read from `document`; `more` are variables besides the usual ones.
+/// Compiles a component type that was read from `document`; `more` are additional variables.
 pub(crate) fn compile_type(
-    found: &source::ComponentType,
+    found: &source::ComponentTypeDefinition,
     document: &Document,
     more: &[Text],
-) -> (ComponentType, Vec<Diagnostic>) {
-    let mut compiler = Compiler { checker: Checker::new(document), parts: 0 };
-    let scope = Scope::new(&found.sections, false, more);
+) -> (ComponentTypeProgram, Vec<Diagnostic>) {
+    let mut compiler = TraitCompiler { checker: ExpressionChecker::new(document), parts: 0 };
+    let scope = TypeScope::new(&found.sections, false, more);
     let before = compiler.rules(&scope, &found.before);
     let after = compiler.assertions(&scope, &found.after);
     let resources = compiler.templates(&scope, &found.resources);
     let mut given = |value: &Option<Located<Value>>| {
         value.as_ref().map(|value| compiler.checker.structure(&scope, value))
     };
-    let traits = found.traits.iter().map(|used| Given {
+    let traits = found.traits.iter().map(|used| TraitBinding {
         parameters: given(&used.parameters),
         environment_configs: given(&used.environment_configs),
     });
     let traits = traits.collect();
-    (ComponentType { before, after, resources, traits }, compiler.checker.diagnostics)
+    (ComponentTypeProgram { before, after, resources, traits }, compiler.checker.diagnostics)
 }
 
-struct Compiler<'d> {
-    checker: Checker<'d>,
-    /// How many parts that write something there are so far.
+struct TraitCompiler<'d> {
+    checker: ExpressionChecker<'d>,
+    /// The number of writing parts so far.
     parts: u32,
 }
 
-impl Compiler<'_> {
-    fn rules(&mut self, scope: &Scope<'_>, rules: &[source::Rule]) -> Vec<Rule> {
-        let rule = |rule: &source::Rule| Rule {
-            condition: self.checker.text(scope, &rule.rule, Wanted::Truth),
+impl TraitCompiler<'_> {
+    fn rules(&mut self, scope: &TypeScope<'_>, rules: &[source::PreRenderValidation]) -> Vec<PreRenderCheck> {
+        let rule = |rule: &source::PreRenderValidation| PreRenderCheck {
+            condition: self.checker.text(scope, &rule.rule, ExpectedType::Truth),
             written: rule.rule.value.clone(),
             message: rule.message.clone(),
         };
         rules.iter().map(rule).collect()
     }
 
-    fn assertions(&mut self, scope: &Scope<'_>, assertions: &[source::Assertion]) -> Vec<Assertion> {
-        let assertion = |assertion: &source::Assertion| {
-            let when = assertion.when.as_ref().map(|when| self.checker.text(scope, when, Wanted::Truth));
+    fn assertions(
+        &mut self,
+        scope: &TypeScope<'_>,
+        assertions: &[source::PostRenderValidation],
+    ) -> Vec<PostRenderCheck> {
+        let assertion = |assertion: &source::PostRenderValidation| {
+            let when =
+                assertion.when.as_ref().map(|when| self.checker.text(scope, when, ExpectedType::Truth));
             let (each, inside) = self.each(scope, assertion.each.as_ref());
             let target = self.target(&inside, &assertion.target, assertion.plane);
-            let condition = self.checker.text(&inside.with_resource(), &assertion.rule, Wanted::Truth);
+            let condition = self.checker.text(&inside.with_resource(), &assertion.rule, ExpectedType::Truth);
             let (must_match, message) = (assertion.must_match, assertion.message.clone());
             let written = assertion.rule.value.clone();
-            Assertion { when, each, target, must_match, rule: Rule { condition, written, message } }
+            PostRenderCheck {
+                when,
+                each,
+                target,
+                must_match,
+                rule: PreRenderCheck { condition, written, message },
+            }
         };
         assertions.iter().map(assertion).collect()
     }
 
-    fn templates(&mut self, scope: &Scope<'_>, templates: &[source::Template]) -> Vec<Template> {
-        let template = |template: &source::Template| {
-            let include_when =
-                template.include_when.as_ref().map(|when| self.checker.text(scope, when, Wanted::Truth));
+    fn templates(
+        &mut self,
+        scope: &TypeScope<'_>,
+        templates: &[source::TemplateDefinition],
+    ) -> Vec<TemplateProgram> {
+        let template = |template: &source::TemplateDefinition| {
+            let include_when = template
+                .include_when
+                .as_ref()
+                .map(|when| self.checker.text(scope, when, ExpectedType::Truth));
             let (each, inside) = self.each(scope, template.each.as_ref());
             let content = self.checker.structure(&inside, &template.template);
             let (path, id, plane, part) =
                 (template.path.clone(), template.id.clone(), template.plane, self.part());
-            Template { path, id, plane, include_when, each, content, part }
+            TemplateProgram { path, id, plane, include_when, each, content, part }
         };
         templates.iter().map(template).collect()
     }
 
-    fn patch(&mut self, scope: &Scope<'_>, patch: &source::Patch) -> Patch {
+    fn patch(&mut self, scope: &TypeScope<'_>, patch: &source::PatchDefinition) -> PatchProgram {
         let (each, inside) = self.each(scope, patch.each.as_ref());
         let target = self.target(&inside, &patch.target, patch.plane);
         let operation = |operation| self.operation(&inside, operation);
         let operations = patch.operations.iter().map(operation).collect();
-        Patch { path: patch.path.clone(), target, each, operations }
+        PatchProgram { path: patch.path.clone(), target, each, operations }
     }
 
-    fn operation(&mut self, scope: &Scope<'_>, operation: &Operation) -> Operate {
+    fn operation(&mut self, scope: &TypeScope<'_>, operation: &OperationDefinition) -> OperationProgram {
         let path = self.path(scope, operation);
         let value = operation.value.as_ref().map(|value| self.checker.structure(scope, value));
         let written = operation.path.value.clone();
         let path = Located { value: path, path: operation.path.path.clone() };
-        Operate { op: operation.op, path, written, value, part: self.part() }
+        OperationProgram { op: operation.op, path, written, value, part: self.part() }
     }
 
-    /// Parses a path around its expressions; one that is an expression as a whole is not known yet.
-    fn path(&mut self, scope: &Scope<'_>, operation: &Operation) -> PathProgram {
-        let template = self.checker.text(scope, &operation.path, Wanted::Text).value;
+    /// Parses a path around its expressions; a path that is one expression is parsed when it is evaluated.
+    fn path(&mut self, scope: &TypeScope<'_>, operation: &OperationDefinition) -> PathProgram {
+        let template = self.checker.text(scope, &operation.path, ExpectedType::Text).value;
         if template.is_whole() {
             return PathProgram::Whole(template);
         }
@@ -132,31 +149,38 @@ impl Compiler<'_> {
             return PathProgram::Pieces(template, None, None);
         };
         let pieces = parts.iter().map(|part| match *part {
-            TextSegment::Literal(text) => Piece::Literal(text),
-            TextSegment::Expression(text) => Piece::Expression(text),
+            TextSegment::Literal(text) => PathPiece::Literal(text),
+            TextSegment::Expression(text) => PathPiece::Expression(text),
         });
-        let pieces: Vec<Piece<'_>> = pieces.collect();
+        let pieces: Vec<PathPiece<'_>> = pieces.collect();
         let path = self.checker.path(operation, &pieces);
         match (template.plain(), path) {
             (Some(_), Ok(path)) => PathProgram::Fixed(path),
             (Some(_), Err(error)) => PathProgram::Broken(error),
-            (None, path) => PathProgram::Pieces(template, path.ok(), Form::new(&pieces).map(Box::new)),
+            (None, path) => {
+                PathProgram::Pieces(template, path.ok(), PatchPathTemplate::new(&pieces).map(Box::new))
+            }
         }
     }
 
-    fn removal(&mut self, scope: &Scope<'_>, removal: &source::Removal) -> Removal {
+    fn removal(&mut self, scope: &TypeScope<'_>, removal: &source::RemovalDefinition) -> RemovalProgram {
         let (each, inside) = self.each(scope, removal.each.as_ref());
         let target = self.target(&inside, &removal.target, removal.plane);
-        Removal { path: removal.path.clone(), target, each }
+        RemovalProgram { path: removal.path.clone(), target, each }
     }
 
-    fn target(&mut self, scope: &Scope<'_>, target: &source::Target, plane: source::Plane) -> Target {
-        let name = target.name.as_ref().map(|name| self.checker.text(scope, name, Wanted::Text));
+    fn target(
+        &mut self,
+        scope: &TypeScope<'_>,
+        target: &source::TargetDefinition,
+        plane: source::Plane,
+    ) -> CompiledTarget {
+        let name = target.name.as_ref().map(|name| self.checker.text(scope, name, ExpectedType::Text));
         let condition = target
             .condition
             .as_ref()
-            .map(|condition| self.checker.text(&scope.with_resource(), condition, Wanted::Truth));
-        Target {
+            .map(|condition| self.checker.text(&scope.with_resource(), condition, ExpectedType::Truth));
+        CompiledTarget {
             path: target.path.clone(),
             plane,
             kind: target.kind.clone(),
@@ -167,22 +191,26 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles what is looped over, and returns the scope inside of the loop.
-    fn each<'s>(&mut self, scope: &Scope<'s>, each: Option<&source::Loop>) -> (Option<Each>, Scope<'s>) {
+    /// Compiles a loop, and returns the scope inside it.
+    fn each<'s>(
+        &mut self,
+        scope: &TypeScope<'s>,
+        each: Option<&source::LoopDefinition>,
+    ) -> (Option<LoopProgram>, TypeScope<'s>) {
         let Some(each) = each else { return (None, scope.clone()) };
-        let over = self.checker.text(scope, &each.over, Wanted::Items);
+        let over = self.checker.text(scope, &each.over, ExpectedType::Items);
         let program = over.value.programs().next().map(|(program, _)| program);
         let inside = scope.with_item(&each.variable, program);
-        (Some(Each { over, variable: each.variable.clone() }), inside)
+        (Some(LoopProgram { over, variable: each.variable.clone() }), inside)
     }
 
-    /// Numbers what writes something, so that it can be said who wrote a field.
+    /// Returns the next number for a writing part, by which a field is traced back to its writer.
     fn part(&mut self) -> u32 {
         self.parts += 1;
         self.parts - 1
     }
 }
 
-/// A text or structure with its expressions, and where it stands.
-pub(crate) type Expression = Located<TextTemplate>;
-pub(crate) type Content = Located<Structure>;
+/// A compiled text, with its place in the document.
+pub(crate) type PlacedExpression = Located<TextTemplate>;
+pub(crate) type PlacedStructure = Located<Structure>;

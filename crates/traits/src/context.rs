@@ -1,7 +1,7 @@
-//! What the expressions of a component see in one environment, made from the resources that describe both.
+//! The variables of a component's expressions in one environment, computed from the resources that describe both.
 //!
-//! Nothing here is null and no list or map is missing where expressions may count on it; what the original calls empty
-//! (no text, port 0) is absent, so that `has(…)` tells.
+//! No value is null, and every list or map that expressions rely on exists. What the original treats as empty (an
+//! empty text, port 0) is absent, so that `has(…)` is false for it.
 
 mod configurations;
 mod dependencies;
@@ -15,46 +15,50 @@ mod planes;
 mod tests;
 mod workload;
 
-pub use dependencies::dependencies;
-pub use derived::derived;
-pub use documents::{configurations, endpoint_resources, parameters, planes, workload};
+pub use dependencies::dependencies_variable;
+pub use derived::derive_variables;
+pub use documents::{
+    configurations_of_document, endpoint_resources_of_document, parameters_of_document, planes_of_documents,
+    workload_of_document,
+};
 pub use metadata::missing_metadata;
-pub use workload::merged;
+pub use workload::merge_by_key;
 
-pub(crate) use configurations::{Secrets, Setting, configurations as configurations_of};
+pub(crate) use configurations::{SourcedVariable, VisibleSecrets, resolve_configurations};
 pub(crate) use dependencies::declared_dependencies;
-pub(crate) use endpoints::endpoint_resources as endpoint_resources_of;
-pub(crate) use metadata::{Named, metadata};
-pub(crate) use parameters::{Given, declared};
-pub(crate) use planes::{data_plane, environment};
-pub(crate) use workload::workload as workload_of;
+pub(crate) use endpoints::list_endpoint_resources;
+pub(crate) use metadata::{ComponentIdentity, metadata_variable};
+pub(crate) use parameters::{GivenParameters, bind_declared};
+pub(crate) use planes::{data_plane_variable, environment_variable};
+pub(crate) use workload::workload_variable;
 
 use kubewright_value::{Map, Value};
 
-/// All that the expressions of a component see in one environment, but parameters.
+/// The variables of a component in one environment, except its parameters.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct ComponentContext {
     /// Names, labels and selectors.
     pub metadata: Value,
     /// The data plane.
     pub data_plane: Value,
-    /// The environment; its gateway is also a variable of its own.
+    /// The environment; its gateway is also the variable `gateway`.
     pub environment: Value,
     /// The container and its endpoints.
     pub workload: Value,
-    /// Variables and files.
+    /// The environment variables and files.
     pub configurations: Value,
-    /// What other components and resources give.
+    /// The values from other components and resources.
     pub dependencies: Value,
-    /// What the descriptions of the endpoints list, by endpoint.
+    /// The operations in the API descriptions, by endpoint.
     pub endpoint_resources: Value,
 }
 
-impl Surroundings {
+impl ComponentContext {
     /// Returns the variables with their names.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, Value)> {
-        let mut derived = derived(&self.workload, &self.configurations, &self.dependencies, &self.metadata);
+        let mut derived =
+            derive_variables(&self.workload, &self.configurations, &self.dependencies, &self.metadata);
         if let Some(map) = derived.as_object_mut() {
             map.insert("endpointResources".into(), self.endpoint_resources.clone());
         }
@@ -72,14 +76,14 @@ impl Surroundings {
     }
 }
 
-/// Puts `value` under `key`, if there is one.
-fn put(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
+/// Inserts `value` under `key` unless it is `None`.
+fn insert_present(map: &mut Map, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         map.insert(key.into(), value.into());
     }
 }
 
-/// Returns an object of texts.
-fn texts(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
+/// Returns an object of the text pairs.
+fn text_pairs_object(pairs: &[(kubewright_value::Text, kubewright_value::Text)]) -> Value {
     Value::object(pairs.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect())
 }

@@ -1,4 +1,4 @@
-//! What expressions in traits may call.
+//! The functions of expressions in traits.
 //!
 //! Numbers are integers where they have no fraction. Authors who wrote for the original, where every number
 //! of a parameter is a double, find their expressions working: `*` and the like take an integer and a double,
@@ -8,13 +8,13 @@ use kubewright_cel::{
     CelCallContext, CelEnvironment, CelErrorKind, CelFailure, CelFunctions, CelKind, CelLibrary, CelOverload,
     MacroSet, MapEntries, MapVal, Shorthand, ShorthandArguments, Val, library,
 };
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_interpolate::omitted;
 use kubewright_value::Text;
 
 /// Returns the environment of all expressions in traits; the variables are for the caller to add.
 #[must_use]
-pub fn environment() -> CelEnvironment {
+pub fn trait_environment() -> CelEnvironment {
     let libraries = [
         &library::OPTIONALS,
         &library::STRINGS,
@@ -31,75 +31,97 @@ pub fn environment() -> CelEnvironment {
     HELPERS.into_iter().fold(with_libraries, CelEnvironment::shorthand)
 }
 
-/// Calls that stand for what is computed once for a component, in the variable `derived`.
+/// Calls that are replaced by a field of the variable `derived`, which is computed once for a component.
 ///
 /// Older traits give the container to `toContainerEnvFrom` and its like, from when there could be several.
 const HELPERS: [Shorthand; 12] = [
-    helper("configurations.toContainerEnvFrom", "derived.containerEnvFrom", ShorthandArguments::Anything),
-    helper("configurations.toConfigEnvsByContainer", "derived.configEnvs", ShorthandArguments::Anything),
-    helper("configurations.toSecretEnvsByContainer", "derived.secretEnvs", ShorthandArguments::Anything),
-    helper("configurations.toConfigFileList", "derived.configFileList", ShorthandArguments::Anything),
-    helper("configurations.toSecretFileList", "derived.secretFileList", ShorthandArguments::Anything),
-    helper(
+    derived_helper(
+        "configurations.toContainerEnvFrom",
+        "derived.containerEnvFrom",
+        ShorthandArguments::Anything,
+    ),
+    derived_helper(
+        "configurations.toConfigEnvsByContainer",
+        "derived.configEnvs",
+        ShorthandArguments::Anything,
+    ),
+    derived_helper(
+        "configurations.toSecretEnvsByContainer",
+        "derived.secretEnvs",
+        ShorthandArguments::Anything,
+    ),
+    derived_helper("configurations.toConfigFileList", "derived.configFileList", ShorthandArguments::Anything),
+    derived_helper("configurations.toSecretFileList", "derived.secretFileList", ShorthandArguments::Anything),
+    derived_helper(
         "configurations.toContainerVolumeMounts",
         "derived.configVolumeMounts",
         ShorthandArguments::Anything,
     ),
-    helper("configurations.toVolumes", "derived.configVolumes", ShorthandArguments::Anything),
-    helper("workload.toServicePorts", "derived.servicePorts", ShorthandArguments::Nothing),
-    helper("workload.toEndpointResources", "derived.endpointResources", ShorthandArguments::Key),
-    helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", ShorthandArguments::Nothing),
-    helper(
+    derived_helper("configurations.toVolumes", "derived.configVolumes", ShorthandArguments::Anything),
+    derived_helper("workload.toServicePorts", "derived.servicePorts", ShorthandArguments::Nothing),
+    derived_helper("workload.toEndpointResources", "derived.endpointResources", ShorthandArguments::Key),
+    derived_helper("dependencies.toContainerEnvs", "derived.dependencyEnvVars", ShorthandArguments::Nothing),
+    derived_helper(
         "dependencies.toContainerVolumeMounts",
         "derived.dependencyVolumeMounts",
         ShorthandArguments::Nothing,
     ),
-    helper("dependencies.toVolumes", "derived.dependencyVolumes", ShorthandArguments::Nothing),
+    derived_helper("dependencies.toVolumes", "derived.dependencyVolumes", ShorthandArguments::Nothing),
 ];
 
-const fn helper(call: &'static str, path: &'static str, takes: ShorthandArguments) -> Shorthand {
+const fn derived_helper(call: &'static str, path: &'static str, takes: ShorthandArguments) -> Shorthand {
     Shorthand { call, path, takes }
 }
 
 /// The functions that only traits have.
 pub const FUNCTIONS: CelLibrary =
-    CelLibrary { name: "traits", functions: add, macros: MacroSet::NONE, types: &[] };
+    CelLibrary { name: "traits", functions: add_trait_functions, macros: MacroSet::NONE, types: &[] };
 
-fn add(functions: &mut CelFunctions) {
+fn add_trait_functions(functions: &mut CelFunctions) {
     for name in ["oc_omit", "omit"] {
         functions.add(
             CelOverload::function(name, &[], CelKind::Any, |_, _| Ok(omitted()))
-                .help("leaves out the entry or item that it stands for"),
+                .help("leaves out the entry or item that it is the value of"),
         );
     }
     for name in ["oc_merge", "merge"] {
         functions.add(
-            CelOverload::function(name, &[CelKind::Map, CelKind::Map], CelKind::Map, merge)
+            CelOverload::function(name, &[CelKind::Map, CelKind::Map], CelKind::Map, merge_objects)
                 .variadic()
                 .help("the entries of all maps, those of later maps in place of earlier ones"),
         );
     }
-    names(
+    add_name_function(
         functions,
         "oc_generate_name",
-        subdomain,
+        make_subdomain_name,
         "a name of at most 253 characters with a hash at its end",
     );
-    names(functions, "oc_dns_label", label, "a DNS label of at most 63 characters with a hash at its end");
-    names(functions, "sanitizeK8sResourceName", sanitized, "the older name of `oc_dns_label`");
+    add_name_function(
+        functions,
+        "oc_dns_label",
+        make_label_name,
+        "a DNS label of at most 63 characters with a hash at its end",
+    );
+    add_name_function(
+        functions,
+        "sanitizeK8sResourceName",
+        sanitize_name_part,
+        "the older name of `oc_dns_label`",
+    );
     functions.add(
-        CelOverload::function("oc_hash", &[CelKind::String], CelKind::String, hash)
+        CelOverload::function("oc_hash", &[CelKind::String], CelKind::String, short_hash)
             .help("a short hash of a text, eight hexadecimal digits"),
     );
     functions.add(
-        CelOverload::function("sha256sum", &[CelKind::String], CelKind::String, sha256)
+        CelOverload::function("sha256sum", &[CelKind::String], CelKind::String, sha256_hash)
             .help("the SHA-256 hash of a text, in hexadecimal digits"),
     );
-    integers(functions);
+    add_integer_rounding(functions);
 }
 
 /// Adds a function that makes a name of one text, of a list of texts, or of several texts.
-fn names(
+fn add_name_function(
     functions: &mut CelFunctions,
     name: &'static str,
     body: kubewright_cel::CelFunctionBody,
@@ -118,8 +140,8 @@ fn names(
     );
 }
 
-/// Adds what rounding an integer is.
-fn integers(functions: &mut CelFunctions) {
+/// Adds rounding functions for integers.
+fn add_integer_rounding(functions: &mut CelFunctions) {
     for name in ["math.ceil", "math.floor", "math.round", "math.trunc"] {
         functions.add(
             CelOverload::function(name, &[CelKind::Int], CelKind::Int, |arguments, _| {
@@ -140,7 +162,10 @@ fn integers(functions: &mut CelFunctions) {
     );
 }
 
-fn merge<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+fn merge_objects<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
     let maps: Vec<&MapVal<'a>> = arguments
         .iter()
         .map(|argument| match argument {
@@ -154,7 +179,7 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result
     let mut merged = MapEntries::new();
     for map in &maps {
         for (key, _) in map.iter() {
-            // The last map that has the key decides; the first one says where it stands.
+            // The last map with the key sets the value; the first one sets its position.
             let value = maps.iter().rev().find_map(|map| map.get(&key)).unwrap_or_default();
             merged.insert(key, value);
         }
@@ -162,29 +187,41 @@ fn merge<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result
     Ok(Val::Map(MapVal::Made(merged.into())))
 }
 
-fn subdomain<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    named(&texts(arguments, call)?, SUBDOMAIN)
+fn make_subdomain_name<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    name_from_parts(&argument_texts(arguments, call)?, MAX_SUBDOMAIN_CHARS)
 }
 
-fn label<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    named(&texts(arguments, call)?, LABEL)
+fn make_label_name<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    name_from_parts(&argument_texts(arguments, call)?, MAX_LABEL_CHARS)
 }
 
-/// As `oc_dns_label`, with a hash of what the parts are without dots.
-fn sanitized<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    let parts = texts(arguments, call)?;
+/// Like `oc_dns_label`, but hashes the parts without their dots.
+fn sanitize_name_part<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Val<'a>, CelFailure> {
+    let parts = argument_texts(arguments, call)?;
     let parts: Vec<String> = parts.iter().map(|part| part.replace('.', "-")).collect();
-    named(&parts, LABEL)
+    name_from_parts(&parts, MAX_LABEL_CHARS)
 }
 
-fn named<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, CelFailure> {
-    let name = naming::hashed(parts, "", most);
+fn name_from_parts<'a, T: AsRef<str>>(parts: &[T], most: usize) -> Result<Val<'a>, CelFailure> {
+    let name = naming::hashed_name(parts, "", most);
     name.map(Val::text).ok_or_else(|| CelFailure::value("a name needs at least one part"))
 }
 
 /// Returns the texts that are given one by one or as a list. Anything else among them would be missing in
 /// the name, so it is an error.
-fn texts<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Vec<Text>, CelFailure> {
+fn argument_texts<'a>(
+    arguments: &[Val<'a>],
+    call: &mut CelCallContext<'_, 'a>,
+) -> Result<Vec<Text>, CelFailure> {
     let items: Vec<Val<'a>> = match arguments {
         [Val::List(list)] => {
             call.make(list.len())?;
@@ -204,15 +241,15 @@ fn texts<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result
     Ok(texts)
 }
 
-fn hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    hashed(arguments, call, naming::fnv1a)
+fn short_hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+    hash_argument(arguments, call, naming::fnv1a)
 }
 
-fn sha256<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
-    hashed(arguments, call, naming::sha256)
+fn sha256_hash<'a>(arguments: &[Val<'a>], call: &mut CelCallContext<'_, 'a>) -> Result<Val<'a>, CelFailure> {
+    hash_argument(arguments, call, naming::sha256_hex)
 }
 
-fn hashed<'a>(
+fn hash_argument<'a>(
     arguments: &[Val<'a>],
     call: &mut CelCallContext<'_, 'a>,
     hash: fn(&str) -> String,

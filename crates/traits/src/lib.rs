@@ -9,85 +9,93 @@ mod evaluate;
 pub mod functions;
 mod lint;
 mod manifest;
+mod named_resources;
 mod pipeline;
 mod place;
 mod render;
 pub mod schema;
-mod shelf;
 mod source;
 mod variables;
 
-pub use cases::{Held, Part, holds};
-pub use manifest::{Manifest, Origin, Plane, Writer, order};
-pub use pipeline::{ComponentType, Library, Release};
-pub use render::{Applied, Instance, RenderOptions, Rendering, Trait, is_about_values, raise, render};
-pub use variables::Context;
+pub use cases::{AssertionResult, TraitPart, evaluate_assertion};
+pub use manifest::{Manifest, ManifestOrigin, ManifestWriter, Plane, manifest_sort_key};
+pub use pipeline::{CompiledComponentType, ComponentRelease, ResourceLibrary};
+pub use render::{
+    AppliedInstance, CompiledTrait, Instance, RenderOptions, Rendering, is_about_values,
+    raise_strict_warnings, render_traits,
+};
+pub use variables::RenderContext;
 
 use kubewright_engine::{Code, CompiledPolicy, Diagnostic, Dialect, SetProgram};
 use kubewright_value::{Document, Value};
 
-use source::Resource;
+use source::OpenChoreoResource;
 
 /// The `apiVersion` of traits; the guide leaves out the group, and both are read.
 pub const API_VERSION: &str = "openchoreo.dev/v1alpha1";
-/// What the `apiVersion` of every resource that may stand beside traits starts with.
+/// The API group, with its `/`, of traits and of the resources they are rendered with.
 pub const GROUP: &str = "openchoreo.dev/";
 
 /// Returns whether `document` is a Trait or one of the resources that traits are rendered with.
 #[must_use]
-pub fn is_known(document: &Document) -> bool {
-    source::is_known(document)
+pub fn is_trait_resource(document: &Document) -> bool {
+    source::is_openchoreo_document(document)
 }
 
-/// Returns everything that is wrong with `document` on its own.
+/// Returns the errors of `document`, checked on its own.
 #[must_use]
-pub fn check(document: &Document) -> Vec<Diagnostic> {
-    examine(document, Depth::Mistakes)
+pub fn check_trait_document(document: &Document) -> Vec<Diagnostic> {
+    examine_document(document, CheckDepth::Mistakes)
 }
 
-/// Returns what is wrong with `document` on its own, and what can be done and is hardly meant.
+/// Returns the errors of `document`, checked on its own, and warnings about what is probably a mistake.
 #[must_use]
-pub fn lint(document: &Document) -> Vec<Diagnostic> {
-    examine(document, Depth::Doubts)
+pub fn lint_trait_document(document: &Document) -> Vec<Diagnostic> {
+    examine_document(document, CheckDepth::Doubts)
 }
 
-/// Returns what is doubtful about `documents` as a whole: traits of one name, names that no trait has.
+/// Returns warnings about `documents` as a set: duplicate trait names, and references to unknown traits.
 #[must_use]
 pub fn lint_together(documents: &[Document]) -> Vec<Diagnostic> {
-    lint::together(documents)
+    lint::lint_document_set(documents)
 }
 
-/// How much is said about a document.
+/// How thoroughly a document is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Depth {
-    /// What keeps it from working.
+enum CheckDepth {
+    /// Errors only.
     Mistakes,
-    /// And what is hardly meant.
+    /// Errors, and warnings about probable mistakes.
     Doubts,
-    /// And what does more each time that it is done.
+    /// All of these, and operations that are not idempotent.
     Idempotence,
 }
 
-fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
-    let (resource, mut diagnostics) = source::read(document);
+fn examine_document(document: &Document, depth: CheckDepth) -> Vec<Diagnostic> {
+    let (resource, mut diagnostics) = source::read_openchoreo_document(document);
     match &resource {
-        Some(Resource::Trait(found)) => {
+        Some(OpenChoreoResource::Trait(found)) => {
             let (program, wrong) = compile::compile_trait(found, document, &[]);
             diagnostics.extend(wrong);
             let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
-            if depth >= Depth::Doubts {
-                diagnostics.extend(lint::of_trait(&program, &found.sections, document, has_mistakes));
+            if depth >= CheckDepth::Doubts {
+                diagnostics.extend(lint::lint_trait(&program, &found.sections, document, has_mistakes));
             }
-            if depth >= Depth::Idempotence {
+            if depth >= CheckDepth::Idempotence {
                 diagnostics.extend(lint::idempotence(&program, document));
             }
         }
-        Some(Resource::ComponentType(found)) => {
+        Some(OpenChoreoResource::ComponentType(found)) => {
             let (program, wrong) = compile::compile_type(found, document, &[]);
             diagnostics.extend(wrong);
             let has_mistakes = diagnostics.iter().any(Diagnostic::is_error);
-            if depth >= Depth::Doubts {
-                diagnostics.extend(lint::of_type(&program, &found.sections, document, has_mistakes));
+            if depth >= CheckDepth::Doubts {
+                diagnostics.extend(lint::lint_component_type(
+                    &program,
+                    &found.sections,
+                    document,
+                    has_mistakes,
+                ));
             }
         }
         _ => {}
@@ -95,29 +103,29 @@ fn examine(document: &Document, depth: Depth) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Returns why the type `component_type` does not take the traits of `component`.
+/// Returns why `component_type` does not allow the traits of `component`.
 #[must_use]
-pub fn check_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
-    admission::check_traits(component_type, component)
+pub fn check_component_traits(component_type: &Document, component: &Document) -> Vec<Diagnostic> {
+    admission::check_allowed_traits(component_type, component)
 }
 
-/// What the caller decides about traits.
+/// The options of the dialect.
 #[derive(Debug, Clone, Default)]
 pub struct TraitOptions {
     /// Whether patches are reported that change more each time they are applied.
     pub checks_idempotence: bool,
 }
 
-/// The dialect. A trait is no rule by itself: with its parameters it is rendered over a set of manifests.
+/// The dialect. A trait is not a rule: it is rendered, with its parameters, over a set of manifests.
 pub struct Traits {
-    depth: Depth,
+    depth: CheckDepth,
 }
 
 impl Traits {
-    /// Returns the dialect as `options` want it.
+    /// Returns the dialect with `options`.
     #[must_use]
     pub fn new(options: &TraitOptions) -> Self {
-        Self { depth: if options.checks_idempotence { Depth::Idempotence } else { Depth::Doubts } }
+        Self { depth: if options.checks_idempotence { CheckDepth::Idempotence } else { CheckDepth::Doubts } }
     }
 }
 
@@ -127,7 +135,7 @@ impl Dialect for Traits {
     }
 
     fn claims(&self, document: &Document) -> bool {
-        is_known(document)
+        is_trait_resource(document)
     }
 
     fn looks_like(&self, document: &Document) -> bool {
@@ -138,7 +146,7 @@ impl Dialect for Traits {
     fn compile(&self, document: &Document, _auxiliaries: &[Document]) -> CompiledPolicy {
         let set_programs = vec![SetProgram::Trait];
         CompiledPolicy {
-            diagnostics: examine(document, self.depth),
+            diagnostics: examine_document(document, self.depth),
             set_programs,
             ..CompiledPolicy::default()
         }

@@ -1,7 +1,7 @@
-//! What can be rendered and is hardly meant: manifests that the cluster refuses, work that is lost, parameters that do
-//! nothing.
+//! Lint checks for traits that can be rendered and are probably wrong: manifests that the cluster refuses, operations
+//! without effect, unused parameters.
 //!
-//! Only what is certain from the trait alone is told; what depends on parameters or on the manifests is left to
+//! Only what is certain from the trait alone is reported; what depends on parameters or manifests is checked by
 //! rendering.
 
 mod choices;
@@ -17,17 +17,20 @@ mod tests;
 mod texts;
 mod together;
 
-pub(super) use together::together;
+pub(super) use together::lint_document_set;
 
 use kubewright_engine::{Code, Diagnostic};
 use kubewright_value::{Document, Location, Step, Text, Value};
 
-use super::compile::program::{Assertion, ComponentType, Each, Patch, Target, Template, Trait};
+use super::compile::program::{
+    CompiledTarget, ComponentTypeProgram, LoopProgram, PatchProgram, PostRenderCheck, TemplateProgram,
+    TraitProgram,
+};
 use super::schema::Sections;
 
-/// Says what is doubtful about a trait. One that has mistakes is not judged by what its expressions leave out.
-pub(super) fn of_trait(
-    program: &Trait,
+/// Returns warnings about a trait. If it has errors, unused parameters are not reported.
+pub(super) fn lint_trait(
+    program: &TraitProgram,
     sections: &Sections,
     document: &Document,
     has_mistakes: bool,
@@ -45,13 +48,13 @@ pub(super) fn of_trait(
         linter.target(&removal.target);
         linter.each(removal.each.as_ref(), true);
     }
-    linter.expressions(&programs::of_trait(program), sections, has_mistakes);
+    linter.expressions(&programs::trait_expressions(program), sections, has_mistakes);
     linter.finish()
 }
 
-/// Says what is doubtful about a component type.
-pub(super) fn of_type(
-    program: &ComponentType,
+/// Returns warnings about a component type.
+pub(super) fn lint_component_type(
+    program: &ComponentTypeProgram,
     sections: &Sections,
     document: &Document,
     has_mistakes: bool,
@@ -60,15 +63,15 @@ pub(super) fn of_type(
     linter.rules(program.before.iter().map(|rule| &rule.condition));
     linter.assertions(&program.after);
     linter.templates(&program.resources);
-    linter.expressions(&programs::of_type(program), sections, has_mistakes);
+    linter.expressions(&programs::component_type_expressions(program), sections, has_mistakes);
     linter.finish()
 }
 
-/// Says which operations of a trait do more each time that it is rendered over what it gave.
-pub(super) fn idempotence(program: &Trait, document: &Document) -> Vec<Diagnostic> {
+/// Reports operations that change the result again when the trait is applied to its own output.
+pub(super) fn idempotence(program: &TraitProgram, document: &Document) -> Vec<Diagnostic> {
     let mut linter = Linter { document, diagnostics: Vec::new() };
     for patch in &program.patches {
-        linter.grows(patch, &program.creates);
+        linter.report_growing_operation(patch, &program.creates);
     }
     linter.finish()
 }
@@ -79,7 +82,7 @@ struct Linter<'d> {
 }
 
 impl<'d> Linter<'d> {
-    fn assertions(&mut self, assertions: &[Assertion]) {
+    fn assertions(&mut self, assertions: &[PostRenderCheck]) {
         for assertion in assertions {
             self.condition("when", assertion.when.as_ref());
             self.each(assertion.each.as_ref(), true);
@@ -88,7 +91,7 @@ impl<'d> Linter<'d> {
         }
     }
 
-    fn templates(&mut self, templates: &[Template]) {
+    fn templates(&mut self, templates: &[TemplateProgram]) {
         for template in templates {
             self.condition("includeWhen", template.include_when.as_ref());
             self.each(template.each.as_ref(), false);
@@ -97,7 +100,7 @@ impl<'d> Linter<'d> {
         self.created_twice(templates);
     }
 
-    fn patch(&mut self, patch: &Patch) {
+    fn patch(&mut self, patch: &PatchProgram) {
         self.each(patch.each.as_ref(), true);
         self.target(&patch.target);
         for operate in &patch.operations {
@@ -106,23 +109,23 @@ impl<'d> Linter<'d> {
         }
     }
 
-    fn target(&mut self, target: &Target) {
+    fn target(&mut self, target: &CompiledTarget) {
         self.condition("where", target.condition.as_ref());
     }
 
-    /// Looks at a loop; `sees_resource` where expressions beside it see the resource that is looked at.
-    fn each(&mut self, each: Option<&Each>, sees_resource: bool) {
+    /// Checks a loop; `sees_resource` is whether expressions beside it can read `resource`.
+    fn each(&mut self, each: Option<&LoopProgram>, sees_resource: bool) {
         let Some(each) = each else { return };
-        self.goes_through_nothing(each);
-        self.hides(each, sees_resource);
+        self.check_empty_loop(each);
+        self.report_hidden_variable(each, sees_resource);
     }
 
-    /// Returns what is written at `path`.
+    /// Returns the value at `path` of the document.
     fn written(&self, path: &[Step]) -> Option<&'d Value> {
         self.document.value.follow(path)
     }
 
-    /// Returns the text that is written at `path`.
+    /// Returns the text at `path` of the document.
     fn text(&self, path: &[Step]) -> Option<&'d Text> {
         match self.written(path)? {
             Value::String(text) => Some(text),
@@ -140,11 +143,16 @@ impl<'d> Linter<'d> {
         self.diagnostics.push(Diagnostic::new(code, message, location).help(help));
     }
 
-    /// Looks at what all expressions read and compare.
-    fn expressions(&mut self, programs: &[programs::Placed<'_>], sections: &Sections, has_mistakes: bool) {
+    /// Checks the reads and comparisons of all expressions.
+    fn expressions(
+        &mut self,
+        programs: &[programs::LintedExpression<'_>],
+        sections: &Sections,
+        has_mistakes: bool,
+    ) {
         self.choices(sections, programs);
         if !has_mistakes {
-            self.unread(sections, &parameters::Reads::of(programs));
+            self.unread(sections, &parameters::ParameterReads::of(programs));
         }
     }
 

@@ -1,57 +1,57 @@
-//! The manifests that traits work on, and who wrote what in them.
+//! The manifests that traits change, with the history of writes to each.
 
 use std::fmt;
 
-use kubewright_patch::path::{Applied, Op, Overwritten, Writers};
+use kubewright_patch::path::{OverwrittenPlace, PathChange, PathOp, PathWriters};
 use kubewright_value::{Step, Text, Value};
 
 pub use super::source::Plane;
 
-/// A manifest on its way from trait to trait.
+/// A manifest during a rendering.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     /// The object.
     pub object: Value,
-    /// Where it goes.
+    /// The plane it is deployed to.
     pub plane: Plane,
     /// Where it comes from.
-    pub origin: Origin,
-    /// Who did what to it, in order.
-    history: Vec<Done>,
+    pub origin: ManifestOrigin,
+    /// The operations applied to it, in order.
+    history: Vec<AppliedOperation>,
 }
 
-/// An operation that was done to a manifest.
+/// An operation that was applied to a manifest.
 #[derive(Debug, Clone)]
-struct Done {
-    op: Op,
-    applied: Applied,
-    writer: Writer,
-    /// Whether items of lists stand elsewhere since.
+struct AppliedOperation {
+    op: PathOp,
+    applied: PathChange,
+    writer: ManifestWriter,
+    /// Whether it shifted the indices of list items.
     has_moved: bool,
 }
 
-/// What one instance wrote and another wrote over or removed.
+/// A value that one instance wrote and another overwrote or removed.
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
-    /// Where, when it was written over.
-    pub(crate) lost: Overwritten<Writer>,
-    pub(crate) op: Op,
-    /// Who wrote over it.
-    pub(crate) writer: Writer,
+    /// The overwritten place.
+    pub(crate) lost: OverwrittenPlace<ManifestWriter>,
+    pub(crate) op: PathOp,
+    /// The writer that overwrote it.
+    pub(crate) writer: ManifestWriter,
 }
 
 /// Where a manifest comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// It was given, as this one of those that were.
+pub enum ManifestOrigin {
+    /// An input manifest, by its index.
     Given(usize),
-    /// It was made.
-    Made(Writer),
+    /// Created by a template.
+    Made(ManifestWriter),
 }
 
-/// Who wrote a part of a manifest: one part of one of the instances.
+/// The author of a write: an instance, and the `creates` item or operation in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Writer {
+pub struct ManifestWriter {
     /// The number of the instance.
     pub instance: u32,
     /// The number of its `creates` or operation.
@@ -59,10 +59,10 @@ pub struct Writer {
 }
 
 impl Manifest {
-    /// Returns the manifest that was given as number `number`.
+    /// Returns the input manifest with index `number`.
     #[must_use]
     pub fn given(number: usize, object: Value) -> Self {
-        Self { object, plane: Plane::Data, origin: Origin::Given(number), history: Vec::new() }
+        Self { object, plane: Plane::Data, origin: ManifestOrigin::Given(number), history: Vec::new() }
     }
 
     /// Returns this manifest on another plane.
@@ -71,61 +71,68 @@ impl Manifest {
         Self { plane, ..self }
     }
 
-    /// Returns a manifest that `writer` made.
-    pub(crate) fn made(object: Value, plane: Plane, writer: Writer) -> Self {
-        Self { object, plane, origin: Origin::Made(writer), history: Vec::new() }
+    /// Returns a manifest that `writer` created.
+    pub(crate) fn made(object: Value, plane: Plane, writer: ManifestWriter) -> Self {
+        Self { object, plane, origin: ManifestOrigin::Made(writer), history: Vec::new() }
     }
 
-    /// Keeps that `writer` did `op`.
-    pub(crate) fn note(&mut self, op: Op, applied: Applied, is_append: bool, writer: Writer) {
+    /// Records that `writer` applied `op`.
+    pub(crate) fn record_operation(
+        &mut self,
+        op: PathOp,
+        applied: PathChange,
+        is_append: bool,
+        writer: ManifestWriter,
+    ) {
         let is_item = || applied.places.iter().any(|place| matches!(place.last(), Some(Step::Index(_))));
-        let has_moved = !is_append && (applied.is_insertion || op == Op::Remove && is_item());
-        self.history.push(Done { op, applied, writer, has_moved });
+        let has_moved = !is_append && (applied.is_insertion || op == PathOp::Remove && is_item());
+        self.history.push(AppliedOperation { op, applied, writer, has_moved });
     }
 
-    /// Returns who wrote which part of it.
+    /// Returns the last writer of each part of it.
     #[must_use]
-    pub fn writers(&self) -> Writers<Writer> {
+    pub fn writers(&self) -> PathWriters<ManifestWriter> {
         self.replay(|_, _| {})
     }
 
-    /// Returns who wrote or removed last what stands at `path`, or something that it is a part of.
-    pub(crate) fn last_at(&self, path: &[Step]) -> Option<Writer> {
-        let holds = |done: &&Done| done.applied.places.iter().any(|place| path.starts_with(place));
+    /// Returns the last writer of the value at `path` or of a parent of it.
+    pub(crate) fn last_at(&self, path: &[Step]) -> Option<ManifestWriter> {
+        let holds =
+            |done: &&AppliedOperation| done.applied.places.iter().any(|place| path.starts_with(place));
         self.history.iter().rev().find(holds).map(|done| done.writer)
     }
 
-    /// Returns what one instance wrote and another wrote over or removed.
+    /// Returns the values that one instance wrote and another overwrote or removed.
     pub(crate) fn overlaps(&self) -> Vec<Overlap> {
         let mut found = Vec::new();
         if !self.may_overlap() {
             return found;
         }
         self.replay(|done, lost| {
-            // What a trait writes over itself is its own affair.
+            // A trait may overwrite its own values.
             let lost = lost.into_iter().filter(|lost| lost.writer.instance != done.writer.instance);
             found.extend(lost.map(|lost| Overlap { lost, op: done.op, writer: done.writer }));
         });
         found
     }
 
-    /// Returns whether one instance may have written over what another wrote. Most manifests are done with here.
+    /// Returns whether one instance may have overwritten a value of another: a cheap test that settles most manifests.
     fn may_overlap(&self) -> bool {
         let maker = match self.origin {
-            Origin::Made(writer) => Some(writer.instance),
-            Origin::Given(_) => None,
+            ManifestOrigin::Made(writer) => Some(writer.instance),
+            ManifestOrigin::Given(_) => None,
         };
         let have_moved = self.history.iter().any(|done| done.has_moved);
         self.history.iter().enumerate().any(|(number, done)| {
             let instance = done.writer.instance;
-            // Only what was there can be written over.
+            // A write to a new place overwrites nothing.
             let places = done.applied.places.iter().zip(&done.applied.was);
             let mut places = places.filter(|(_, was)| was.is_some()).map(|(place, _)| place);
             let earlier =
                 || self.history.iter().take(number).filter(|earlier| earlier.writer.instance != instance);
             let is_touched = |place: &Vec<Step>| {
                 earlier().any(|earlier| {
-                    earlier.applied.places.iter().any(|other| touches(place, other, have_moved))
+                    earlier.applied.places.iter().any(|other| may_be_same_place(place, other, have_moved))
                 })
             };
             match maker {
@@ -135,12 +142,15 @@ impl Manifest {
         })
     }
 
-    /// Goes through the history again, with what each operation wrote over.
-    fn replay(&self, mut each: impl FnMut(&Done, Vec<Overwritten<Writer>>)) -> Writers<Writer> {
-        let mut writers = Writers::default();
-        if let Origin::Made(writer) = self.origin {
-            let whole = Applied { places: vec![Vec::new()], was: vec![None], is_insertion: false };
-            writers.note(Op::Add, &Value::Null, &whole, &writer);
+    /// Replays the history; `each` receives every operation with the values it overwrote.
+    fn replay(
+        &self,
+        mut each: impl FnMut(&AppliedOperation, Vec<OverwrittenPlace<ManifestWriter>>),
+    ) -> PathWriters<ManifestWriter> {
+        let mut writers = PathWriters::default();
+        if let ManifestOrigin::Made(writer) = self.origin {
+            let whole = PathChange { places: vec![Vec::new()], was: vec![None], is_insertion: false };
+            writers.note(PathOp::Add, &Value::Null, &whole, &writer);
         }
         for done in &self.history {
             let lost = writers.note(done.op, &Value::Null, &done.applied, &done.writer);
@@ -149,15 +159,15 @@ impl Manifest {
         writers
     }
 
-    /// Returns how it is called in messages: `Deployment web`.
+    /// Returns its name in messages: ``Deployment `web` ``.
     #[must_use]
     pub fn label(&self) -> String {
-        label(&self.object)
+        manifest_label(&self.object)
     }
 }
 
-/// Returns whether one of two places may be the other or in it. Where items of lists have moved, any may be any.
-fn touches(one: &[Step], other: &[Step], have_moved: bool) -> bool {
+/// Returns whether one place may be the other or contain it. If indices have shifted, any index may equal any other.
+fn may_be_same_place(one: &[Step], other: &[Step], have_moved: bool) -> bool {
     one.iter().zip(other).all(|steps| match steps {
         (Step::Index(_), Step::Index(_)) if have_moved => true,
         (one, other) => one == other,
@@ -173,8 +183,8 @@ impl fmt::Display for Plane {
     }
 }
 
-/// Returns how `object` is called in messages: `Deployment web`.
-pub(crate) fn label(object: &Value) -> String {
+/// Returns the name of `object` in messages: ``Deployment `web` ``.
+pub(crate) fn manifest_label(object: &Value) -> String {
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or("(no kind)");
     let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
     format!("{kind} `{}`", name.unwrap_or("(no name)"))
@@ -182,19 +192,19 @@ pub(crate) fn label(object: &Value) -> String {
 
 /// Returns the API group and version of `object`.
 pub(crate) fn group_and_version(object: &Value) -> (&str, &str) {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     version.split_once('/').unwrap_or(("", version))
 }
 
-/// Returns what manifests are sorted by: kind, `apiVersion`, namespace and name.
+/// Returns the sort key of a manifest: kind, `apiVersion`, namespace and name.
 #[must_use]
-pub fn order(object: &Value) -> [Text; 4] {
-    let [version, kind, namespace, name] = identity(object);
+pub fn manifest_sort_key(object: &Value) -> [Text; 4] {
+    let [version, kind, namespace, name] = manifest_identity(object);
     [kind, version, namespace, name]
 }
 
-/// Returns what makes `object` the one that it is: `apiVersion`, `kind`, namespace and name.
-pub(crate) fn identity(object: &Value) -> [Text; 4] {
+/// Returns the identity of `object`: `apiVersion`, `kind`, namespace and name.
+pub(crate) fn manifest_identity(object: &Value) -> [Text; 4] {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(Text::new).unwrap_or_default();
     let metadata = object.get("metadata");
     let inside = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));

@@ -1,13 +1,12 @@
-//! Which maps of a manifest have keys of the author's own choice, such as labels, and where the cluster takes nothing but
-//! text.
+//! The maps of a manifest with free keys, such as labels, and the fields for which the cluster accepts only text.
 //!
-//! A path that goes further than such a key was meant to have an escaped `/` in it: the entries of these maps have no
-//! parts. Lint says so from the trait alone, rendering for the manifest that is patched, both through [`split_key`].
+//! Entries of these maps are scalars, so a path that continues after such a key lacks an escaped `/`. Lint reports it
+//! from the trait alone and rendering for the patched manifest, both with [`split_key`].
 
-use kubewright_patch::path::{Path, Segment};
+use kubewright_patch::path::{PatchPath, PathSegment};
 use kubewright_value::{Step, Value};
 
-use crate::compile::program::Target;
+use crate::compile::program::CompiledTarget;
 use crate::manifest::group_and_version;
 
 /// The shortest path that splits a key: the map and two parts of what should be one key.
@@ -16,42 +15,42 @@ const MIN_SPLIT_SEGMENTS: usize = 3;
 /// Kinds of `storage.k8s.io` whose `parameters` go to a driver as they are.
 const CLASSES_WITH_PARAMETERS: [&str; 2] = ["StorageClass", "VolumeAttributesClass"];
 
-/// Which manifest is meant, as far as that is written.
+/// The kind and group of a patched manifest, as far as they are known.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Subject<'s> {
+pub(super) struct PatchSubject<'s> {
     kind: Option<&'s str>,
     group: Option<&'s str>,
 }
 
 /// One step into a manifest.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum ManifestStep {
     Key(String),
     /// A number in a path: an item where there is a list, a key where there is an object.
     Number(String),
-    /// Of a list.
+    /// A filter or wildcard over a list.
     Item,
 }
 
-/// A map whose keys are free and whose entries have no parts.
+/// A map with free keys and scalar entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FreeKeys {
-    /// How many steps lead to it.
+    /// The number of steps to it.
     pub(super) depth: usize,
-    /// What its entries are.
-    pub(super) entry: Entry,
+    /// The kind of its entries.
+    pub(super) entry: MapEntryKind,
 }
 
-/// What the entries of a map with free keys are.
+/// The kind of the entries of a map with free keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum MapEntryKind {
     Label,
     Annotation,
-    /// Of a ConfigMap or Secret.
+    /// Data of a ConfigMap or Secret.
     Data,
-    /// Of a driver or class.
+    /// A parameter of a driver or class.
     Parameter,
-    /// Of a resource such as memory; may also be a number.
+    /// A quantity of a resource such as memory; may also be a number.
     Quantity,
 }
 
@@ -63,7 +62,7 @@ pub(super) struct SplitKey {
     pub(super) message: String,
 }
 
-impl Entry {
+impl MapEntryKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Label => "label",
@@ -84,14 +83,14 @@ impl Entry {
         }
     }
 
-    /// Returns whether nothing but text is taken for its value.
+    /// Returns whether its value must be text.
     pub(super) fn is_text(self) -> bool {
         self != Self::Quantity
     }
 }
 
-impl<'s> Subject<'s> {
-    pub(super) fn of_target(target: &'s Target) -> Self {
+impl<'s> PatchSubject<'s> {
+    pub(super) fn of_target(target: &'s CompiledTarget) -> Self {
         Self { kind: target.kind.as_deref(), group: target.group.as_deref() }
     }
 
@@ -101,7 +100,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Returns the map with free keys that is at the start of `path`, if there is one on it.
-    pub(super) fn free_keys(self, path: &[At]) -> Option<FreeKeys> {
+    pub(super) fn free_keys(self, path: &[ManifestStep]) -> Option<FreeKeys> {
         (1..=path.len()).find_map(|depth| {
             let entry = self.entry(path.get(..depth)?, path.get(depth))?;
             Some(FreeKeys { depth, entry })
@@ -109,42 +108,44 @@ impl<'s> Subject<'s> {
     }
 
     /// Returns what an entry is, if `path`, behind which `next` comes, leads to a map with free keys.
-    fn entry(self, path: &[At], next: Option<&At>) -> Option<Entry> {
+    fn entry(self, path: &[ManifestStep], next: Option<&ManifestStep>) -> Option<MapEntryKind> {
         let (last, before) = path.split_last()?;
         let Some(parent) = before.last() else { return self.entry_of_root(last.key()?) };
         if self.is_core(&["LimitRange"]) && is_limit(before) {
-            return Some(Entry::Quantity);
+            return Some(MapEntryKind::Quantity);
         }
         match (last.key()?, parent.key()?) {
-            ("labels", parent) if is_metadata(parent) => Some(Entry::Label),
-            ("annotations", parent) if is_metadata(parent) => Some(Entry::Annotation),
-            ("matchLabels", _) => Some(Entry::Label),
+            ("labels", parent) if is_metadata(parent) => Some(MapEntryKind::Label),
+            ("annotations", parent) if is_metadata(parent) => Some(MapEntryKind::Annotation),
+            ("matchLabels", _) => Some(MapEntryKind::Label),
             ("selector", "spec")
                 if before.len() == 1 && self.is_core(&["Service", "ReplicationController"]) =>
             {
-                Some(Entry::Label)
+                Some(MapEntryKind::Label)
             }
             // Some kinds have a structure of this name.
             ("nodeSelector", "spec" | "scheduling") => {
-                (next.and_then(At::key) != Some("nodeSelectorTerms")).then_some(Entry::Label)
+                (next.and_then(ManifestStep::key) != Some("nodeSelectorTerms")).then_some(MapEntryKind::Label)
             }
-            ("limits" | "requests", "resources") => Some(Entry::Quantity),
-            ("hard", "spec") if self.is_core(&["ResourceQuota"]) => Some(Entry::Quantity),
-            ("capacity", "spec") if self.is_core(&["PersistentVolume"]) => Some(Entry::Quantity),
-            ("overhead", "spec") if is_pod_spec(before) || self.is_core(&["Pod"]) => Some(Entry::Quantity),
-            ("podFixed", "overhead") => Some(Entry::Quantity),
-            ("volumeAttributes", "csi") | ("options", "flexVolume" | "tls") => Some(Entry::Parameter),
+            ("limits" | "requests", "resources") => Some(MapEntryKind::Quantity),
+            ("hard", "spec") if self.is_core(&["ResourceQuota"]) => Some(MapEntryKind::Quantity),
+            ("capacity", "spec") if self.is_core(&["PersistentVolume"]) => Some(MapEntryKind::Quantity),
+            ("overhead", "spec") if is_pod_spec(before) || self.is_core(&["Pod"]) => {
+                Some(MapEntryKind::Quantity)
+            }
+            ("podFixed", "overhead") => Some(MapEntryKind::Quantity),
+            ("volumeAttributes", "csi") | ("options", "flexVolume" | "tls") => Some(MapEntryKind::Parameter),
             _ => None,
         }
     }
 
     /// Returns what an entry of the field `name` of the manifest itself is.
-    fn entry_of_root(self, name: &str) -> Option<Entry> {
+    fn entry_of_root(self, name: &str) -> Option<MapEntryKind> {
         match name {
-            "data" | "binaryData" if self.is_core(&["ConfigMap"]) => Some(Entry::Data),
-            "data" | "stringData" if self.is_core(&["Secret"]) => Some(Entry::Data),
+            "data" | "binaryData" if self.is_core(&["ConfigMap"]) => Some(MapEntryKind::Data),
+            "data" | "stringData" if self.is_core(&["Secret"]) => Some(MapEntryKind::Data),
             "parameters" if self.kind.is_some_and(|kind| CLASSES_WITH_PARAMETERS.contains(&kind)) => {
-                Some(Entry::Parameter)
+                Some(MapEntryKind::Parameter)
             }
             _ => None,
         }
@@ -156,26 +157,28 @@ impl<'s> Subject<'s> {
     }
 }
 
-/// Returns what stands at `path` if that is a text by itself: the name of a manifest, or a part of a container.
-pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
-    let is_of_container = |before: &[At]| {
-        let [.., At::Key(spec), At::Key(list), item] = before else { return false };
+/// Returns the description of the field at `path` if it must be text: the name of a manifest, or a field of a container.
+pub(super) fn text_only_field(path: &[ManifestStep]) -> Option<&'static str> {
+    let is_of_container = |before: &[ManifestStep]| {
+        let [.., ManifestStep::Key(spec), ManifestStep::Key(list), item] = before else { return false };
         item.is_item()
             && spec == "spec"
             && ["containers", "initContainers", "ephemeralContainers"].contains(&list.as_str())
     };
     match path {
-        [At::Key(metadata), At::Key(name)] if metadata == "metadata" => match name.as_str() {
-            "name" => Some("the name of the manifest"),
-            "namespace" => Some("the namespace of the manifest"),
-            _ => None,
-        },
-        [before @ .., At::Key(env), item, At::Key(value)]
+        [ManifestStep::Key(metadata), ManifestStep::Key(name)] if metadata == "metadata" => {
+            match name.as_str() {
+                "name" => Some("the name of the manifest"),
+                "namespace" => Some("the namespace of the manifest"),
+                _ => None,
+            }
+        }
+        [before @ .., ManifestStep::Key(env), item, ManifestStep::Key(value)]
             if env == "env" && value == "value" && item.is_item() =>
         {
             is_of_container(before).then_some("the value of an environment variable")
         }
-        [before @ .., At::Key(list), item]
+        [before @ .., ManifestStep::Key(list), item]
             if ["args", "command"].contains(&list.as_str()) && item.is_item() =>
         {
             is_of_container(before).then_some("an argument of a container")
@@ -185,33 +188,35 @@ pub(super) fn lone_text(path: &[At]) -> Option<&'static str> {
 }
 
 /// Returns the steps that `path` takes.
-pub(super) fn steps(path: &Path) -> Vec<At> {
-    let step = |segment: &Segment| match segment {
-        Segment::Key(key) => At::Key(key.to_string()),
-        Segment::Number(text, _) => At::Number(text.to_string()),
-        Segment::Index(_) | Segment::Append | Segment::Every | Segment::Filter { .. } => At::Item,
+pub(super) fn path_steps(path: &PatchPath) -> Vec<ManifestStep> {
+    let step = |segment: &PathSegment| match segment {
+        PathSegment::Key(key) => ManifestStep::Key(key.to_string()),
+        PathSegment::Number(text, _) => ManifestStep::Number(text.to_string()),
+        PathSegment::Index(_) | PathSegment::Append | PathSegment::Every | PathSegment::Filter { .. } => {
+            ManifestStep::Item
+        }
     };
     path.segments().map(step).collect()
 }
 
 /// Returns the key that `path` splits in a manifest of `subject`, if it does.
-pub(super) fn split_key(subject: Subject<'_>, path: &Path) -> Option<SplitKey> {
+pub(super) fn split_key(subject: PatchSubject<'_>, path: &PatchPath) -> Option<SplitKey> {
     if path.segments().len() < MIN_SPLIT_SEGMENTS {
         return None;
     }
-    let at = steps(path);
+    let at = path_steps(path);
     let FreeKeys { depth, entry } = subject.free_keys(&at).filter(|free| at.len() > free.depth + 1)?;
-    let (At::Key(part) | At::Number(part)) = at.get(depth)? else { return None };
+    let (ManifestStep::Key(part) | ManifestStep::Number(part)) = at.get(depth)? else { return None };
     let message = format!("`{part}` is the whole key here, and {} has no parts", entry.with_article());
     Some(SplitKey { segment: depth, message })
 }
 
 /// Returns how to write the path that is `written`, whose key is split from number `segment` on, with the `/` escaped.
-pub(super) fn escaped(written: &str, path: &Path, segment: usize) -> String {
+pub(super) fn escape_path_segment(written: &str, path: &PatchPath, segment: usize) -> String {
     let (position, _) = path.position(segment);
     let column = (position.column as usize).saturating_sub(1);
     let key = written.char_indices().nth(column).and_then(|(at, _)| written.get(at..)).unwrap_or_default();
-    let is_name = |part: &Segment| matches!(part, Segment::Key(_) | Segment::Number(..));
+    let is_name = |part: &PathSegment| matches!(part, PathSegment::Key(_) | PathSegment::Number(..));
     let is_plain = position.line == 1 && !key.contains(['$', '\n', '[']);
     if !is_plain || !path.segments().skip(segment).all(is_name) {
         return "`/` in a key is written `~1`".to_owned();
@@ -220,7 +225,7 @@ pub(super) fn escaped(written: &str, path: &Path, segment: usize) -> String {
     format!("`/` in a key is written `~1`: `{before}{}`", key.trim_end_matches('/').replace('/', "~1"))
 }
 
-impl At {
+impl ManifestStep {
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Key(key) => Some(key),
@@ -239,7 +244,7 @@ impl At {
     }
 }
 
-impl From<&Step> for At {
+impl From<&Step> for ManifestStep {
     fn from(step: &Step) -> Self {
         match step {
             Step::Key(key) => Self::Key(key.to_string()),
@@ -255,11 +260,11 @@ fn is_metadata(name: &str) -> bool {
 }
 
 /// Returns whether `path` leads to one of the limits of a LimitRange, whose fields but `type` are maps.
-fn is_limit(path: &[At]) -> bool {
-    matches!(path, [At::Key(spec), At::Key(limits), item] if spec == "spec" && limits == "limits" && item.is_item())
+fn is_limit(path: &[ManifestStep]) -> bool {
+    matches!(path, [ManifestStep::Key(spec), ManifestStep::Key(limits), item] if spec == "spec" && limits == "limits" && item.is_item())
 }
 
 /// Returns whether `path` leads to the spec of a Pod template.
-fn is_pod_spec(path: &[At]) -> bool {
-    path.iter().rev().nth(1).is_some_and(At::is_template)
+fn is_pod_spec(path: &[ManifestStep]) -> bool {
+    path.iter().rev().nth(1).is_some_and(ManifestStep::is_template)
 }

@@ -1,4 +1,4 @@
-//! Traits over manifests that somebody else made: a folder, a Helm chart, a pipe.
+//! Rendering of traits over given manifests: a folder, a Helm chart, a pipe.
 
 mod outcome;
 
@@ -10,49 +10,53 @@ use kubewright_value::{Budget, Document, Location, Map, Step, Text, Value};
 
 use super::compile::{self, program};
 use super::diagnostics as code;
-use super::evaluate::{Evaluator, Run, Said};
-use super::manifest::{Manifest, Writer};
+use super::evaluate::{Evaluator, RenderRun, TraceEntry};
+use super::manifest::{Manifest, ManifestWriter};
 use super::schema::{Schema, Sections};
-use super::source::{self, Resource};
-use super::variables::Context;
-pub(crate) use outcome::check;
+use super::source::{self, OpenChoreoResource};
+use super::variables::RenderContext;
+pub(crate) use outcome::check_rendered_manifests;
 
 /// A compiled Trait or ClusterTrait. Cloning it is cheap.
 #[derive(Debug, Clone)]
-pub struct Trait(Arc<Inner>);
+pub struct CompiledTrait(Arc<SharedTrait>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedTrait {
     document: Document,
     is_cluster: bool,
     name: Text,
     sections: Sections,
-    program: program::Trait,
-    /// Where each part that writes something stands.
+    program: program::TraitProgram,
+    /// The place of each writing part.
     parts: Arc<[Location]>,
 }
 
-impl Trait {
-    /// Compiles `document`, in which expressions may also use the variables `more`. Nothing where it is no trait.
+impl CompiledTrait {
+    /// Compiles `document`, in which expressions may also use the variables `more`. Returns `None` for other kinds.
     #[must_use]
     pub fn compile(document: &Document, more: &[Text]) -> (Option<Self>, Vec<Diagnostic>) {
-        let (resource, mut diagnostics) = source::read(document);
-        let Some(Resource::Trait(found)) = resource else { return (None, diagnostics) };
+        let (resource, mut diagnostics) = source::read_openchoreo_document(document);
+        let Some(OpenChoreoResource::Trait(found)) = resource else { return (None, diagnostics) };
         let (program, wrong) = compile::compile_trait(&found, document, more);
         diagnostics.extend(wrong);
         (Some(Self::new(found, program, document)), diagnostics)
     }
 
-    pub(crate) fn new(found: source::Trait, program: program::Trait, document: &Document) -> Self {
+    pub(crate) fn new(
+        found: source::TraitDefinition,
+        program: program::TraitProgram,
+        document: &Document,
+    ) -> Self {
         let templates = program.creates.iter().map(|template| (template.part, &template.path));
         let operations = program.patches.iter().flat_map(|patch| &patch.operations);
         let operations = operations.map(|operation| (operation.part, &operation.path.path));
         let mut parts: Vec<(u32, &Vec<Step>)> = templates.chain(operations).collect();
         parts.sort_unstable_by_key(|(part, _)| *part);
         let parts = parts.into_iter().map(|(_, path)| document.locate(path)).collect();
-        let source::Trait { metadata, is_cluster, sections, .. } = found;
+        let source::TraitDefinition { metadata, is_cluster, sections, .. } = found;
         let name = metadata.name;
-        Self(Arc::new(Inner { document: document.clone(), is_cluster, name, sections, program, parts }))
+        Self(Arc::new(SharedTrait { document: document.clone(), is_cluster, name, sections, program, parts }))
     }
 
     /// Returns `Trait` or `ClusterTrait`.
@@ -67,46 +71,50 @@ impl Trait {
         &self.0.name
     }
 
-    /// Returns what it was read from.
+    /// Returns its document.
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.0.document
     }
 
-    /// Returns the schemas of what it can be given.
+    /// Returns the schemas of its parameters.
     #[must_use]
     pub fn sections(&self) -> &Sections {
         &self.0.sections
     }
 
-    /// Applies this trait alone to `manifests`, with everything that its expressions see in `context`. What comes out is
-    /// not checked.
+    /// Applies this trait alone to `manifests`, with the variables in `context`. The result is not checked.
     #[must_use]
-    pub fn apply(&self, manifests: Vec<Manifest>, context: &Context, options: &RenderOptions) -> Rendering {
-        let mut run = Run::new(options.trace);
-        let writers = vec![Applied::of_trait(self, self.name())];
+    pub fn apply(
+        &self,
+        manifests: Vec<Manifest>,
+        context: &RenderContext,
+        options: &RenderOptions,
+    ) -> Rendering {
+        let mut run = RenderRun::new(options.trace);
+        let writers = vec![AppliedInstance::of_trait(self, self.name())];
         let mut manifests = manifests;
-        apply(self, context, 0, &writers, &mut manifests, &mut run);
-        finish(manifests, writers, run, options)
+        apply_trait(self, context, 0, &writers, &mut manifests, &mut run);
+        finish_rendering(manifests, writers, run, options)
     }
 
-    /// Returns what expressions see as `trait` in the instance `name`.
-    pub(crate) fn called(&self, name: &Text) -> Value {
+    /// Returns the variable `trait` of the instance `name`.
+    pub(crate) fn trait_variable(&self, name: &Text) -> Value {
         let names = [("name", self.name()), ("instanceName", name)];
         Map::from(names.map(|(key, name)| (key, Value::String(name.clone())))).into()
     }
 
-    pub(crate) fn program(&self) -> &program::Trait {
+    pub(crate) fn program(&self) -> &program::TraitProgram {
         &self.0.program
     }
 }
 
-/// A trait with what it is given.
+/// A trait with its parameters.
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// The trait.
-    pub of: Trait,
-    /// What tells it from other instances of the same trait.
+    pub of: CompiledTrait,
+    /// The name, unique among the instances.
     pub name: Text,
     /// An object, or null for nothing.
     pub parameters: Document,
@@ -114,69 +122,69 @@ pub struct Instance {
     pub environment_configs: Document,
 }
 
-/// How to render.
+/// The options of a rendering.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderOptions {
-    /// A patch that hits nothing is an error, and so is a value that nothing reads.
+    /// Whether a patch that matches nothing, or a value that nothing reads, is an error.
     pub strict: bool,
-    /// Say what was looked at and done.
+    /// Whether to record a trace.
     pub trace: bool,
 }
 
-/// What came out.
+/// The result of a rendering.
 #[derive(Debug, Default)]
 pub struct Rendering {
-    /// The manifests; as far as it came, where something failed.
+    /// The manifests; incomplete if something failed.
     pub manifests: Vec<Manifest>,
-    /// Who wrote; [`Writer`]s are about these.
-    pub writers: Vec<Applied>,
-    /// Everything that is wrong, in the order in which it was met.
+    /// The instances, in the order of [`ManifestWriter::instance`].
+    pub writers: Vec<AppliedInstance>,
+    /// The diagnostics, in order of occurrence.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was looked at and done, if that was asked for: one node for each instance.
+    /// The trace, if requested: one node per instance.
     pub trace: Vec<TraceNode>,
 }
 
 /// An instance that took part in a rendering.
 #[derive(Debug, Clone)]
-pub struct Applied {
-    /// `Trait`, `ClusterTrait`, or the kind of another resource that makes manifests.
+pub struct AppliedInstance {
+    /// `Trait`, `ClusterTrait`, or the kind of another resource that creates manifests.
     pub kind: &'static str,
     /// The name of the trait.
     pub of: Text,
     /// The name of the instance.
     pub name: Text,
-    /// Where it was written.
+    /// Its place.
     start: Location,
-    /// Where its parts were written.
+    /// The places of its parts.
     parts: Arc<[Location]>,
 }
 
-impl Applied {
-    pub(crate) fn of_trait(of: &Trait, name: &Text) -> Self {
-        let Inner { document, name: of_name, parts, .. } = &*of.0;
+impl AppliedInstance {
+    pub(crate) fn of_trait(of: &CompiledTrait, name: &Text) -> Self {
+        let SharedTrait { document, name: of_name, parts, .. } = &*of.0;
         let (start, parts) = (document.locate(&[]), Arc::clone(parts));
         Self { kind: of.kind(), of: of_name.clone(), name: name.clone(), start, parts }
     }
 
-    /// Returns a writer that is no trait, whose parts stand at `parts`.
+    /// Returns a writer of another kind, with the places of its parts.
     pub(crate) fn other(kind: &'static str, of: Text, start: Location, parts: Arc<[Location]>) -> Self {
         Self { kind, of, name: Text::default(), start, parts }
     }
 
-    /// Returns whether it is a trait, and not what made the manifests that traits change.
+    /// Returns whether it is a trait, and not the component type.
     pub(crate) fn is_trait(&self) -> bool {
         matches!(self.kind, "Trait" | "ClusterTrait")
     }
 
-    /// Returns where part `part` stands.
+    /// Returns the place of part `part`.
     #[must_use]
     pub fn location(&self, part: u32) -> &Location {
         usize::try_from(part).ok().and_then(|part| self.parts.get(part)).unwrap_or(&self.start)
     }
 }
 
-/// How it is called in messages: ``Trait `logging` `` with its instance, if that has another name.
-impl fmt::Display for Applied {
+/// Its name in messages: ``Trait `logging` `` with its instance, if that has another name.
+impl fmt::Display for AppliedInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}`", self.kind, self.of)?;
         match self.name.as_str() {
@@ -188,124 +196,123 @@ impl fmt::Display for Applied {
 }
 
 impl Rendering {
-    /// Returns whether the manifests are not what was asked for.
+    /// Returns whether there is an error.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Returns who `writer` is.
+    /// Returns the instance of `writer`.
     #[must_use]
-    pub fn writer(&self, writer: Writer) -> Option<&Applied> {
+    pub fn writer(&self, writer: ManifestWriter) -> Option<&AppliedInstance> {
         self.writers.get(writer.instance as usize)
     }
 }
 
-/// Applies `instances` one after another to `base`, with what `context` says; then checks what came out.
+/// Applies `instances` in order to `base`, with the variables in `context`, and checks the result.
 #[must_use]
-pub fn render(
+pub fn render_traits(
     base: Vec<Manifest>,
     instances: &[Instance],
-    context: &Context,
+    context: &RenderContext,
     options: &RenderOptions,
 ) -> Rendering {
-    let mut run = Run::new(options.trace);
+    let mut run = RenderRun::new(options.trace);
     let mut manifests = base;
-    let writers: Vec<Applied> =
-        instances.iter().map(|instance| Applied::of_trait(&instance.of, &instance.name)).collect();
+    let writers: Vec<AppliedInstance> =
+        instances.iter().map(|instance| AppliedInstance::of_trait(&instance.of, &instance.name)).collect();
     let mut contexts = Vec::with_capacity(instances.len());
     for (instance, about) in instances.iter().zip(&writers) {
-        let (bound, wrong) = bind(instance, about, context);
+        let (bound, wrong) = bind_instance(instance, about, context);
         run.diagnostics.extend(wrong);
         contexts.push(bound);
     }
     let uses = (0..).zip(instances.iter().map(|instance| &instance.of).zip(&contexts));
-    apply_all(uses.clone(), &writers, &mut manifests, &mut run);
+    apply_all_traits(uses.clone(), &writers, &mut manifests, &mut run);
     if !has_failed(&run) {
-        assert_all(uses, &manifests, &mut run);
-        check(&manifests, &writers, &mut run.diagnostics);
+        check_all_assertions(uses, &manifests, &mut run);
+        check_rendered_manifests(&manifests, &writers, &mut run.diagnostics);
     }
-    finish(manifests, writers, run, options)
+    finish_rendering(manifests, writers, run, options)
 }
 
-/// Returns the rendering that `run` came to.
-pub(crate) fn finish(
+/// Returns the rendering of a completed `run`.
+pub(crate) fn finish_rendering(
     manifests: Vec<Manifest>,
-    writers: Vec<Applied>,
-    run: Run,
+    writers: Vec<AppliedInstance>,
+    run: RenderRun,
     options: &RenderOptions,
 ) -> Rendering {
     let mut diagnostics = run.diagnostics;
-    outcome::overlaps(&manifests, &writers, &mut diagnostics);
+    outcome::report_overlaps(&manifests, &writers, &mut diagnostics);
     if options.strict {
-        raise(&mut diagnostics);
+        raise_strict_warnings(&mut diagnostics);
     }
-    Rendering { manifests, writers, diagnostics, trace: run.story.finish() }
+    Rendering { manifests, writers, diagnostics, trace: run.trace.finish() }
 }
 
-/// Makes errors of the warnings that strict rendering does not put up with: what reaches nothing, and what reaches more
-/// than it says.
-pub fn raise(diagnostics: &mut [Diagnostic]) {
+/// Raises the warnings that `--strict` treats as errors: patches and values without effect, and targets that are too wide.
+pub fn raise_strict_warnings(diagnostics: &mut [Diagnostic]) {
     let raised = [&code::HITS_NOTHING, &code::WIDE_TARGET];
     for diagnostic in diagnostics {
         diagnostic.is_raised |= raised.contains(&diagnostic.code) || is_about_values(diagnostic);
     }
 }
 
-/// Returns whether `diagnostic` is about a value that was given: one that does not fit, or that nothing reads.
+/// Returns whether `diagnostic` is about a given value: one that violates its schema, or that nothing reads.
 #[must_use]
 pub fn is_about_values(diagnostic: &Diagnostic) -> bool {
     [&code::BAD_PARAMETER, &code::UNKNOWN_PARAMETER, &code::NOTHING_DECLARED, &code::UNKNOWN_INSTANCE]
         .contains(&diagnostic.code)
 }
 
-pub(crate) fn has_failed(run: &Run) -> bool {
+pub(crate) fn has_failed(run: &RenderRun) -> bool {
     run.diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Applies numbered traits, each with what its expressions see, until one fails; none where something has failed before.
-pub(crate) fn apply_all<'u>(
-    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
-    writers: &[Applied],
+/// Applies numbered traits, each with its variables, until one fails; none if something failed before.
+pub(crate) fn apply_all_traits<'u>(
+    uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
+    writers: &[AppliedInstance],
     manifests: &mut Vec<Manifest>,
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
     for (number, (of, context)) in uses {
         if has_failed(run) {
             return;
         }
-        apply(of, context, number, writers, manifests, run);
+        apply_trait(of, context, number, writers, manifests, run);
     }
 }
 
-/// Looks whether what numbered traits say of the rendered manifests holds.
-pub(crate) fn assert_all<'u>(
-    uses: impl Iterator<Item = (u32, (&'u Trait, &'u Context))>,
+/// Evaluates the `postRenderValidations` of numbered traits.
+pub(crate) fn check_all_assertions<'u>(
+    uses: impl Iterator<Item = (u32, (&'u CompiledTrait, &'u RenderContext))>,
     manifests: &[Manifest],
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
     for (number, (of, context)) in uses {
         Evaluator::new(of.document(), context, number, run).assertions(&of.program().after, manifests);
     }
 }
 
-/// Applies one trait: its rules first, and nothing else where one does not hold.
-fn apply(
-    of: &Trait,
-    context: &Context,
+/// Applies one trait, if its `preRenderValidations` hold.
+fn apply_trait(
+    of: &CompiledTrait,
+    context: &RenderContext,
     number: u32,
-    writers: &[Applied],
+    writers: &[AppliedInstance],
     manifests: &mut Vec<Manifest>,
-    run: &mut Run,
+    run: &mut RenderRun,
 ) {
-    run.story.open();
+    run.trace.open();
     let before = run.diagnostics.len();
     let mut evaluator = Evaluator::new(of.document(), context, number, run);
     if evaluator.rules(&of.program().before) {
         evaluator.apply(of.program(), manifests);
     }
     let failed = run.diagnostics.get(before..).unwrap_or_default().iter().any(Diagnostic::is_error);
-    run.story.close(|| Said {
+    run.trace.close(|| TraceEntry {
         what: writers.get(number as usize).map(ToString::to_string).unwrap_or_default(),
         found: String::new(),
         wanted: String::new(),
@@ -314,12 +321,16 @@ fn apply(
     });
 }
 
-/// Returns what the expressions of `instance` see, and what is wrong with what it is given.
-fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Vec<Diagnostic>) {
+/// Returns the variables of `instance`, and the mistakes in its parameters.
+fn bind_instance(
+    instance: &Instance,
+    about: &AppliedInstance,
+    context: &RenderContext,
+) -> (RenderContext, Vec<Diagnostic>) {
     let sections = instance.of.sections();
     let (parameters, mut wrong) =
-        section(sections.parameters.as_ref(), &instance.parameters, "parameters", about);
-    let (configs, more) = section(
+        bind_section(sections.parameters.as_ref(), &instance.parameters, "parameters", about);
+    let (configs, more) = bind_section(
         sections.environment_configs.as_ref(),
         &instance.environment_configs,
         "environmentConfigs",
@@ -328,26 +339,25 @@ fn bind(instance: &Instance, about: &Applied, context: &Context) -> (Context, Ve
     wrong.extend(more);
     let context = context
         .clone()
-        .with("trait", instance.of.called(&instance.name))
+        .with("trait", instance.of.trait_variable(&instance.name))
         .with("parameters", parameters)
         .with("environmentConfigs", configs);
     (context, wrong)
 }
 
-/// Returns what is given with its defaults, and what is wrong with it. Without a schema it is as it is.
-pub(crate) fn section(
+/// Returns the given values with defaults, and the violations. Without a schema they are returned unchanged.
+pub(crate) fn bind_section(
     schema: Option<&Schema>,
     given: &Document,
     what: &str,
     about: &dyn fmt::Display,
 ) -> (Value, Vec<Diagnostic>) {
     let place = |path: &[Step], is_key| if is_key { given.locate_key(path) } else { given.locate(path) };
-    section_at(schema, &given.value, &place, (what, about))
+    bind_section_at(schema, &given.value, &place, (what, about))
 }
 
-/// Returns the same for what stands at a `place` of its own, which is asked for a value or for its key; `what` of `about`
-/// is how messages call it.
-pub(crate) fn section_at(
+/// Returns the same, with a function from a path to the `place` of its value or key; messages call it `what` of `about`.
+pub(crate) fn bind_section_at(
     schema: Option<&Schema>,
     given: &Value,
     place: &dyn Fn(&[Step], bool) -> Location,
@@ -362,7 +372,7 @@ pub(crate) fn section_at(
         .and_then(|value| schema.check(&value, &mut budget).map(|wrong| (value, wrong)));
     match checked {
         Ok((value, wrong)) => {
-            let diagnostic = |wrong: super::schema::Wrong| {
+            let diagnostic = |wrong: super::schema::ValueViolation| {
                 let (code, is_key) = match wrong.severity {
                     DiagnosticLevel::Error => (&code::BAD_PARAMETER, false),
                     DiagnosticLevel::Warning | DiagnosticLevel::Hint => (&code::UNKNOWN_PARAMETER, true),

@@ -1,8 +1,8 @@
-//! What parameters there are, what they default to, and what may be said in them.
+//! Schemas of parameters: declared fields, defaults and constraints.
 //!
 //! A schema is written in one of four shapes, two of them in a shorthand and two that only wrap another. All are read
 //! to the same [`Schema`], so that defaults, checks and the JSON Schema for editors do not know which one it was.
-//! What is wrong with a schema never stops its reading: the rest stays usable, and all mistakes are told at once.
+//! A mistake does not stop the reader: the rest of the schema stays usable, and all mistakes are reported at once.
 
 mod check;
 mod defaults;
@@ -17,69 +17,69 @@ mod shorthand;
 mod tests;
 mod write;
 
-pub use field::{Child, Field};
+pub use field::{FieldLookup, ParameterField};
 pub use shapes::{Sections, read_sections};
 
 use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Exhausted, Position, Step, Value};
 
-use node::Node;
+use node::SchemaNode;
 
-/// How many levels of schemas may stand in each other.
-const MAX_DEPTH: usize = 64;
-/// How many schemas a schema may hold when all references are written out.
-const MAX_NODES: usize = 20_000;
+/// The maximum nesting of schemas.
+const MAX_SCHEMA_DEPTH: usize = 64;
+/// The maximum number of nodes of a schema after its references are resolved.
+const MAX_SCHEMA_NODES: usize = 20_000;
 
-/// How many mistakes of a schema are told.
-const MOST_PROBLEMS: usize = 200;
+/// The maximum number of reported mistakes of a schema.
+const MAX_SCHEMA_PROBLEMS: usize = 200;
 
 /// A schema, compiled from any of its shapes.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    root: Node,
+    root: SchemaNode,
     /// The schema with its references written out, where it was written as JSON Schema.
     written: Option<Value>,
 }
 
-/// How the shorthand is read.
+/// The options of the shorthand reader.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
-    /// Objects refuse what is not declared.
+pub struct ShorthandOptions {
+    /// Whether objects refuse undeclared fields.
     pub is_closed: bool,
-    /// A default that its own field refuses is let through.
+    /// Whether a default that violates its own field is accepted.
     pub skips_defaults: bool,
 }
 
 /// A mistake in a schema.
 #[derive(Debug, Clone)]
-pub struct Problem {
-    /// Where, from the root that the reader was given.
+pub struct SchemaProblem {
+    /// The path, relative to the root passed to the reader.
     pub path: Vec<Step>,
-    /// Where in the text that stands there.
-    pub span: Option<Span>,
-    /// What was found and what was expected.
+    /// The range in the text at that path.
+    pub span: Option<TextRange>,
+    /// The message: what was found and what was expected.
     pub message: String,
     /// The remedy; may be empty.
     pub help: String,
-    /// Whether the schema does without the part that is wrong.
+    /// Whether the wrong part was ignored.
     pub severity: DiagnosticLevel,
 }
 
-/// A piece of a text.
+/// A range of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Where it starts.
+pub struct TextRange {
+    /// The start.
     pub position: Position,
-    /// How many characters it has.
+    /// The length in characters.
     pub length: u32,
 }
 
-/// What is wrong with values.
+/// A value that violates the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
-    /// Which value.
+pub struct ValueViolation {
+    /// The path of the value.
     pub path: Vec<Step>,
-    /// Names the parameter, says what it is and what it should be.
+    /// The message: the parameter, what was found and what was expected.
     pub message: String,
     /// The remedy; may be empty.
     pub help: String,
@@ -90,24 +90,24 @@ pub struct Wrong {
 impl Schema {
     /// Returns the schema that `fields` declare in the shorthand, with the named `types`.
     ///
-    /// `path` and the path beside `types` say where they stand, for the problems.
+    /// `path` and the path in `types` are their places in the document, used in the problems.
     #[must_use]
     pub fn shorthand(
         fields: (&Value, &[Step]),
         types: Option<(&Value, &[Step])>,
-        options: Options,
-    ) -> (Self, Vec<Problem>) {
-        let (root, problems) = shorthand::read(fields, types, options);
+        options: ShorthandOptions,
+    ) -> (Self, Vec<SchemaProblem>) {
+        let (root, problems) = shorthand::read_shorthand(fields, types, options);
         (Self { root, written: None }, problems)
     }
 
     /// Returns the schema that `value` writes as JSON Schema.
     #[must_use]
-    pub fn open_api(value: &Value, path: &[Step]) -> (Self, Vec<Problem>) {
-        let resolved = refs::resolve(value);
+    pub fn open_api(value: &Value, path: &[Step]) -> (Self, Vec<SchemaProblem>) {
+        let resolved = refs::resolve_schema_references(value);
         let mut problems = resolved.problems.clone();
-        let (root, found) = openapi::read(&resolved.value);
-        problems.extend(found.into_iter().take(MOST_PROBLEMS).map(|problem| resolved.placed(problem)));
+        let (root, found) = openapi::read_json_schema(&resolved.value);
+        problems.extend(found.into_iter().take(MAX_SCHEMA_PROBLEMS).map(|problem| resolved.placed(problem)));
         for problem in &mut problems {
             problem.path.splice(0..0, path.iter().cloned());
         }
@@ -122,21 +122,21 @@ impl Schema {
     /// # Errors
     /// When the result would be larger than `budget` allows.
     pub fn with_defaults(&self, given: &Value, budget: &mut Budget) -> Result<Value, Exhausted> {
-        defaults::apply(&self.root, given, budget)
+        defaults::apply_defaults(&self.root, given, budget)
     }
 
-    /// Returns everything that is wrong with `value`; parameters that the schema does not know are warnings.
+    /// Returns all violations in `value`; an unknown parameter is a warning.
     ///
     /// # Errors
     /// When it takes longer than `budget` allows.
-    pub fn check(&self, value: &Value, budget: &mut Budget) -> Result<Vec<Wrong>, Exhausted> {
-        check::check(&self.root, value, budget)
+    pub fn check(&self, value: &Value, budget: &mut Budget) -> Result<Vec<ValueViolation>, Exhausted> {
+        check::check_value(&self.root, value, budget)
     }
 
     /// Returns the schema as JSON Schema in the form of a CustomResourceDefinition, without references.
     #[must_use]
     pub fn to_json_schema(&self) -> Value {
-        write::write(&self.root)
+        write::write_json_schema(&self.root)
     }
 
     /// Returns the same for display: what was written as JSON Schema keeps its `x-` fields.
@@ -147,12 +147,12 @@ impl Schema {
 
     /// Returns the parameters as one object, for following names into it.
     #[must_use]
-    pub fn root(&self) -> Field<'_> {
-        Field::new(&self.root)
+    pub fn root(&self) -> ParameterField<'_> {
+        ParameterField::new(&self.root)
     }
 }
 
-impl Problem {
+impl SchemaProblem {
     fn new(path: Vec<Step>, message: impl Into<String>) -> Self {
         Self {
             path,

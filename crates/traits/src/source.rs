@@ -1,4 +1,4 @@
-//! Traits and the resources that they are rendered with, as they are written, field by field.
+//! The typed form of traits and of the resources they are rendered with, before compilation.
 
 mod component;
 mod component_type;
@@ -11,27 +11,27 @@ mod traits;
 mod workload;
 
 use kubewright_engine::Diagnostic;
-pub(crate) use kubewright_patch::path::Op;
+pub(crate) use kubewright_patch::path::PathOp;
 use kubewright_value::{Document, Step, Text, Value};
 
 use super::diagnostics as code;
 use super::schema::Sections;
 use kubewright_dialect_kit::fields::{DocumentReader, FieldCodes, Located};
 
-/// One document.
+/// A document of one of the OpenChoreo kinds.
 #[derive(Debug, Clone)]
-pub(crate) enum Resource {
-    Trait(Trait),
-    ComponentType(ComponentType),
-    Component(Component),
+pub(crate) enum OpenChoreoResource {
+    Trait(TraitDefinition),
+    ComponentType(ComponentTypeDefinition),
+    Component(ComponentDefinition),
     Workload(Workload),
     ReleaseBinding(ReleaseBinding),
-    Environment(Environment),
+    Environment(EnvironmentDefinition),
     DataPlane(DataPlane),
     SecretReference(SecretReference),
 }
 
-/// What every document is called.
+/// The metadata of a document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
     pub(crate) name: Text,
@@ -42,81 +42,81 @@ pub(crate) struct Metadata {
 
 /// A Trait or ClusterTrait.
 #[derive(Debug, Clone)]
-pub(crate) struct Trait {
+pub(crate) struct TraitDefinition {
     pub(crate) metadata: Metadata,
-    /// `ClusterTrait`; both may have one name and are two traits.
+    /// Whether it is a `ClusterTrait`. A Trait and a ClusterTrait may share a name.
     pub(crate) is_cluster: bool,
     pub(crate) sections: Sections,
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
-    pub(crate) creates: Vec<Template>,
-    pub(crate) patches: Vec<Patch>,
-    pub(crate) removes: Vec<Removal>,
+    pub(crate) before: Vec<PreRenderValidation>,
+    pub(crate) after: Vec<PostRenderValidation>,
+    pub(crate) creates: Vec<TemplateDefinition>,
+    pub(crate) patches: Vec<PatchDefinition>,
+    pub(crate) removes: Vec<RemovalDefinition>,
 }
 
-/// `preRenderValidations`
+/// An item of `preRenderValidations`.
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
+pub(crate) struct PreRenderValidation {
     pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
-/// `postRenderValidations`
+/// An item of `postRenderValidations`.
 #[derive(Debug, Clone)]
-pub(crate) struct Assertion {
+pub(crate) struct PostRenderValidation {
     pub(crate) when: Option<Located<Text>>,
-    pub(crate) each: Option<Loop>,
-    pub(crate) target: Target,
+    pub(crate) each: Option<LoopDefinition>,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    /// A target that fits nothing is a failure.
+    /// Whether a target that matches nothing is a failure.
     pub(crate) must_match: bool,
     pub(crate) rule: Located<Text>,
     pub(crate) message: Text,
 }
 
-/// What makes resources: one of the `creates` of a trait or of the `resources` of a component type.
+/// A template: an item of `creates` of a trait, or of `resources` of a component type.
 #[derive(Debug, Clone)]
-pub(crate) struct Template {
+pub(crate) struct TemplateDefinition {
     pub(crate) path: Vec<Step>,
-    /// Of a component type's resource.
+    /// The id of a component type's resource.
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
     pub(crate) include_when: Option<Located<Text>>,
-    pub(crate) each: Option<Loop>,
+    pub(crate) each: Option<LoopDefinition>,
     pub(crate) template: Located<Value>,
 }
 
-/// Changes to the resources that fit a target.
+/// A patch: operations on the resources that match a target.
 #[derive(Debug, Clone)]
-pub(crate) struct Patch {
+pub(crate) struct PatchDefinition {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    pub(crate) each: Option<Loop>,
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) each: Option<LoopDefinition>,
+    pub(crate) operations: Vec<OperationDefinition>,
 }
 
-/// One change.
+/// An operation of a patch.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
-    pub(crate) op: Op,
+pub(crate) struct OperationDefinition {
+    pub(crate) op: PathOp,
     pub(crate) path: Located<Text>,
-    /// Nothing for `remove`.
+    /// `None` for `remove`.
     pub(crate) value: Option<Located<Value>>,
 }
 
-/// Resources that a trait drops.
+/// An item of `removes`: resources that a trait drops.
 #[derive(Debug, Clone)]
-pub(crate) struct Removal {
+pub(crate) struct RemovalDefinition {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
+    pub(crate) target: TargetDefinition,
     pub(crate) plane: Plane,
-    pub(crate) each: Option<Loop>,
+    pub(crate) each: Option<LoopDefinition>,
 }
 
-/// Which resources. What is left out fits all; an empty group is the core group.
+/// A selection of resources. A missing field matches all; an empty group is the core group.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Target {
+pub(crate) struct TargetDefinition {
     pub(crate) path: Vec<Step>,
     pub(crate) kind: Option<Text>,
     pub(crate) group: Option<Text>,
@@ -125,60 +125,60 @@ pub(crate) struct Target {
     pub(crate) condition: Option<Located<Text>>,
 }
 
-/// `forEach` and `var`
+/// A loop: `forEach` and `var`.
 #[derive(Debug, Clone)]
-pub(crate) struct Loop {
+pub(crate) struct LoopDefinition {
     pub(crate) over: Located<Text>,
     pub(crate) variable: Text,
 }
 
-/// Where a resource goes.
+/// The plane that a resource is deployed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plane {
-    /// With the workload.
+    /// The data plane, with the workload.
     #[default]
     Data,
-    /// With what watches it.
+    /// The observability plane.
     Observability,
 }
 
 /// A ComponentType or ClusterComponentType.
 #[derive(Debug, Clone)]
-pub(crate) struct ComponentType {
+pub(crate) struct ComponentTypeDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) is_cluster: bool,
     pub(crate) workload_type: Option<Located<Text>>,
     pub(crate) sections: Sections,
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
+    pub(crate) before: Vec<PreRenderValidation>,
+    pub(crate) after: Vec<PostRenderValidation>,
     /// The traits that every component of the type has.
     pub(crate) traits: Vec<TraitUse>,
-    /// The traits that a component may have besides.
+    /// The traits that a component may add.
     pub(crate) allowed_traits: Vec<TraitName>,
-    pub(crate) resources: Vec<Template>,
+    pub(crate) resources: Vec<TemplateDefinition>,
 }
 
-/// A trait by kind and name.
+/// A reference to a trait by kind and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraitName {
     pub(crate) is_cluster: bool,
     pub(crate) name: Text,
 }
 
-/// A trait with what is given to it.
+/// A use of a trait, with its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct TraitUse {
     pub(crate) path: Vec<Step>,
     pub(crate) name: TraitName,
     pub(crate) instance: Located<Text>,
     pub(crate) parameters: Option<Located<Value>>,
-    /// Only of a trait in a component type; a component's come from the release binding.
+    /// Only for a trait in a component type; those of a component come from the ReleaseBinding.
     pub(crate) environment_configs: Option<Located<Value>>,
 }
 
 /// A Component.
 #[derive(Debug, Clone)]
-pub(crate) struct Component {
+pub(crate) struct ComponentDefinition {
     pub(crate) metadata: Metadata,
     pub(crate) project: Option<Text>,
     /// Whether it is a ClusterComponentType, and the name; `deployment/web-app` is the type `web-app`.
@@ -191,18 +191,18 @@ pub(crate) struct Component {
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseBinding {
     pub(crate) metadata: Metadata,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ComponentOwner,
     pub(crate) environment: Option<Text>,
     pub(crate) component_type_configs: Option<Located<Value>>,
     /// By instance name.
     pub(crate) trait_configs: Vec<(Text, Located<Value>)>,
-    pub(crate) env: Vec<Variable>,
-    pub(crate) files: Vec<Variable>,
+    pub(crate) env: Vec<ConfigVariable>,
+    pub(crate) files: Vec<ConfigVariable>,
 }
 
-/// Whose it is.
+/// The project and component that own a resource.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Owner {
+pub(crate) struct ComponentOwner {
     pub(crate) project: Option<Text>,
     pub(crate) component: Option<Text>,
 }
@@ -211,30 +211,30 @@ pub(crate) struct Owner {
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
     pub(crate) metadata: Metadata,
-    pub(crate) owner: Owner,
+    pub(crate) owner: ComponentOwner,
     pub(crate) image: Option<Text>,
     pub(crate) command: Vec<Text>,
     pub(crate) args: Vec<Text>,
-    pub(crate) env: Vec<Variable>,
-    pub(crate) files: Vec<Variable>,
+    pub(crate) env: Vec<ConfigVariable>,
+    pub(crate) files: Vec<ConfigVariable>,
     pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<EndpointConnection>,
     pub(crate) resources: Vec<ResourceDependency>,
 }
 
 /// An environment variable or a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Variable {
+pub(crate) struct ConfigVariable {
     pub(crate) path: Vec<Step>,
     pub(crate) key: Text,
-    /// Of a file.
+    /// The mount path of a file.
     pub(crate) mount_path: Option<Text>,
     pub(crate) value: Option<Text>,
-    /// Name and key of a SecretReference.
+    /// The name and key of a SecretReference.
     pub(crate) secret: Option<(Text, Text)>,
 }
 
-/// What a workload offers.
+/// An endpoint that a workload offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     pub(crate) name: Text,
@@ -244,22 +244,22 @@ pub(crate) struct Endpoint {
     pub(crate) display_name: Option<Text>,
     pub(crate) base_path: Option<Text>,
     pub(crate) visibility: Vec<Text>,
-    /// Type and text of its description.
+    /// The type and text of its API description.
     pub(crate) schema: Option<(Option<Text>, Option<Text>)>,
 }
 
-/// What a workload needs of another component.
+/// A dependency of a workload on an endpoint of another component.
 #[derive(Debug, Clone)]
-pub(crate) struct Connection {
+pub(crate) struct EndpointConnection {
     pub(crate) project: Option<Text>,
     pub(crate) component: Text,
     pub(crate) endpoint: Text,
     pub(crate) visibility: Option<Text>,
-    /// From a part of the address to the variable that gets it.
+    /// Pairs of an address part and the variable that receives it.
     pub(crate) bindings: Vec<(Text, Text)>,
 }
 
-/// What a workload needs of a resource.
+/// A dependency of a workload on a resource.
 #[derive(Debug, Clone)]
 pub(crate) struct ResourceDependency {
     pub(crate) resource: Text,
@@ -269,7 +269,7 @@ pub(crate) struct ResourceDependency {
 
 /// An Environment.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
+pub(crate) struct EnvironmentDefinition {
     pub(crate) metadata: Metadata,
     /// Whether it is a ClusterDataPlane, and the name.
     pub(crate) data_plane: Option<(bool, Text)>,
@@ -282,20 +282,20 @@ pub(crate) struct DataPlane {
     pub(crate) metadata: Metadata,
     pub(crate) gateway: Gateway,
     pub(crate) secret_store: Option<Text>,
-    /// Kind and name.
+    /// The kind and name.
     pub(crate) observability: Option<(Text, Text)>,
 }
 
-/// How traffic comes in and goes out.
+/// The ingress and egress gateways.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gateway {
-    pub(crate) ingress: Option<Network>,
-    pub(crate) egress: Option<Network>,
+    pub(crate) ingress: Option<GatewayNetwork>,
+    pub(crate) egress: Option<GatewayNetwork>,
 }
 
-/// For others and for ourselves.
+/// The external and internal endpoints of a gateway.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Network {
+pub(crate) struct GatewayNetwork {
     pub(crate) external: Option<GatewayEndpoint>,
     pub(crate) internal: Option<GatewayEndpoint>,
 }
@@ -325,7 +325,7 @@ pub(crate) struct SecretReference {
     pub(crate) data: Vec<SecretSource>,
 }
 
-/// Where one key of a secret comes from.
+/// The remote source of one key of a secret.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSource {
     pub(crate) key: Text,
@@ -334,36 +334,53 @@ pub(crate) struct SecretSource {
     pub(crate) version: Option<Text>,
 }
 
-/// Returns whether `document` is one of the resources here.
-pub(crate) fn is_known(document: &Document) -> bool {
-    names::of(&document.value).is_some()
+/// Returns whether `document` is of one of the kinds in [`OpenChoreoResource`].
+pub(crate) fn is_openchoreo_document(document: &Document) -> bool {
+    names::openchoreo_kind(&document.value).is_some()
 }
 
-/// Reads `document`. Nothing where it is not one of the resources here, or lacks what all of them need.
-pub(crate) fn read(document: &Document) -> (Option<Resource>, Vec<Diagnostic>) {
-    let Some(kind) = names::of(&document.value) else { return (None, Vec::new()) };
-    // A trait that means something else than it says is refused; elsewhere a newer field does no harm.
+/// Reads `document`. Returns `None` if it is of another kind or has no metadata or spec.
+pub(crate) fn read_openchoreo_document(document: &Document) -> (Option<OpenChoreoResource>, Vec<Diagnostic>) {
+    let Some(kind) = names::openchoreo_kind(&document.value) else { return (None, Vec::new()) };
+    // An unknown field in a trait may change its meaning, so it is an error; in other kinds a newer field is harmless.
     let unknown = match kind {
-        names::Kind::Trait { .. } | names::Kind::ComponentType { .. } => &code::UNKNOWN_FIELD,
+        names::OpenChoreoKind::Trait { .. } | names::OpenChoreoKind::ComponentType { .. } => {
+            &code::UNKNOWN_FIELD
+        }
         _ => &code::UNREAD_FIELD,
     };
     let mut reader = DocumentReader::new(document, FieldCodes { unknown, ..FIELD_CODES });
     let resource = match kind {
-        names::Kind::Trait { is_cluster } => traits::read(&mut reader, is_cluster).map(Resource::Trait),
-        names::Kind::ComponentType { is_cluster } => {
-            component_type::read(&mut reader, is_cluster).map(Resource::ComponentType)
+        names::OpenChoreoKind::Trait { is_cluster } => {
+            traits::read_trait(&mut reader, is_cluster).map(OpenChoreoResource::Trait)
         }
-        names::Kind::Component => component::read(&mut reader).map(Resource::Component),
-        names::Kind::ReleaseBinding => component::read_binding(&mut reader).map(Resource::ReleaseBinding),
-        names::Kind::Workload => workload::read(&mut reader).map(Resource::Workload),
-        names::Kind::SecretReference => workload::read_secret(&mut reader).map(Resource::SecretReference),
-        names::Kind::Environment => planes::read_environment(&mut reader).map(Resource::Environment),
-        names::Kind::DataPlane => planes::read_data_plane(&mut reader).map(Resource::DataPlane),
+        names::OpenChoreoKind::ComponentType { is_cluster } => {
+            component_type::read_component_type(&mut reader, is_cluster)
+                .map(OpenChoreoResource::ComponentType)
+        }
+        names::OpenChoreoKind::Component => {
+            component::read_component(&mut reader).map(OpenChoreoResource::Component)
+        }
+        names::OpenChoreoKind::ReleaseBinding => {
+            component::read_release_binding(&mut reader).map(OpenChoreoResource::ReleaseBinding)
+        }
+        names::OpenChoreoKind::Workload => {
+            workload::read_workload_definition(&mut reader).map(OpenChoreoResource::Workload)
+        }
+        names::OpenChoreoKind::SecretReference => {
+            workload::read_secret(&mut reader).map(OpenChoreoResource::SecretReference)
+        }
+        names::OpenChoreoKind::Environment => {
+            planes::read_environment(&mut reader).map(OpenChoreoResource::Environment)
+        }
+        names::OpenChoreoKind::DataPlane => {
+            planes::read_data_plane(&mut reader).map(OpenChoreoResource::DataPlane)
+        }
     };
     (resource, reader.diagnostics)
 }
 
-/// What can be wrong with any field.
+/// The diagnostic codes for mistakes in any field.
 const FIELD_CODES: FieldCodes = FieldCodes {
     unknown: &code::UNKNOWN_FIELD,
     wrong_type: &code::WRONG_TYPE,

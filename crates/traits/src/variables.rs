@@ -1,17 +1,17 @@
-//! What expressions see by name.
+//! The variables of expressions.
 
 use kubewright_cel::{CelFailure, LazyVariables, Val};
 use kubewright_value::{Text, Value};
 
-use super::compile::program::Each;
+use super::compile::program::LoopProgram;
 
 /// The values of variables such as `metadata` and `parameters`.
 #[derive(Debug, Clone, Default)]
-pub struct Context {
+pub struct RenderContext {
     values: Vec<(Text, Value)>,
 }
 
-impl Context {
+impl RenderContext {
     /// Returns a context without variables.
     #[must_use]
     pub fn new() -> Self {
@@ -45,29 +45,33 @@ impl Context {
     }
 }
 
-/// What the expressions at one place see: the context, the item of a loop, the resource that is looked at.
+/// The variables at one place: the context, the item of a loop, and the selected resource.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'n> {
-    pub(crate) context: &'n Context,
+pub(crate) struct VariableScope<'n> {
+    pub(crate) context: &'n RenderContext,
     pub(crate) item: Option<(&'n str, &'n Value)>,
     pub(crate) resource: Option<&'n Value>,
 }
 
-impl<'n> Names<'n> {
-    /// Returns the names outside of loops.
-    pub(crate) fn of(context: &'n Context) -> Self {
+impl<'n> VariableScope<'n> {
+    /// Returns the scope outside of loops.
+    pub(crate) fn of(context: &'n RenderContext) -> Self {
         Self { context, item: None, resource: None }
     }
 
-    /// Returns the names in a round of the loop `each`; where there is no loop, there is no item.
-    pub(crate) fn within(context: &'n Context, each: Option<&'n Each>, item: Option<&'n Value>) -> Self {
+    /// Returns the scope for `item` of the loop `each`; without a loop there is no item.
+    pub(crate) fn within(
+        context: &'n RenderContext,
+        each: Option<&'n LoopProgram>,
+        item: Option<&'n Value>,
+    ) -> Self {
         let item = each.zip(item).map(|(each, item)| (each.variable.as_str(), item));
         Self { item, ..Self::of(context) }
     }
 }
 
-/// The resource hides an item of the same name, and an item hides what the context has.
-impl<'a, 'n: 'a> LazyVariables<'a> for Names<'n> {
+/// `resource` shadows a loop variable of that name, and a loop variable shadows the context.
+impl<'a, 'n: 'a> LazyVariables<'a> for VariableScope<'n> {
     fn find(&'a self, name: &str) -> Result<Option<Val<'a>>, CelFailure> {
         let resource = self.resource.filter(|_| name == "resource");
         let item = || self.item.filter(|(known, _)| *known == name).map(|(_, value)| value);

@@ -8,11 +8,11 @@ use kubewright_engine::{ClosedWorld, Decision, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Limits, Source, json, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "admission",
-    run,
+    run: fuzz_admission,
     seeds: &[
         "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n  failurePolicy: Ignore\n  matchConstraints:\n    resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE, UPDATE]}]\n    namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [dev]}]}\n  matchConditions: [{name: c, expression: \"has(object.spec)\"}]\n  variables: [{name: v, expression: object.spec.containers}, {name: w, expression: \"size(variables.v)\"}]\n  validations:\n  - {expression: \"variables.v.all(c, c.image != 'x' || c.image in exceptions.allowedImages)\", messageExpression: \"'no ' + object.metadata.name\"}\n  auditAnnotations: [{key: a, valueExpression: \"'x'\"}]\n",
         "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n  autogen: {podControllers: {controllers: [cronjobs, jobsets.v1alpha2.jobset.x-k8s.io]}}\n  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: ['*']}]}\n  validations: [{expression: \"object.metadata.name == 'x'\", message: m}]\n---\napiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: e, namespace: n, labels: {polex.kyverno.io/priority: '5'}}\nspec:\n  policyRefs: [{name: p, kind: ValidatingPolicy}]\n  matchConditions: [{name: c, expression: \"object.kind == 'Pod'\"}]\n  images: [nginx]\n  reportResult: pass\n  expiresAt: '2030-01-01T00:00:00Z'\n",
@@ -72,7 +72,7 @@ const OBJECTS: [&str; 3] = [
     r#"{"stages":[{"from":"x"}],"spec":null,"metadata":[]}"#,
 ];
 
-fn run(data: &[u8]) {
+fn fuzz_admission(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
     let (exceptions, documents): (Vec<Document>, Vec<Document>) =
@@ -91,13 +91,14 @@ fn run(data: &[u8]) {
             if operation != Operation::Create {
                 request.old_object = object.clone();
             }
-            let (first, again) = (decide(&engine, &request, false), decide(&engine, &request, true));
-            assert_eq!(said(&first), said(&again), "a trace changes nothing");
+            let (first, again) =
+                (decide_request(&engine, &request, false), decide_request(&engine, &request, true));
+            assert_eq!(describe_decision(&first), describe_decision(&again), "a trace changes nothing");
         }
     }
 }
 
-fn decide(engine: &Engine, request: &AdmissionRequest, is_traced: bool) -> Decision {
+fn decide_request(engine: &Engine, request: &AdmissionRequest, is_traced: bool) -> Decision {
     let limits = Limits { steps: 200_000, bytes: 4 << 20, ..Limits::default() };
     engine.decide(
         request,
@@ -106,7 +107,7 @@ fn decide(engine: &Engine, request: &AdmissionRequest, is_traced: bool) -> Decis
     )
 }
 
-fn said(decision: &Decision) -> Vec<String> {
+fn describe_decision(decision: &Decision) -> Vec<String> {
     let rows = decision.outcomes.iter().filter(|outcome| outcome.is_judged);
     rows.map(|outcome| format!("{} {} {}", outcome.rule, outcome.status, outcome.message)).collect()
 }

@@ -3,16 +3,17 @@
 use kubewright_cel::{CelBindings, CelCost, CelProgram};
 use kubewright_value::json;
 
-use super::Target;
+use super::FuzzTarget;
 use super::cel_parse::{ENVIRONMENT, SEEDS, WORDS};
 
-pub(crate) const TARGET: Target = Target { name: "cel_eval", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "cel_eval", run: fuzz_cel_eval, seeds: SEEDS, words: WORDS };
 
 const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y","app":"web"}},"spec":{"containers":[
     {"name":"a","image":"nginx:1.14","ports":[{"containerPort":80},{"containerPort":443}],"resources":{"limits":{}}},
     {"name":"b","n":9007199254740993,"resources":null}],"x":null,"t":true,"f":1.5,"u":18446744073709551615}}"#;
 
-fn run(data: &[u8]) {
+fn fuzz_cel_eval(data: &[u8]) {
     const LIMIT: u64 = 100_000;
     let Ok(text) = std::str::from_utf8(data) else { return };
     let object = json::parse(OBJECT).unwrap_or_default();

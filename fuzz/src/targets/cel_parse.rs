@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use kubewright_cel::{CelEnvironment, CelProgram, library};
 use kubewright_value::Text;
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target { name: "cel_parse", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "cel_parse", run: fuzz_cel_parse, seeds: SEEDS, words: WORDS };
 
 pub(super) const SEEDS: &[&str] = &[
     "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits))",
@@ -119,7 +120,7 @@ pub(super) static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| {
         .variable("x")
 });
 
-fn run(data: &[u8]) {
+fn fuzz_cel_parse(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match CelProgram::compile(text, &ENVIRONMENT) {
         Ok(program) => {

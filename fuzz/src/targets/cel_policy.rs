@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelFailure, CelProgram, Host, Inputs};
 use kubewright_value::{Value, json};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target { name: "cel_policy", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "cel_policy", run: fuzz_cel_policy, seeds: SEEDS, words: WORDS };
 
 const SEEDS: &[&str] = &[
     "object.spec.containers.all(c, image(c.image).registry() in ['ghcr.io', 'docker.io'])",
@@ -68,19 +69,19 @@ const OBJECT: &str =
 
 static ENVIRONMENT: LazyLock<CelEnvironment> = LazyLock::new(|| CelEnvironment::policy().variable("object"));
 
-struct World(Value);
+struct SingleObjectWorld(Value);
 
-impl Host for World {
+impl Host for SingleObjectWorld {
     fn ask(&self, question: &str, _: &[Value]) -> Result<Value, CelFailure> {
         Ok(if question == "resource.toGVR" { Value::from("pods") } else { self.0.clone() })
     }
 }
 
-fn run(data: &[u8]) {
+fn fuzz_cel_policy(data: &[u8]) {
     const LIMIT: u64 = 100_000;
     let Ok(text) = std::str::from_utf8(data) else { return };
     let object = json::parse(OBJECT).unwrap_or_default();
-    let world = World(json::parse(r#"{"items":[{"a":1}],"n":null}"#).unwrap_or_default());
+    let world = SingleObjectWorld(json::parse(r#"{"items":[{"a":1}],"n":null}"#).unwrap_or_default());
     for environment in [ENVIRONMENT.clone(), ENVIRONMENT.clone().unchecked()] {
         let Ok(program) = CelProgram::compile(text, &environment) else { continue };
         let evaluate = || {

@@ -3,14 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_golib::pem::{all_blocks, first_block};
-use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode};
+use kubewright_golib::x509::{MAX_BYTES_PER_BYTE, decode_pem};
 use kubewright_value::json;
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "certificates",
-    run,
+    run: fuzz_certificates,
     seeds: &[
         include_str!("../../../crates/golib/src/x509/fixtures/certificate.pem"),
         include_str!("../../../crates/golib/src/x509/fixtures/request.pem"),
@@ -35,20 +35,23 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(data: &[u8]) {
+fn fuzz_certificates(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let (Some(first), Ok(all)) = (first_block(&text), all_blocks(&text)) {
         assert!(!all.is_empty(), "`{}` is a block for one reader and none for the other", first.label);
     }
-    check_size(&text);
+    check_decoded_size(&text);
     // The input as the bytes of a certificate.
     for label in ["CERTIFICATE", "CERTIFICATE REQUEST"] {
-        check_size(&format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(data)));
+        check_decoded_size(&format!(
+            "-----BEGIN {label}-----\n{}\n-----END {label}-----\n",
+            STANDARD.encode(data)
+        ));
     }
 }
 
-fn check_size(text: &str) {
-    if let Ok(value) = decode(text) {
+fn check_decoded_size(text: &str) {
+    if let Ok(value) = decode_pem(text) {
         assert!(json::to_string(&value).len() <= text.len() * MAX_BYTES_PER_BYTE, "more than was promised");
     }
 }

@@ -4,11 +4,11 @@
 use kubewright_graph::{Graph, Id, References};
 use kubewright_value::{Source, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "graph",
-    run,
+    run: fuzz_graph,
     seeds: &[
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a, labels: {app: x}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]}\nspec:\n  serviceAccountName: s\n  nodeName: w\n  tolerations: [{key: gpu, operator: Exists}]\n  containers: [{image: i, envFrom: [{configMapRef: {name: c}}], env: [{valueFrom: {secretKeyRef: {name: k}}}], volumeMounts: [{name: v}]}]\n  volumes: [{name: v, persistentVolumeClaim: {claimName: d}}, {name: e, projected: {sources: [{secret: {name: k}}]}}]\n  affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: x}}, namespaceSelector: {}}]}}\n---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r, namespace: a, uid: u}\nspec: {selector: {matchLabels: {app: x}}, template: {metadata: {labels: {app: x}}, spec: {containers: []}}}\n",
         "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: a}\nspec: {selector: {app: x}}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: p, namespace: a}\nspec: {podSelector: {}, ingress: [{from: [{namespaceSelector: {matchExpressions: [{key: t, operator: NotIn, values: [z]}]}}]}]}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {t: z}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: a, labels: {app: x}}\n",
@@ -54,7 +54,7 @@ pub(crate) const TARGET: Target = Target {
 /// More would only be slow.
 const MAX_OBJECTS: usize = 12;
 
-fn run(data: &[u8]) {
+fn fuzz_graph(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("objects.yaml", text)).documents;
     let objects: Vec<Value> =
@@ -62,7 +62,7 @@ fn run(data: &[u8]) {
     let references = References::default();
     let built = Graph::build(objects.clone(), &references);
     let turned = Graph::build(objects.iter().rev().cloned(), &references);
-    assert_eq!(said(&built), said(&turned), "the order of objects shows");
+    assert_eq!(describe_graph(&built), describe_graph(&turned), "the order of objects shows");
     let mut grown = Graph::new(&references);
     for object in &objects {
         grown.insert(object.clone());
@@ -73,17 +73,17 @@ fn run(data: &[u8]) {
         grown.remove(id);
         assert_rebuilt(&grown, &references);
     }
-    assert!(grown.is_empty(), "something is left: {:?}", said(&grown));
+    assert!(grown.is_empty(), "something is left: {:?}", describe_graph(&grown));
 }
 
 fn assert_rebuilt(graph: &Graph, references: &References) {
     let present = graph.ids().filter_map(|id| graph.node(id)?.object.clone());
     let rebuilt = Graph::build(present, references);
-    assert_eq!(said(graph), said(&rebuilt), "an update differs from a rebuild");
+    assert_eq!(describe_graph(graph), describe_graph(&rebuilt), "an update differs from a rebuild");
 }
 
 /// Everything about a graph that anybody can see.
-fn said(graph: &Graph) -> Vec<String> {
+fn describe_graph(graph: &Graph) -> Vec<String> {
     let name = |id: Id| {
         let node = graph.node(id);
         node.map(|node| {

@@ -5,11 +5,11 @@ use kubewright_interpolate::{RenderedValue, TextTemplate, ValueTemplate, find_ex
 use kubewright_traits::functions;
 use kubewright_value::{Value, json};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "interpolate",
-    run,
+    run: fuzz_interpolate,
     seeds: &[
         "${parameters.i}",
         " ${parameters.m} \n",
@@ -62,25 +62,25 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(data: &[u8]) {
+fn fuzz_interpolate(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    found(text);
-    let environment = functions::environment().variable("parameters").variable("x");
+    check_expressions(text);
+    let environment = functions::trait_environment().variable("parameters").variable("x");
     if CelProgram::compile(text, &environment).is_ok() {
         let whole = format!("${{{text}\n}}");
         let found = find_expressions(&whole).unwrap_or_default();
         let is_whole = matches!(&found[..], [one] if one.whole == (0..whole.len()));
         assert!(is_whole, "an expression ends where it ends for CEL");
     }
-    rendered(&Value::from(text), &environment);
+    check_rendering(&Value::from(text), &environment);
     if let Ok(value) = json::parse(text) {
-        rendered(&value, &environment);
+        check_rendering(&value, &environment);
     }
     let (template, problems) = TextTemplate::compile(text, &environment);
     assert!(problems.is_empty() || template.plain().is_none());
 }
 
-fn found(text: &str) {
+fn check_expressions(text: &str) {
     let Ok(found) = find_expressions(text) else { return };
     let mut end = 0;
     for one in found {
@@ -92,7 +92,7 @@ fn found(text: &str) {
     }
 }
 
-fn rendered(value: &Value, environment: &kubewright_cel::CelEnvironment) {
+fn check_rendering(value: &Value, environment: &kubewright_cel::CelEnvironment) {
     let parameters = json::parse(
         r#"{"i":3,"f":1.5,"n":null,"s":"str","l":[1,"a",{"b":null}],"m":{"k":"v","z":1},"big":18446744073709551615}"#,
     )

@@ -3,11 +3,11 @@
 use kubewright_jmespath::{Inputs, JmesPathExpression, JmesPathFunctions, JmesPathLanguage, JmesPathLookup};
 use kubewright_value::{Budget, Limits, json};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "jmespath",
-    run,
+    run: fuzz_jmespath,
     seeds: &[
         "spec.containers[?image != 'x'].{name: name, ports: ports[].containerPort}",
         "metadata.labels.\"a.b/c\" || 'none' | length(@)",
@@ -115,10 +115,10 @@ const OBJECT: &str = r#"{"kind":"Pod","metadata":{"labels":{"a.b/c":"x","007":"y
 
 thread_local! {
     static TABLES: [(JmesPathFunctions, JmesPathLanguage); 2] =
-        [(JmesPathFunctions::standard(), JmesPathLanguage::Standard), (with_inputs(), JmesPathLanguage::Forgiving)];
+        [(JmesPathFunctions::standard(), JmesPathLanguage::Standard), (functions_with_inputs(), JmesPathLanguage::Forgiving)];
 }
 
-fn with_inputs() -> JmesPathFunctions {
+fn functions_with_inputs() -> JmesPathFunctions {
     JmesPathFunctions::kubernetes().with_inputs(Inputs {
         now: Some(1_714_557_600_000_000_000),
         random_seed: Some(7),
@@ -126,7 +126,7 @@ fn with_inputs() -> JmesPathFunctions {
     })
 }
 
-fn run(data: &[u8]) {
+fn fuzz_jmespath(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let object = json::parse(OBJECT).unwrap_or_default();
     let limits = Limits { steps: 200_000, bytes: 4 << 20, depth: 128 };

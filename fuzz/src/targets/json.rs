@@ -2,12 +2,12 @@
 
 use kubewright_value::{Source, Value, json};
 
-use super::Target;
-use super::yaml::size;
+use super::FuzzTarget;
+use super::yaml::count_positions;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "json",
-    run,
+    run: fuzz_json,
     seeds: &[
         r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"x":"y"}},"spec":{"containers":[{"name":"c","image":"nginx:1.2","ports":[{"containerPort":8080}]}]}}"#,
         r#"[1,-2,0.5,1e3,1E-7,12345678901234567890,true,false,null,"a\n\u00e9\ud83d\ude00"]"#,
@@ -41,7 +41,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(input: &[u8]) {
+fn fuzz_json(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let parsed = json::parse(&text);
     let read = json::read_with_warnings(&Source::new("fuzz", text.as_ref()));
@@ -50,11 +50,15 @@ fn run(input: &[u8]) {
         return;
     };
     assert_eq!(value, document.value, "parse and read give different values");
-    assert_eq!(document.positions.as_slice().len(), size(&value), "positions do not fit the value");
+    assert_eq!(
+        document.positions.as_slice().len(),
+        count_positions(&value),
+        "positions do not fit the value"
+    );
     // A large double is written with its shortest digits, which read as another number, and `-0` reads as 0;
     // what was read from written text stays as it is.
     let Ok(value) = json::parse(&json::to_string(&value)) else {
-        unreadable(&value);
+        check_unreadable(&value);
         return;
     };
     for written in [json::to_string(&value), json::to_pretty(&value)] {
@@ -63,6 +67,6 @@ fn run(input: &[u8]) {
 }
 
 #[expect(clippy::panic, reason = "a panic is how a target reports")]
-fn unreadable(value: &Value) {
+fn check_unreadable(value: &Value) {
     panic!("does not read back: {value}");
 }

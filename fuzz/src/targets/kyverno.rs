@@ -5,11 +5,11 @@ use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "kyverno",
-    run,
+    run: fuzz_kyverno,
     seeds: &[
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  background: false\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod], namespaces: ['sh*'], selector: {matchLabels: {'a*': '1'}}}}]}\n    validate:\n      message: 'no {{ request.object.metadata.name }}'\n      pattern:\n        metadata: {labels: {'a*': '?*'}}\n        spec:\n          =(initContainers): [{=(securityContext): {X(privileged): 'null'}}]\n          containers: [{(image): 'nginx*', name: 'a|b & !c', =(resources): {limits: {memory: '<=1Gi', cpu: 1-5}}}]\n          ^(volumes): [{name: x}]\n          <(hostNetwork): '!true'\n",
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {all: [{resources: {kinds: ['*/Pod', 'apps/v1/Deployment'], operations: [CREATE]}}]}\n    exclude: {any: [{resources: {names: [x]}, subjects: [{kind: User, name: u}]}]}\n    context:\n    - {name: v, variable: {value: {a: ['1h', 2, '3Gi']}, jmesPath: 'a[0]', default: x}}\n    - {name: c, configMap: {name: m, namespace: n}}\n    - {name: w, apiCall: {urlPath: '/api/v1/namespaces/{{ request.namespace }}/pods', jmesPath: 'items[].metadata.name'}}\n    preconditions:\n      any:\n      - {key: '{{ request.operation || `BACKGROUND` }}', operator: AnyIn, value: [CREATE, UPDATE]}\n    validate:\n      message: m\n      deny:\n        conditions:\n          all:\n          - {key: '{{ length(request.object.spec.containers) }}', operator: GreaterThan, value: 1, message: 'too many {{ v }}'}\n          - {key: '{{ request.object.spec.containers[].image }}', operator: AllNotIn, value: 'redis*'}\n          - {key: '{{ v }}', operator: DurationLessThan, value: 2h}\n",
@@ -69,7 +69,7 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
     "securityContext":{"capabilities":{"add":["NET_RAW"]},"runAsUser":0},"resources":{"limits":{"memory":"1Gi","cpu":2}}},
     {"name":"*","image":"redis","ports":[{"containerPort":80}]}],"volumes":[],"initContainers":null}}"#;
 
-fn run(data: &[u8]) {
+fn fuzz_kyverno(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("policy.yaml", text)).documents;
     let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;

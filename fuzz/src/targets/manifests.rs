@@ -10,11 +10,11 @@ use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey};
 use kubewright_value::{Map, Source, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "manifests",
-    run,
+    run: fuzz_manifests,
     seeds: &[
         "apiVersion: v1\nkind: Service\nmetadata: {name: s, annotations: {a: b}}\nspec: {ports: [{port: 80}], selector: {app: x}, list: ['', {}, [], null, 1.5, 1e3]}\n",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {a: '1', b: \"x\\ny\"}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\n",
@@ -44,7 +44,7 @@ const POLICY: &str = "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata:
     match: {any: [{resources: {kinds: ['*']}}]}, validate: {manifests: {attestors: [{entries: [{keys: {publicKeys: \
     \"-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEmi+feZen+rJFPAAri9wI/kyLYiHOaJ93HA7pBn4OA5Mm9aoYvj5zZbjVzAAxTGjYmJLqXsqB5W/v4MWaovEybg==\\n-----END PUBLIC KEY-----\"}}]}]}}}]}}";
 
-fn run(data: &[u8]) {
+fn fuzz_manifests(data: &[u8]) {
     for message in [STANDARD.encode(data), String::from_utf8_lossy(data).into_owned()] {
         let annotations = Map::from([
             ("cosign.sigstore.dev/message", Value::from(message)),

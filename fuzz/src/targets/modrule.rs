@@ -6,11 +6,11 @@ use kubewright_engine::{ClosedWorld, DecisionSettings, Engine};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Limits, Source, json, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "modrule",
-    run,
+    run: fuzz_modrule,
     seeds: &[
         "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {name: r, namespace: shop}\nspec:\n  type: Patch\n  match:\n    - {select: $.kind, matchValue: Pod}\n    - {select: '$.spec.containers[*].image', matchRegex: '^nginx', negate: true}\n  patch:\n    - {op: add, select: '$.spec.containers[*]', path: '/spec/containers/#0/x', value: '{{ .SelectedItem.name }}-{{ .#0 }}'}\n    - {op: remove, path: /metadata/ownerReferences/0}\n    - op: add\n      path: /spec/tolerations/-1\n      value: |-\n        key: {{ .Target.metadata.name }}\n",
         "apiVersion: api.kubemod.io/v1beta1\nkind: ModRule\nmetadata: {name: r, namespace: kubemod-system}\nspec:\n  type: Reject\n  targetNamespaceRegex: ^sh\n  rejectMessage: 'no {{ .Target.metadata.labels }}'\n  executionTier: -3\n  admissionOperations: [CREATE, DELETE]\n  match:\n    - {select: 'length($.spec.containers) > 0', matchFor: All}\n    - {select: $.syntheticRefs.namespace.metadata.labels.team, matchValues: [a, b]}\n",
@@ -53,7 +53,7 @@ const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","nam
     "annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"kind\":\"Pod\"}"},"ownerReferences":[{"name":"o"}]},
     "spec":{"containers":[{"name":"a","image":"nginx:1"},{"name":"b","image":"redis"}]}}"#;
 
-fn run(data: &[u8]) {
+fn fuzz_modrule(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let documents = yaml::read(&Source::new("rule.yaml", text)).documents;
     let rules = load_documents(&all_dialects(&DialectOptions::default()), &documents).rules;

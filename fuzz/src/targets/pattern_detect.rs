@@ -8,12 +8,12 @@ use kubewright_patterns::{
 };
 use kubewright_value::{Limits, Source, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 use super::pattern_compile::WORDS;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "pattern_detect",
-    run,
+    run: fuzz_pattern_detect,
     seeds: &[
         "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {name: p, displayName: P, patternType: STRUCTURAL, severity: INFO, category: Security}\nspec:\n  message: '{{a.name}} {{b.name}} {{count(b)}}'\n  topology: SINGLE\n  resources: [{resource: Service, id: a, leader: true}, {resource: [Pod, Deployment], id: b, filters: {matchNone: [{key: 'podTemplate.spec.containers[@].livenessProbe', operator: EXISTS}]}}, {resource: '*', id: c, presence: ABSENT}]\n  relationships:\n  - {id: e, type: EXPOSES, required: true, shared: true, resourceIds: [a, b], atLeast: 1}\n  - {id: f, type: [USES_CONFIG, MOUNTS], required: false, shared: true, weight: 0.5, resourceIds: [b, c]}\n---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: a}, spec: {selector: {app: x}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: a, labels: {app: x}}, spec: {containers: [{name: c, image: i, envFrom: [{secretRef: {name: gone}}]}]}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: r, namespace: a, labels: {app: x}}, spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, livenessProbe: {}}]}}\n",
         "version: kubepattern.it/v1\nkind: Pattern\nmetadata: {name: p, displayName: P, patternType: CUSTOM, severity: INFO, category: x}\nspec:\n  message: '{{a.name}} {{b.name}} {{score}}'\n  topology: LEADER_FOLLOWER\n  dedupe: UNORDERED\n  actors: [a, b]\n  resources: [{resource: Pod, id: a, leader: true}, {resource: Pod, id: b}, {resource: Deployment, id: d}]\n  relationships: [{id: o, type: OWNS, transitive: true, required: false, shared: true, weight: 1, resourceIds: [d, b]}, {id: c, type: CUSTOM, required: true, shared: true, resourceIds: [a, b], criteria: [{path: metadata.namespace, otherPath: metadata.namespace, operator: EQUALS}]}]\n  commonRelationships: [{id: m, type: MOUNTS, required: true, shared: true, resourceIds: [a, b]}, {id: n, type: ANY, required: false, shared: false, weight: 2, resourceIds: [a, b]}]\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: a, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: d, controller: true}]}, spec: {volumes: [{name: v, emptyDir: {}}]}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: r, namespace: a}, spec: {volumes: [{name: v, configMap: {name: m}}]}}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: a, ownerReferences: [{apiVersion: v1, kind: Pod, name: p}]}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}}\n",
@@ -22,7 +22,7 @@ pub(crate) const TARGET: Target = Target {
     words: WORDS,
 };
 
-fn run(bytes: &[u8]) {
+fn fuzz_pattern_detect(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut patterns, mut objects): (Vec<Pattern>, Vec<_>) = (Vec::new(), Vec::new());
     for document in yaml::read(&Source::new("fuzz", text)).documents {

@@ -11,11 +11,11 @@ use kubewright_serve::Snapshot;
 use kubewright_serve::review::{AdmissionReview, decide_offline};
 use kubewright_value::{Budget, Source, Value, json, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "review",
-    run,
+    run: fuzz_review,
     seeds: &[
         r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Pod"},"name":"p","namespace":"shop","operation":"CREATE","userInfo":{"username":"ada","groups":["dev"]},"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop","labels":{"team":"a"}},"spec":{"containers":[{"name":"a","image":"b","securityContext":{"privileged":true}}]}},"oldObject":null,"dryRun":false}}"#,
         r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Secret"},"name":"s","namespace":"shop","operation":"UPDATE","object":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","uid":"x","resourceVersion":"1","managedFields":[{"manager":"m"}]},"data":{"password":"c2VjcmV0"}},"oldObject":{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{}}}}"#,
@@ -84,7 +84,7 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     Snapshot::of(&DialectOptions::default(), &[], &documents, 1)
 });
 
-fn run(data: &[u8]) {
+fn fuzz_review(data: &[u8]) {
     let Ok(review) = AdmissionReview::read(data) else {
         assert!(decide_offline(&SNAPSHOT, "mutate", data).is_err(), "what cannot be read is not answered");
         return;
@@ -93,11 +93,11 @@ fn run(data: &[u8]) {
         let decide = || decide_offline(&SNAPSHOT, hook, data).ok().flatten();
         let Some(answer) = decide() else { continue };
         assert_eq!(Some(&answer), decide().as_ref(), "decided twice");
-        check(&review, &answer);
+        check_review_answer(&review, &answer);
     }
 }
 
-fn check(review: &AdmissionReview, answer: &str) {
+fn check_review_answer(review: &AdmissionReview, answer: &str) {
     let Ok(answer) = json::parse(answer) else { return assert_eq!(answer, "JSON") };
     let response = answer.get("response").cloned().unwrap_or_default();
     assert_eq!(response.get("uid").and_then(Value::as_str), Some(review.request.uid.as_str()));
@@ -107,11 +107,12 @@ fn check(review: &AdmissionReview, answer: &str) {
     assert_eq!(is_allowed, Some(true), "what is refused is not changed");
     let text =
         STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let operations = json::parse(&text).ok().and_then(|list| patch::Operation::list(&list).ok());
+    let operations = json::parse(&text).ok().and_then(|list| patch::JsonPatchOperation::list(&list).ok());
     let Some(operations) = operations else { return assert_eq!(text, "a patch") };
     let before = &review.request.object;
     let mut after = before.clone();
-    let applied = patch::apply(&mut after, &operations, &patch::Options::rfc6902(), &mut Budget::default());
+    let applied =
+        patch::apply_patch(&mut after, &operations, &patch::PatchOptions::rfc6902(), &mut Budget::default());
     assert!(applied.is_ok(), "{applied:?}: {text} on {before}");
     for path in [&["kind"][..], &["metadata", "name"], &["metadata", "uid"], &["metadata", "managedFields"]] {
         assert_eq!(before.at(path), after.at(path), "{text}");

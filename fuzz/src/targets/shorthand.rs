@@ -4,11 +4,11 @@ use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::{Schema, read_sections};
 use kubewright_value::{Budget, Limits, Map, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "shorthand",
-    run,
+    run: fuzz_shorthand,
     seeds: &[
         "schema:\n  tier: \"string | enum=small,medium,large default=small\"\n  ports: '[]Port | minItems=1 default=[{\"name\":\"a\"}]'\n  labels: map[string]string\n",
         "schema:\n  types:\n    Port: {name: 'string | pattern=^[a-z]+$ maxLength=15', number: 'integer | minimum=1 maximum=65535 default=80'}\n  parameters:\n    port: Port\n    more: 'array<Port> | default=[]'\n    db: {$default: {host: a}, host: string, tls: {$default: '{}', on: 'boolean | default=f'}}\n  envOverrides: {size: \"number | multipleOf=0.5 exclusiveMinimum=true minimum=0 default=1 description='it''s' oc:x\"}\n",
@@ -52,18 +52,18 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(input: &[u8]) {
+fn fuzz_shorthand(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let whole = Value::from(text);
     let field: Map = [("f".into(), whole)].into_iter().collect();
     let spec: Map = [("schema".into(), Value::object(field))].into_iter().collect();
-    look(&Value::object(spec));
+    check_schema(&Value::object(spec));
     if let Ok(spec) = yaml::parse(text) {
-        look(&spec);
+        check_schema(&spec);
     }
 }
 
-fn look(spec: &Value) {
+fn check_schema(spec: &Value) {
     let (sections, problems) = read_sections(spec);
     let is_sound = !problems.iter().any(|problem| problem.severity == DiagnosticLevel::Error);
     for schema in [sections.parameters, sections.environment_configs].into_iter().flatten() {

@@ -1,15 +1,16 @@
 //! Traits and their resources: any document is read, checked and rendered, the same way every time.
 
 use kubewright_traits::{
-    self as traits, Context, Instance, Library, Manifest, RenderOptions, Rendering, Trait,
+    self as traits, CompiledTrait, Instance, Manifest, RenderContext, RenderOptions, Rendering,
+    ResourceLibrary,
 };
 use kubewright_value::{Document, Source, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "traits",
-    run,
+    run: fuzz_traits,
     seeds: &[
         "apiVersion: openchoreo.dev/v1alpha1\nkind: Component\nmetadata: {name: web}\nspec:\n  owner: {projectName: shop}\n  componentType: {name: service}\n  traits: [{name: one, instanceName: a, parameters: {size: 2}}]\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Workload\nmetadata: {name: web}\nspec:\n  owner: {projectName: shop, componentName: web}\n  container: {image: web, env: [{key: A, value: b}], files: [{key: c, mountPath: /d, value: e}]}\n  endpoints: {http: {type: HTTP, port: 80, schema: {type: REST, content: 'openapi: 3.0.0'}}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: ComponentType\nmetadata: {name: service}\nspec:\n  allowedTraits: [{name: one}]\n  resources:\n  - {id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${metadata.name}'}, spec: {containers: [{name: main, image: '${workload.container.image}', envFrom: '${configurations.toContainerEnvFrom()}', ports: '${workload.toServicePorts()}'}]}}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Trait\nmetadata: {name: one}\nspec:\n  schema: {size: integer}\n  patches:\n  - target: {group: apps, version: v1, kind: Deployment}\n    operations: [{op: add, path: /spec/replicas, value: '${parameters.size}'}]\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: Environment\nmetadata: {name: dev}\nspec: {dataPlaneRef: {name: here}}\n---\napiVersion: openchoreo.dev/v1alpha1\nkind: DataPlane\nmetadata: {name: here}\nspec: {secretStoreRef: {name: vault}}\n",
         "apiVersion: v1alpha1\nkind: Trait\nmetadata: {name: t}\nspec:\n  schema: {tier: 'string | default=a', ports: '[]Port', $types: {Port: {number: integer}}}\n  validations: [{rule: '${parameters.tier == \"a\"}', message: m}]\n  creates: [{includeWhen: '${true}', template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${metadata.name}'}}}]\n  patches:\n  - target: {group: apps, version: v1, kind: Deployment, where: '${resource.spec.replicas > 1}'}\n    forEach: ${parameters.ports}\n    var: port\n    operations: [{op: add, path: \"/spec/containers[?(@.name=='${metadata.name}')]/ports/-\", value: {containerPort: '${port.number}'}}]\n  removes: [{target: {group: '', version: v1, kind: Service}}]\n",
@@ -52,24 +53,25 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(input: &[u8]) {
+fn fuzz_traits(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let reading = yaml::read(&Source::new("input", text));
-    let told =
-        |document| -> Vec<String> { traits::check(document).iter().map(ToString::to_string).collect() };
+    let told = |document| -> Vec<String> {
+        traits::check_trait_document(document).iter().map(ToString::to_string).collect()
+    };
     for document in &reading.documents {
         assert_eq!(told(document), told(document));
-        render(document);
+        render_twice(document);
     }
     if let [first, second, ..] = reading.documents.as_slice() {
-        let _ = traits::check_traits(first, second);
+        let _ = traits::check_component_traits(first, second);
     }
     components(&reading.documents);
 }
 
 /// Renders a trait over a few manifests, twice with the same result; what fails leaves what was given.
-fn render(document: &Document) {
-    let (Some(of), _) = Trait::compile(document, &[]) else { return };
+fn render_twice(document: &Document) {
+    let (Some(of), _) = CompiledTrait::compile(document, &[]) else { return };
     let nothing = || Document::made(Value::Null, Source::new("none", ""));
     let instance = Instance { of, name: "one".into(), parameters: nothing(), environment_configs: nothing() };
     let base = yaml::read(&Source::new("base", BASE)).documents;
@@ -77,9 +79,9 @@ fn render(document: &Document) {
         let base =
             base.iter().enumerate().map(|(number, document)| Manifest::given(number, document.value.clone()));
         let metadata = yaml::parse("{name: a, namespace: b, labels: {}}").unwrap_or_default();
-        let context = Context::new().with("metadata", metadata);
+        let context = RenderContext::new().with("metadata", metadata);
         let options = RenderOptions { trace: true, ..RenderOptions::default() };
-        traits::render(base.collect(), std::slice::from_ref(&instance), &context, &options)
+        traits::render_traits(base.collect(), std::slice::from_ref(&instance), &context, &options)
     };
     let (first, second) = (rendered(), rendered());
     let shown = |rendering: &Rendering| -> Vec<String> {
@@ -97,9 +99,9 @@ fn render(document: &Document) {
 
 /// Renders all components that there are.
 fn components(documents: &[Document]) {
-    let (library, _) = Library::read(documents, &[]);
+    let (library, _) = ResourceLibrary::read(documents, &[]);
     for release in library.releases() {
-        let _ = library.render(release, &Context::new(), &RenderOptions::default());
+        let _ = library.render(release, &RenderContext::new(), &RenderOptions::default());
     }
 }
 

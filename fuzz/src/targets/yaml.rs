@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use kubewright_value::{Problem, Reading, Source, Value, yaml};
+use kubewright_value::{ParseProblem, ParsedStream, Source, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target { name: "yaml", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget { name: "yaml", run: fuzz_yaml, seeds: SEEDS, words: WORDS };
 
 pub(super) const SEEDS: &[&str] = &[
     "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels:\n    app: web # comment\nspec:\n  replicas: 3\n  template:\n    spec:\n      containers:\n      - name: web\n        image: \"nginx:1.25\"\n        args: [\"-c\", 'it''s', a b, {x: 1}]\n        ports:\n        - containerPort: 8080\n",
@@ -87,7 +87,7 @@ const WORDS: &[&str] = &[
     "  ",
 ];
 
-fn run(input: &[u8]) {
+fn fuzz_yaml(input: &[u8]) {
     let Ok(source) = yaml::decode("fuzz", input.to_vec()) else {
         return;
     };
@@ -97,30 +97,30 @@ fn run(input: &[u8]) {
         same(&fast, &full);
     }
     assert_eq!(
-        yaml::parse(&source.text).map(exact),
-        yaml::parse_fully(&source.text).map(exact),
+        yaml::parse(&source.text).map(exact_text),
+        yaml::parse_fully(&source.text).map(exact_text),
         "parse and parse_fully disagree"
     );
-    whole(&source);
+    check_split_stream(&source);
 }
 
 /// Reading the whole is reading its pieces.
-fn whole(source: &Arc<Source>) {
+fn check_split_stream(source: &Arc<Source>) {
     let reading = yaml::read(source);
     let pieces: usize =
         yaml::split(&source.text).iter().map(|chunk| yaml::read_chunk(source, chunk).documents.len()).sum();
     assert_eq!(reading.documents.len(), pieces);
 }
 
-fn same(fast: &Reading, full: &Reading) {
+fn same(fast: &ParsedStream, full: &ParsedStream) {
     assert_eq!(fast.documents.len(), full.documents.len(), "different documents");
     for (a, b) in fast.documents.iter().zip(&full.documents) {
         assert_eq!(a.value.to_string(), b.value.to_string(), "different values");
         assert_eq!(a.positions.as_slice(), b.positions.as_slice(), "different positions");
-        assert_eq!(a.positions.as_slice().len(), size(&a.value), "positions do not fit the value");
+        assert_eq!(a.positions.as_slice().len(), count_positions(&a.value), "positions do not fit the value");
         assert!(a.value.depth() <= kubewright_value::json::MAX_DEPTH, "too deep");
     }
-    let shown = |problems: &[Problem]| {
+    let shown = |problems: &[ParseProblem]| {
         problems.iter().map(|p| format!("{} {}", p.message, p.location)).collect::<Vec<_>>()
     };
     assert_eq!(shown(&fast.problems), shown(&full.problems), "different problems");
@@ -128,15 +128,15 @@ fn same(fast: &Reading, full: &Reading) {
 
 /// As text, which tells `1` from `1.0` and one key order from another.
 #[expect(clippy::needless_pass_by_value, reason = "used as a mapping")]
-fn exact(value: Value) -> String {
+fn exact_text(value: Value) -> String {
     value.to_string()
 }
 
 /// Returns how many positions the value must have.
-pub(super) fn size(value: &Value) -> usize {
+pub(super) fn count_positions(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(|value| 1 + size(value)).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_positions).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(|value| 1 + count_positions(value)).sum::<usize>(),
         _ => 1,
     }
 }

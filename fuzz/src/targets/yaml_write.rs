@@ -2,11 +2,11 @@
 
 use kubewright_value::{Map, Text, Value, yaml};
 
-use super::Target;
+use super::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "yaml_write",
-    run,
+    run: fuzz_yaml_write,
     seeds: super::yaml::SEEDS,
     words: &[
         "yes",
@@ -63,20 +63,20 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-fn run(input: &[u8]) {
+fn fuzz_yaml_write(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     if let Ok(value) = yaml::parse(&text) {
-        check(&value);
+        check_written_yaml(&value);
     }
     let string = Value::from(text.as_ref());
-    check(&string);
+    check_written_yaml(&string);
     let mut map = Map::new();
     map.insert(Text::new(&text), string.clone());
     map.insert(Text::new("list"), Value::from(vec![string.clone(), Value::from(vec![string]), Value::Null]));
-    check(&Value::from(vec![Value::object(map)]));
+    check_written_yaml(&Value::from(vec![Value::object(map)]));
 }
 
-fn check(value: &Value) {
+fn check_written_yaml(value: &Value) {
     let written = yaml::write(value);
     match yaml::parse(&written) {
         Ok(back) => assert_eq!(&back, value, "reads back different: {written}"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_cel_rules::{AvailableVariables, Environments, ParamWords, Params, Wording};
-use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest};
+use kubewright_engine::{CompiledPolicy, Diagnostic, Rule, nearest_word};
 use kubewright_k8s::PodTemplatePath;
 use kubewright_value::{Document, Text, Value};
 
@@ -70,7 +70,8 @@ pub(super) fn check_bindings(bindings: &[Document], rules: &[Rule]) -> Vec<Diagn
             let message = format!("there is no policy `{}` for the binding", binding.policy.value);
             let location = document.locate(&binding.policy.path);
             let policies = rules.iter().filter(|rule| rule.id.dialect == DIALECT_NAME);
-            let help = match nearest(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str())) {
+            let help = match nearest_word(&binding.policy.value, policies.map(|rule| rule.id.policy.as_str()))
+            {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "load the ValidatingAdmissionPolicy beside it".to_owned(),
             };

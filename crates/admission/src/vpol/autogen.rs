@@ -1,6 +1,6 @@
 //! Rules for the controllers that make Pods, generated from policies that match Pods.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::{Operations, WorkloadKind};
 use kubewright_value::{Step, Text};
 
@@ -76,7 +76,7 @@ fn unknown_controller(name: &Located<Text>) -> Option<UnknownController> {
         return None;
     }
     let known = || CONTROLLERS.iter().map(|kind| kind.resource());
-    let help = match nearest(&name.value, known()) {
+    let help = match nearest_word(&name.value, known()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "known: {}; write others as `resource.version.group`, such as `jobsets.v1alpha2.jobset.x-k8s.io`",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kubewright_cel::{Inputs, Timestamp};
-use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, TraceVerdict, nearest};
+use kubewright_engine::{Diagnostic, EvalError, Evaluation, RuleId, TraceVerdict, nearest_word};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::source::{self, read_exception};
@@ -114,7 +114,7 @@ fn unmatched_policy_diagnostic(
     }
     let mut names: Vec<&str> = known.keys().copied().collect();
     names.sort_unstable();
-    Some(match nearest(&name.value, names) {
+    Some(match nearest_word(&name.value, names) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     })

@@ -51,9 +51,7 @@ impl PodTemplate<'_> {
         old: Option<&PodTemplate<'_>>,
     ) -> AdmissionRequest {
         let pod = self.pod(request);
-        let named = |key: &str| -> Text {
-            pod.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default().into()
-        };
+        let named = |key: &str| -> Text { pod.str_at(&["metadata", key]).into() };
         AdmissionRequest {
             kind: GroupVersionKind { group: Text::default(), version: "v1".into(), kind: "Pod".into() },
             name: named("name"),

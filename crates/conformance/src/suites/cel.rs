@@ -10,31 +10,32 @@ use kubewright_cel::{
 };
 use kubewright_value::{Map, Value};
 
-use super::{CaseResult, SuiteResult, list, text};
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text};
 
-pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
+pub(super) fn run_cel_suite(name: &str, suite: &Value) -> SuiteResult {
     let environment = library::EXTENSIONS
         .iter()
         .fold(CelEnvironment::standard(), |environment, library| environment.with(library));
-    let cases = list(suite, "cases").iter().map(|case| CaseResult {
-        name: format!("{}/{}", text(case, "section"), text(case, "name")),
-        failure: one(case, environment.clone())
+    let cases = case_list(suite, "cases").iter().map(|case| SuiteCaseResult {
+        name: format!("{}/{}", case_text(case, "section"), case_text(case, "name")),
+        failure: run_cel_case(case, environment.clone())
             .err()
-            .map(|failure| format!("{}: {failure}", text(case, "expr"))),
+            .map(|failure| format!("{}: {failure}", case_text(case, "expr"))),
     });
     SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
 }
 
-fn one(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
+fn run_cel_case(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
     if case.get("disableCheck").and_then(Value::as_bool) == Some(true) {
         environment = environment.unchecked();
     }
     if let Some(container) = case.get("container").and_then(Value::as_str) {
         environment = environment.container(container);
     }
-    for declared in list(case, "typeEnv") {
-        let kind = declared.get("ident").and_then(|ident| ident.get("type")).map_or(CelType::ANY, type_of);
-        environment = environment.variable_of(text(declared, "name"), kind);
+    for declared in case_list(case, "typeEnv") {
+        let kind =
+            declared.get("ident").and_then(|ident| ident.get("type")).map_or(CelType::ANY, declared_type);
+        environment = environment.variable_of(case_text(declared, "name"), kind);
     }
     let bound = case.get("bindings").and_then(Value::as_object).into_iter().flat_map(Map::iter);
     let mut bindings = CelBindings::new();
@@ -42,7 +43,7 @@ fn one(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
         let value = binding.get("value").ok_or("a binding without a value")?;
         bindings.bind(name, val_of(value)?);
     }
-    let program = CelProgram::compile(text(case, "expr"), &environment);
+    let program = CelProgram::compile(case_text(case, "expr"), &environment);
     let program = program.map_err(|errors| {
         errors
             .iter()
@@ -60,20 +61,25 @@ fn one(case: &Value, mut environment: CelEnvironment) -> Result<(), String> {
         (Ok(found), Some(error), _) => Err(format!("expected the error {error}, got {found:?}")),
         (Ok(found), None, wanted) => {
             let wanted = wanted.map_or(Ok(Val::Bool(true)), val_of)?;
-            if is_same(&found, &wanted) { Ok(()) } else { Err(format!("expected {wanted:?}, got {found:?}")) }
+            if is_same_cel_value(&found, &wanted) {
+                Ok(())
+            } else {
+                Err(format!("expected {wanted:?}, got {found:?}"))
+            }
         }
     }
 }
 
 /// Equal and of the same type, all the way down; NaN is itself here.
-fn is_same(a: &Val<'_>, b: &Val<'_>) -> bool {
+fn is_same_cel_value(a: &Val<'_>, b: &Val<'_>) -> bool {
     match (a, b) {
         (Val::List(a), Val::List(b)) => {
-            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same(&a, &b))
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same_cel_value(&a, &b))
         }
         (Val::Map(a), Val::Map(b)) => {
             a.len() == b.len()
-                && a.iter().all(|(key, value)| b.get(&key).is_some_and(|other| is_same(&value, &other)))
+                && a.iter()
+                    .all(|(key, value)| b.get(&key).is_some_and(|other| is_same_cel_value(&value, &other)))
         }
         (Val::Double(a), Val::Double(b)) if a.is_nan() => b.is_nan(),
         _ => a.kind() == b.kind() && a.equals(b, &mut CelCost::default()).unwrap_or(false),
@@ -102,10 +108,10 @@ fn val_of(value: &Value) -> Result<Val<'_>, String> {
         "stringValue" => Val::text(whole()),
         "bytesValue" => Val::Bytes(bytes_of(whole()).into()),
         "typeValue" => Val::Type(whole().into()),
-        "listValue" => Val::list(list(inner, "values").iter().map(val_of).collect::<Result<_, _>>()?),
+        "listValue" => Val::list(case_list(inner, "values").iter().map(val_of).collect::<Result<_, _>>()?),
         "mapValue" => {
             let mut entries = MapEntries::new();
-            for entry in list(inner, "entries") {
+            for entry in case_list(inner, "entries") {
                 let part = |key| entry.get(key).ok_or_else(wrong).and_then(val_of);
                 entries.insert(part("key")?, part("value")?);
             }
@@ -131,9 +137,9 @@ fn bytes_of(text: &str) -> Vec<u8> {
     bytes
 }
 
-fn type_of(value: &Value) -> CelType {
+fn declared_type(value: &Value) -> CelType {
     let Some((kind, inner)) = value.as_object().and_then(|map| map.entry(0)) else { return CelType::ANY };
-    let of = |key| inner.get(key).map_or(CelType::ANY, type_of);
+    let of = |key| inner.get(key).map_or(CelType::ANY, declared_type);
     match (kind.as_str(), inner.as_str()) {
         ("null", _) => CelType::of(CelKind::Null),
         ("primitive", Some("BOOL")) => CelType::of(CelKind::Bool),

@@ -3,29 +3,29 @@
 use kubewright_jmespath::{JmesPathErrorKind, JmesPathExpression, JmesPathFunctions, JmesPathParseErrorKind};
 use kubewright_value::{Budget, Value};
 
-use super::{CaseResult, SuiteResult, equal, list, text};
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text, expect_equal};
 
-pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
+pub(super) fn run_jmespath_suite(name: &str, suite: &Value) -> SuiteResult {
     let functions = JmesPathFunctions::standard();
     let mut cases = Vec::new();
     for (i, group) in suite.as_array().unwrap_or_default().iter().enumerate() {
         let given = group.get("given").unwrap_or(&Value::Null);
-        for (j, case) in list(group, "cases").iter().enumerate() {
-            let name = format!("{i}.{j}: {}", text(case, "expression"));
-            cases.push(CaseResult { name, failure: one(given, case, &functions).err() });
+        for (j, case) in case_list(group, "cases").iter().enumerate() {
+            let name = format!("{i}.{j}: {}", case_text(case, "expression"));
+            cases.push(SuiteCaseResult { name, failure: run_jmespath_case(given, case, &functions).err() });
         }
     }
     SuiteResult { name: name.to_owned(), cases, uncounted: 0 }
 }
 
-fn one(given: &Value, case: &Value, functions: &JmesPathFunctions) -> Result<(), String> {
-    let found = search(given, text(case, "expression"), functions);
+fn run_jmespath_case(given: &Value, case: &Value, functions: &JmesPathFunctions) -> Result<(), String> {
+    let found = search_jmespath(given, case_text(case, "expression"), functions);
     match (found, case.get("error").and_then(Value::as_str), case.get("result")) {
         (Err((kind, _)), Some(error), _) if kind == error => Ok(()),
         (Err((kind, message)), Some(error), _) => Err(format!("expected {error}, got {kind}: {message}")),
         (Err((kind, message)), None, _) => Err(format!("unexpected error: {kind}: {message}")),
         (Ok(found), Some(error), _) => Err(format!("expected {error}, got {found}")),
-        (Ok(found), None, Some(expected)) => equal(&found, expected),
+        (Ok(found), None, Some(expected)) => expect_equal(&found, expected),
         // A benchmark must only run.
         (Ok(_), None, None) if case.get("bench").is_some() => Ok(()),
         (Ok(_), None, None) => Err("a case of an unknown shape".to_owned()),
@@ -33,7 +33,7 @@ fn one(given: &Value, case: &Value, functions: &JmesPathFunctions) -> Result<(),
 }
 
 /// Returns what is found, or the suite's word for the error and its message.
-fn search(
+fn search_jmespath(
     given: &Value,
     expression: &str,
     functions: &JmesPathFunctions,

@@ -12,27 +12,31 @@ use std::path::Path;
 
 use kubewright_value::Value;
 
-use super::{CaseResult, SuiteResult, json_files, list, read, text};
-use program::Program;
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text, json_files, read_suite};
+use program::KubewrightProgram;
 
 /// Runs the suites of `folder` whose names start with `prefix`.
-pub(super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+pub(super) fn run_kyverno_suites(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
     let mut results = Vec::new();
     let mut program = None;
-    for tree in folders(folder) {
+    for tree in test_folders(folder) {
         let name = format!("kyverno/{tree}");
         if could_start(&name, prefix) {
-            let program = program.get_or_insert_with(Program::find);
-            let suites = rows::run(folder, &tree, &uncounted(folder)?, program)?;
+            let program = program.get_or_insert_with(KubewrightProgram::find);
+            let suites = rows::run_test_tree(folder, &tree, &uncounted(folder)?, program)?;
             results.extend(suites.into_iter().filter(|suite| suite.name.starts_with(prefix)));
         }
     }
     for file in json_files(folder)? {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("kyverno/{stem}");
-        let suite = if name.starts_with(prefix) { read(&file)? } else { Value::Null };
+        let suite = if name.starts_with(prefix) { read_suite(&file)? } else { Value::Null };
         if suite.get("cases").is_some() {
-            results.push(probes::run(&name, &suite, program.get_or_insert_with(Program::find)));
+            results.push(probes::run_probe_suite(
+                &name,
+                &suite,
+                program.get_or_insert_with(KubewrightProgram::find),
+            ));
         }
     }
     Ok(results)
@@ -43,21 +47,21 @@ fn could_start(name: &str, prefix: &str) -> bool {
     name.starts_with(prefix) || prefix.starts_with(&format!("{name}/"))
 }
 
-fn folders(folder: &Path) -> BTreeSet<String> {
+fn test_folders(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
     folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// A row of a test file: the file, the policy, the rule and the resource.
-type Row = (String, String, String, String);
+type TestRow = (String, String, String, String);
 
 /// Reads the rows that the original passes because it found nothing to compare.
-fn uncounted(folder: &Path) -> Result<BTreeSet<Row>, String> {
+fn uncounted(folder: &Path) -> Result<BTreeSet<TestRow>, String> {
     let file = folder.join("uncounted.json");
-    let rows = if file.is_file() { read(&file)? } else { Value::Null };
+    let rows = if file.is_file() { read_suite(&file)? } else { Value::Null };
     let row = |row: &Value| {
-        let field = |key| text(row, key).to_owned();
+        let field = |key| case_text(row, key).to_owned();
         (field("file"), field("policy"), field("rule"), field("resource"))
     };
     Ok(rows.as_array().unwrap_or_default().iter().map(row).collect())

@@ -7,17 +7,17 @@ mod rules;
 
 use kubewright_value::Value;
 
-use super::{CaseResult, SuiteResult, text};
+use super::{SuiteCaseResult, SuiteResult, case_text};
 
-pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
+pub(super) fn run_modrule_suite(name: &str, suite: &Value) -> SuiteResult {
     let stem = name.rsplit('/').next().unwrap_or_default();
     let check = check_for(stem);
     let cases = suite.get("cases").and_then(Value::as_array).unwrap_or_default();
-    let counts = |case: &&Value| !matches!(text(case, "verdict"), "bug" | "nondeterministic");
-    let results = cases.iter().filter(counts).map(|case| CaseResult {
-        name: text(case, "name").to_owned(),
+    let counts = |case: &&Value| !matches!(case_text(case, "verdict"), "bug" | "nondeterministic");
+    let results = cases.iter().filter(counts).map(|case| SuiteCaseResult {
+        name: case_text(case, "name").to_owned(),
         failure: check
-            .map_or_else(|| Err("unknown suite".to_owned()), |check| judge(check, suite, case))
+            .map_or_else(|| Err("unknown suite".to_owned()), |check| judge_modrule_case(check, suite, case))
             .err(),
     });
     let uncounted = cases.iter().filter(|case| !counts(case)).count();
@@ -26,8 +26,8 @@ pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
 
 /// The corpus records what the original answers; where the verdict is that the documentation promises otherwise,
 /// that very answer is the wrong one.
-fn judge(check: Check, suite: &Value, case: &Value) -> Result<(), String> {
-    match (text(case, "verdict"), check(suite, case)) {
+fn judge_modrule_case(check: ModRuleCheck, suite: &Value, case: &Value) -> Result<(), String> {
+    match (case_text(case, "verdict"), check(suite, case)) {
         ("contract", Ok(())) => {
             Err("this is the original's answer, against its own documentation".to_owned())
         }
@@ -36,33 +36,33 @@ fn judge(check: Check, suite: &Value, case: &Value) -> Result<(), String> {
     }
 }
 
-type Check = fn(&Value, &Value) -> Result<(), String>;
+type ModRuleCheck = fn(&Value, &Value) -> Result<(), String>;
 
 /// Returns what the cases of a suite ask.
-fn check_for(stem: &str) -> Option<Check> {
+fn check_for(stem: &str) -> Option<ModRuleCheck> {
     Some(match stem {
-        "core-calculatepatch" | "x-patch" | "x-load" => rules::patch,
-        "core-determinerejections" | "x-reject" => rules::rejections,
-        "core-dragnetwebhook" | "x-admission" | "x-contract-examples" => rules::admission,
-        "core-ismatch" => rules::criteria,
-        "core-modrulestore" => rules::store,
-        "x-match" => rules::criterion,
-        "x-validate" => rules::validate,
-        "x-podbinding" => rules::binding,
-        "x-dryrun" => rules::dry_run,
-        "core-pathfromkeyparts" => languages::path,
-        "util-diff" => languages::diff,
-        "util-template" => languages::shorthand,
-        "x-template" => languages::template,
-        "x-value-yaml" => languages::yaml,
+        "core-calculatepatch" | "x-patch" | "x-load" => rules::check_patch_rules,
+        "core-determinerejections" | "x-reject" => rules::check_rejections,
+        "core-dragnetwebhook" | "x-admission" | "x-contract-examples" => rules::check_admission,
+        "core-ismatch" => rules::check_match_criteria,
+        "core-modrulestore" => rules::check_store_selection,
+        "x-match" => rules::check_criterion,
+        "x-validate" => rules::check_rule_validation,
+        "x-podbinding" => rules::check_pod_binding,
+        "x-dryrun" => rules::check_dry_run,
+        "core-pathfromkeyparts" => languages::check_path_placeholders,
+        "util-diff" => languages::check_text_diff,
+        "util-template" => languages::check_index_shorthand,
+        "x-template" => languages::check_go_template,
+        "x-value-yaml" => languages::check_yaml_value,
         "x-jsonpatch" => languages::json_patch,
-        "x-selectkeys" => languages::select,
-        _ if stem.contains("jsonpath") => languages::expression,
+        "x-selectkeys" => languages::check_selection,
+        _ if stem.contains("jsonpath") => languages::check_jsonpath_expression,
         _ => return None,
     })
 }
 
 /// Returns the shared part of a suite, or the case's own.
-fn shared<'v>(suite: &'v Value, case: &'v Value, key: &str) -> &'v Value {
+fn shared_or_own<'v>(suite: &'v Value, case: &'v Value, key: &str) -> &'v Value {
     case.get(key).or_else(|| suite.get(key)).unwrap_or(&Value::Null)
 }

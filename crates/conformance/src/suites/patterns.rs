@@ -10,21 +10,21 @@ use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{DetectionSettings, Pattern, PatternFinding, compile_pattern_document, detect};
 use kubewright_value::{Budget, Document, Map, Source, Value, json, yaml};
 
-use super::{CaseResult, SuiteResult, json_files, list, read, text};
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text, json_files, read_suite};
 
-pub(super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+pub(super) fn run_pattern_suites(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
     let (mut results, mut scenarios) = (Vec::new(), suite("pattern/scenarios"));
     for file in json_files(&folder.join("scenarios"))? {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let value = read(&file)?;
+        let value = read_suite(&file)?;
         if value.get("pattern").is_some() {
-            scenarios.cases.push(CaseResult { name: stem, failure: scenario(&value).err() });
+            scenarios.cases.push(SuiteCaseResult { name: stem, failure: scenario(&value).err() });
         } else {
-            results.push(table(&format!("pattern/{stem}"), &value));
+            results.push(run_pattern_table(&format!("pattern/{stem}"), &value));
         }
     }
     results.push(scenarios);
-    results.push(definitions(&folder.join("patterns"))?);
+    results.push(run_published_definitions(&folder.join("patterns"))?);
     results.retain(|suite| suite.name.starts_with(prefix) && !suite.cases.is_empty());
     Ok(results)
 }
@@ -34,8 +34,8 @@ fn suite(name: &str) -> SuiteResult {
 }
 
 fn scenario(case: &Value) -> Result<(), String> {
-    let pattern = compiled(case.get("pattern").unwrap_or(&Value::Null))?;
-    let graph = Graph::build(list(case, "objects").iter().cloned(), &References::default());
+    let pattern = compile_pattern_value(case.get("pattern").unwrap_or(&Value::Null))?;
+    let graph = Graph::build(case_list(case, "objects").iter().cloned(), &References::default());
     let mut settings = DetectionSettings::default();
     let categories = case.at(&["discovery", "categories"]).and_then(Value::as_object);
     for (category, kinds) in categories.into_iter().flat_map(Map::iter) {
@@ -47,28 +47,28 @@ fn scenario(case: &Value) -> Result<(), String> {
     }
     let literal = case.get("expectedLiteralContract");
     let expected = literal.or_else(|| case.get("expected")).unwrap_or(&Value::Null);
-    compare(&pattern, &graph, &settings, expected)?;
+    compare_findings(&pattern, &graph, &settings, expected)?;
     if literal.is_some() {
         // What the original gave, when it is asked to overlook a threshold that nothing can reach.
         settings.passes_unreachable = true;
-        compare(&pattern, &graph, &settings, case.get("expected").unwrap_or(&Value::Null))?;
+        compare_findings(&pattern, &graph, &settings, case.get("expected").unwrap_or(&Value::Null))?;
     }
     Ok(())
 }
 
-fn compare(
+fn compare_findings(
     pattern: &Pattern,
     graph: &Graph,
     settings: &DetectionSettings,
     expected: &Value,
 ) -> Result<(), String> {
-    let found = find(pattern, graph, settings)?;
-    let mut wanted: Vec<&Value> = list(expected, "detections").iter().collect();
+    let found = find_pattern(pattern, graph, settings)?;
+    let mut wanted: Vec<&Value> = case_list(expected, "detections").iter().collect();
     for finding in &found {
         let place = wanted.iter().position(|wanted| is_detection(finding, graph, wanted));
         match place {
             Some(place) => drop(wanted.remove(place)),
-            None => return Err(format!("found {}, which is not expected", shown(finding, graph))),
+            None => return Err(format!("found {}, which is not expected", describe_finding(finding, graph))),
         }
     }
     match wanted.first() {
@@ -83,13 +83,15 @@ fn is_detection(finding: &PatternFinding, graph: &Graph, wanted: &Value) -> bool
     let agrees = message.is_none_or(|message| message == finding.message)
         && severity.is_none_or(|severity| severity == finding.severity.name());
     let is_here = match wanted.get("target").and_then(Value::as_str) {
-        Some(target) => finding.roles.first().is_some_and(|(_, id)| name(graph, *id).1 == target),
+        Some(target) => {
+            finding.roles.first().is_some_and(|(_, id)| object_kind_and_name(graph, *id).1 == target)
+        }
         None => {
             let roles = wanted.get("resources").and_then(Value::as_object);
             roles.is_some_and(|roles| {
                 roles.len() == finding.roles.len()
                     && finding.roles.iter().all(|(role, id)| {
-                        let (namespace, name) = name(graph, *id);
+                        let (namespace, name) = object_kind_and_name(graph, *id);
                         roles.get(role).and_then(Value::as_str) == Some(&format!("{namespace}/{name}"))
                     })
             })
@@ -98,20 +100,20 @@ fn is_detection(finding: &PatternFinding, graph: &Graph, wanted: &Value) -> bool
     agrees && is_here
 }
 
-fn shown(finding: &PatternFinding, graph: &Graph) -> String {
+fn describe_finding(finding: &PatternFinding, graph: &Graph) -> String {
     let role = |(role, id): &(kubewright_value::Text, Id)| {
-        let (namespace, name) = name(graph, *id);
+        let (namespace, name) = object_kind_and_name(graph, *id);
         format!("{role} {namespace}/{name}")
     };
     let roles: Vec<String> = finding.roles.iter().map(role).collect();
     format!("{} ({})", roles.join(", "), finding.message)
 }
 
-fn name(graph: &Graph, id: Id) -> (&str, &str) {
+fn object_kind_and_name(graph: &Graph, id: Id) -> (&str, &str) {
     graph.node(id).map_or(("", ""), |node| (node.namespace.as_str(), node.name.as_str()))
 }
 
-fn find(
+fn find_pattern(
     pattern: &Pattern,
     graph: &Graph,
     settings: &DetectionSettings,
@@ -120,69 +122,69 @@ fn find(
     found.map(|found| found.findings).map_err(|error| error.to_string())
 }
 
-fn table(name: &str, value: &Value) -> SuiteResult {
+fn run_pattern_table(name: &str, value: &Value) -> SuiteResult {
     let mut result = suite(name);
     for (key, rows) in value.as_object().into_iter().flat_map(Map::iter) {
         for (at, row) in rows.as_array().unwrap_or_default().iter().enumerate() {
             let judged = if row.get("document").is_some() {
-                lint(row)
+                check_lint_row(row)
             } else if row.get("expected").is_some() {
-                condition(value, row)
+                check_condition_row(value, row)
             } else if row.get("expectedCount").is_some() || row.get("expectedNames").is_some() {
                 filter(value, row)
             } else if row.get("key").is_some() {
-                values(value, row)
+                check_values_row(value, row)
             } else {
                 continue;
             };
             let id =
                 row.get("id").and_then(Value::as_str).map_or_else(|| format!("{key}[{at}]"), str::to_owned);
-            result.cases.push(CaseResult { name: id, failure: judged.err() });
+            result.cases.push(SuiteCaseResult { name: id, failure: judged.err() });
         }
     }
     result
 }
 
 /// A document that is read or refused.
-fn lint(row: &Value) -> Result<(), String> {
+fn check_lint_row(row: &Value) -> Result<(), String> {
     let is_valid = row.get("valid").and_then(Value::as_bool).unwrap_or(false);
-    let reading = yaml::read(&Source::new("case.yaml", text(row, "document")));
+    let reading = yaml::read(&Source::new("case.yaml", case_text(row, "document")));
     let mut problems: Vec<String> = reading.problems.iter().map(|problem| problem.message.clone()).collect();
     for document in &reading.documents {
-        problems.extend(errors(&compile_pattern_document(document).1));
+        problems.extend(pattern_errors(&compile_pattern_document(document).1));
     }
     if reading.documents.is_empty() && problems.is_empty() {
         problems.push("there is no document".to_owned());
     }
     match (is_valid, problems.is_empty()) {
         (true, false) => Err(format!("is refused: {}", problems.join("; "))),
-        (false, true) => Err(format!("is read, expected `{}`", text(row, "problemHint"))),
+        (false, true) => Err(format!("is read, expected `{}`", case_text(row, "problemHint"))),
         _ => Ok(()),
     }
 }
 
 /// A condition that holds for the object of the table, or not.
-fn condition(table: &Value, row: &Value) -> Result<(), String> {
+fn check_condition_row(table: &Value, row: &Value) -> Result<(), String> {
     let expected = row.get("expected").and_then(Value::as_bool).unwrap_or(false);
     let mut condition = Map::new();
     for key in ["key", "operator", "values"] {
         condition.insert(key.into(), row.get(key).cloned().unwrap_or(Value::Null));
     }
     let filters = Map::from([("matchAll", Value::array(vec![condition.into()]))]);
-    let pattern = compiled(&asking("Pod", filters.into(), "found"))?;
+    let pattern = compile_pattern_value(&filter_pattern("Pod", filters.into(), "found"))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find(&pattern, &graph, &DetectionSettings::default())?;
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
     if found.is_empty() == expected { Err(format!("expected {expected}")) } else { Ok(()) }
 }
 
 /// What a path gives.
-fn values(table: &Value, row: &Value) -> Result<(), String> {
-    let message = format!("{{{{x.{}}}}}", text(row, "key"));
-    let pattern = compiled(&asking("Pod", Map::new().into(), &message))?;
+fn check_values_row(table: &Value, row: &Value) -> Result<(), String> {
+    let message = format!("{{{{x.{}}}}}", case_text(row, "key"));
+    let pattern = compile_pattern_value(&filter_pattern("Pod", Map::new().into(), &message))?;
     let graph = Graph::build(table.get("object").cloned(), &References::default());
-    let found = find(&pattern, &graph, &DetectionSettings::default())?;
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let wanted: Vec<String> = list(row, "values").iter().map(shown).collect();
+    let wanted: Vec<String> = case_list(row, "values").iter().map(shown).collect();
     match found.as_slice() {
         [finding] if finding.message == wanted.join(", ") => Ok(()),
         [finding] => Err(format!("expected `{}`, got `{}`", wanted.join(", "), finding.message)),
@@ -192,28 +194,31 @@ fn values(table: &Value, row: &Value) -> Result<(), String> {
 
 /// A filter over the objects of the table or of the row.
 fn filter(table: &Value, row: &Value) -> Result<(), String> {
-    let own = list(row, "objects");
-    let objects = if own.is_empty() { list(table, "objects") } else { own };
-    let kind = match text(row, "kind") {
-        "" => objects.first().map_or("", |object| text(object, "kind")),
+    let own = case_list(row, "objects");
+    let objects = if own.is_empty() { case_list(table, "objects") } else { own };
+    let kind = match case_text(row, "kind") {
+        "" => objects.first().map_or("", |object| case_text(object, "kind")),
         kind => kind,
     };
     let filters = row.get("filters").cloned().unwrap_or(Value::Null);
-    let pattern = compiled(&asking(kind, filters, "found"))?;
+    let pattern = compile_pattern_value(&filter_pattern(kind, filters, "found"))?;
     let graph = Graph::build(objects.iter().cloned(), &References::default());
-    let found = find(&pattern, &graph, &DetectionSettings::default())?;
-    let names: Vec<&str> =
-        found.iter().filter_map(|finding| finding.roles.first()).map(|(_, id)| name(&graph, *id).1).collect();
+    let found = find_pattern(&pattern, &graph, &DetectionSettings::default())?;
+    let names: Vec<&str> = found
+        .iter()
+        .filter_map(|finding| finding.roles.first())
+        .map(|(_, id)| object_kind_and_name(&graph, *id).1)
+        .collect();
     if let Some(count) = row.get("expectedCount").and_then(Value::as_i64) {
         let agrees = i64::try_from(names.len()) == Ok(count);
         return if agrees { Ok(()) } else { Err(format!("expected {count}, got {names:?}")) };
     }
-    let wanted: Vec<&str> = list(row, "expectedNames").iter().filter_map(Value::as_str).collect();
+    let wanted: Vec<&str> = case_list(row, "expectedNames").iter().filter_map(Value::as_str).collect();
     if names == wanted { Ok(()) } else { Err(format!("expected {wanted:?}, got {names:?}")) }
 }
 
 /// Returns a pattern that finds the objects of `kind` that pass `filters`.
-fn asking(kind: &str, filters: Value, message: &str) -> Value {
+fn filter_pattern(kind: &str, filters: Value, message: &str) -> Value {
     let resource = Map::from([
         ("resource", kind.into()),
         ("id", "x".into()),
@@ -236,28 +241,28 @@ fn asking(kind: &str, filters: Value, message: &str) -> Value {
     ]))
 }
 
-fn compiled(pattern: &Value) -> Result<Pattern, String> {
+fn compile_pattern_value(pattern: &Value) -> Result<Pattern, String> {
     let source = Source::new("pattern.json", json::to_pretty(pattern));
     let document = json::read(&source).map_err(|problem| problem.message)?;
     let (pattern, diagnostics) = compile_pattern_document(&document);
-    pattern.ok_or_else(|| format!("is refused: {}", errors(&diagnostics).join("; ")))
+    pattern.ok_or_else(|| format!("is refused: {}", pattern_errors(&diagnostics).join("; ")))
 }
 
-fn errors(diagnostics: &[Diagnostic]) -> Vec<String> {
+fn pattern_errors(diagnostics: &[Diagnostic]) -> Vec<String> {
     diagnostics.iter().filter(|one| one.is_error()).map(|one| one.message.clone()).collect()
 }
 
 /// Published definitions: what is published is read; what was removed since is read or refused with a reason.
-fn definitions(folder: &Path) -> Result<SuiteResult, String> {
+fn run_published_definitions(folder: &Path) -> Result<SuiteResult, String> {
     let mut result = suite("pattern/definitions");
-    for group in folders(folder)? {
-        for file in files(&group)? {
+    for group in pattern_folders(folder)? {
+        for file in pattern_files(&group)? {
             let content =
                 std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let reading = yaml::read(&Source::new(name.as_str(), content));
             let judged = definition(&reading.documents, name.contains('@'));
-            result.cases.push(CaseResult { name, failure: judged.err() });
+            result.cases.push(SuiteCaseResult { name, failure: judged.err() });
         }
     }
     Ok(result)
@@ -269,7 +274,7 @@ fn definition(documents: &[Document], is_removed: bool) -> Result<(), String> {
     }
     for document in documents {
         let (pattern, diagnostics) = compile_pattern_document(document);
-        let reasons = errors(&diagnostics);
+        let reasons = pattern_errors(&diagnostics);
         match (pattern, reasons.is_empty()) {
             (Some(_), false) => return Err(format!("is read with errors: {}", reasons.join("; "))),
             (None, true) => return Err("is refused without a reason".to_owned()),
@@ -280,15 +285,15 @@ fn definition(documents: &[Document], is_removed: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    entries(folder, Path::is_dir)
+fn pattern_folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    sorted_entries(folder, Path::is_dir)
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    entries(folder, Path::is_file)
+fn pattern_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    sorted_entries(folder, Path::is_file)
 }
 
-fn entries(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, String> {
+fn sorted_entries(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in entries {

@@ -9,7 +9,7 @@ use kubewright_engine::{ClosedWorld, DecisionSettings, Engine, RuleOutcome, Rule
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Source, Value, yaml};
 
-use super::{CaseResult, SuiteResult};
+use super::{SuiteCaseResult, SuiteResult};
 
 /// The controls, as files are named by them, each with what is said when it is violated.
 const CONTROLS: [(&str, &str); 19] = [
@@ -35,27 +35,32 @@ const CONTROLS: [(&str, &str); 19] = [
 ];
 
 /// Runs the suites of `folder` whose names start with `prefix`: one for each level and version.
-pub(super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+pub(super) fn run_pod_security_suites(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
     let mut results = Vec::new();
-    for level in sorted(folder) {
-        for version in sorted(&level) {
-            let (level, version_name) = (name(&level), name(&version));
+    for level in sorted_files(folder) {
+        for version in sorted_files(&level) {
+            let (level, version_name) = (file_name_text(&level), file_name_text(&version));
             let suite = format!("podsecurity/{level}/{version_name}");
             if suite.starts_with(prefix) {
-                results.push(one(suite, &level, &version_name, &version)?);
+                results.push(run_pod_security_suite(suite, &level, &version_name, &version)?);
             }
         }
     }
     Ok(results)
 }
 
-fn one(suite: String, level: &str, version: &str, folder: &Path) -> Result<SuiteResult, String> {
+fn run_pod_security_suite(
+    suite: String,
+    level: &str,
+    version: &str,
+    folder: &Path,
+) -> Result<SuiteResult, String> {
     let engine = engine(level, version)?;
     let mut cases = Vec::new();
     for expected in ["pass", "fail"] {
-        for file in sorted(&folder.join(expected)) {
-            let failure = check(&engine, &file, expected).err();
-            cases.push(CaseResult { name: format!("{expected}/{}", name(&file)), failure });
+        for file in sorted_files(&folder.join(expected)) {
+            let failure = check_pod_file(&engine, &file, expected).err();
+            cases.push(SuiteCaseResult { name: format!("{expected}/{}", file_name_text(&file)), failure });
         }
     }
     Ok(SuiteResult { name: suite, cases, uncounted: 0 })
@@ -76,7 +81,7 @@ fn engine(level: &str, version: &str) -> Result<Engine, String> {
     }
 }
 
-fn check(engine: &Engine, file: &Path, expected: &str) -> Result<(), String> {
+fn check_pod_file(engine: &Engine, file: &Path, expected: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let pod: Value = yaml::parse(&text).map_err(|problem| problem.to_string())?;
     let request = AdmissionRequest::for_object(pod, Operation::Create, "default");
@@ -86,13 +91,13 @@ fn check(engine: &Engine, file: &Path, expected: &str) -> Result<(), String> {
     };
     match (expected, outcome.status) {
         ("pass", RuleStatus::Pass) => Ok(()),
-        ("fail", RuleStatus::Fail) => blamed(outcome, &name(file)),
+        ("fail", RuleStatus::Fail) => blamed_controls(outcome, &file_name_text(file)),
         _ => Err(format!("expected {expected}, got {:?}: {}", outcome.status, outcome.message)),
     }
 }
 
 /// Passes when the control that the file is named by is one of those that are violated.
-fn blamed(outcome: &RuleOutcome, file: &str) -> Result<(), String> {
+fn blamed_controls(outcome: &RuleOutcome, file: &str) -> Result<(), String> {
     let control = file.trim_end_matches(".yaml").trim_end_matches(|c: char| c.is_ascii_digit());
     let Some((_, reason)) = CONTROLS.iter().find(|(name, _)| *name == control) else {
         return Err(format!("unknown control {control}"));
@@ -104,13 +109,13 @@ fn blamed(outcome: &RuleOutcome, file: &str) -> Result<(), String> {
 }
 
 /// Returns what is in `folder`, if it is there.
-fn sorted(folder: &Path) -> Vec<PathBuf> {
+fn sorted_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
-fn name(path: &Path) -> String {
+fn file_name_text(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -13,15 +13,15 @@ mod template;
 
 use kubewright_value::Value;
 
-use super::{CaseResult, SuiteResult, equal, list, text};
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text, expect_equal};
 
 /// What a call gives, or its error.
-type Answer = Result<Value, String>;
+type TraitAnswer = Result<Value, String>;
 
 /// How a function's cases are judged.
-enum Function {
+enum TraitFunction {
     /// By what the call gives for the input.
-    Call(fn(&Value) -> Answer),
+    Call(fn(&Value) -> TraitAnswer),
     /// By the case as a whole.
     Check(fn(&Value) -> Result<(), String>),
 }
@@ -35,49 +35,53 @@ const TEMPLATES: [&str; 5] = [
     "trait/template_render",
 ];
 
-pub(super) fn run(name: &str, suite: &Value) -> SuiteResult {
+pub(super) fn run_trait_suite(name: &str, suite: &Value) -> SuiteResult {
     let mut result = SuiteResult { name: name.to_owned(), cases: Vec::new(), uncounted: 0 };
-    for case in list(suite, "cases") {
-        let judged = match function(name, text(case, "function")) {
-            Some(Function::Call(call)) => compare(case, call(case.get("input").unwrap_or(&Value::Null))),
-            Some(Function::Check(check)) => check(case),
+    for case in case_list(suite, "cases") {
+        let judged = match trait_function(name, case_text(case, "function")) {
+            Some(TraitFunction::Call(call)) => {
+                compare_answer(case, call(case.get("input").unwrap_or(&Value::Null)))
+            }
+            Some(TraitFunction::Check(check)) => check(case),
             None => {
                 result.uncounted += 1;
                 continue;
             }
         };
-        result.cases.push(CaseResult { name: text(case, "name").to_owned(), failure: judged.err() });
+        result
+            .cases
+            .push(SuiteCaseResult { name: case_text(case, "name").to_owned(), failure: judged.err() });
     }
     result
 }
 
-fn function(suite: &str, name: &str) -> Option<Function> {
-    use Function::{Call, Check};
+fn trait_function(suite: &str, name: &str) -> Option<TraitFunction> {
+    use TraitFunction::{Call, Check};
     Some(match name {
-        "ApplyPatches" => Check(patches::application),
+        "ApplyPatches" => Check(patches::check_application),
         "expandPaths" => Check(patches::expansion),
-        "ExtractSchema" => Check(schema::shorthand),
-        "ResolveRefs" | "OpenAPIV3ToResolvedSchema" => Check(schema::resolved),
+        "ExtractSchema" => Check(schema::check_shorthand),
+        "ResolveRefs" | "OpenAPIV3ToResolvedSchema" => Check(schema::check_resolved_schema),
         "OpenAPIV3ToStructural" => Check(schema::accepted),
         "OpenAPIV3ToJSONSchema" | "OpenAPIV3ToStructuralAndJSONSchema" => Check(schema::json_schema),
-        "ApplyDefaults" => Check(schema::defaults),
-        "ValidateWithJSONSchema" => Check(schema::validation),
+        "ApplyDefaults" => Check(schema::check_defaults),
+        "ValidateWithJSONSchema" => Check(schema::check_validation),
         "ValidateTraitSpec" => Check(admission::trait_spec),
-        "ValidateWorkloadResources" => Check(admission::workload_resources),
+        "ValidateWorkloadResources" => Check(admission::check_type_resources),
         "ValidateAllowedTraits" | "ValidateTraitInstanceNameUniqueness" => Check(admission::component_traits),
-        "BuildDerivedContext" => Call(context::derived),
-        "BuildComponentContext" => Call(context::component),
-        "BuildTraitContext" => Call(context::of_trait),
-        "ExtractWorkloadData" => Call(context::workload),
-        "ExtractConfigurationsFromWorkload" => Call(context::configurations),
-        "MergeWorkloadOverrides" => Call(context::merge),
-        "ResolveEmbeddedTraitBindings" => Call(context::bindings),
-        "Pipeline.Render" => Call(pipeline::render),
+        "BuildDerivedContext" => Call(context::derived_answer),
+        "BuildComponentContext" => Call(context::component_answer),
+        "BuildTraitContext" => Call(context::trait_answer),
+        "ExtractWorkloadData" => Call(context::workload_answer),
+        "ExtractConfigurationsFromWorkload" => Call(context::configurations_answer),
+        "MergeWorkloadOverrides" => Call(context::merge_answer),
+        "ResolveEmbeddedTraitBindings" => Call(context::bindings_answer),
+        "Pipeline.Render" => Call(pipeline::render_component),
         "evaluatePostRenderValidations" => Call(pipeline::assertions),
-        "RenderResources" => Call(pipeline::resources),
-        "EvalForEach" => Call(pipeline::each),
-        "ToIterableItems" => Call(pipeline::items),
-        "EvaluateValidationRules" => Call(pipeline::rules),
+        "RenderResources" => Call(pipeline::render_type_resources),
+        "EvalForEach" => Call(pipeline::render_each_item),
+        "ToIterableItems" => Call(pipeline::list_loop_items),
+        "EvaluateValidationRules" => Call(pipeline::evaluate_validations),
         "ShouldInclude" => Call(pipeline::include),
         "ProcessTraits" => Check(|case| processing::stages(case, &["creates", "patches", "removes"])),
         "ApplyTraitCreates" => Check(|case| processing::stages(case, &["creates"])),
@@ -85,21 +89,21 @@ fn function(suite: &str, name: &str) -> Option<Function> {
         "ApplyTraitRemoves" => Check(|case| processing::stages(case, &["removes"])),
         "FindTargetResources" => Check(processing::targets),
         _ if !TEMPLATES.contains(&suite) => return None,
-        "FindCELExpressions" => Call(template::find),
-        "Engine.Render" => Call(template::render),
+        "FindCELExpressions" => Call(template::find_template_expressions),
+        "Engine.Render" => Call(template::render_template),
         "RemoveOmittedFields" => Call(template::remove_omitted),
-        "GenerateK8sName" => Call(template::name),
+        "GenerateK8sName" => Call(template::make_name),
         _ => return None,
     })
 }
 
-fn compare(case: &Value, answer: Answer) -> Result<(), String> {
+fn compare_answer(case: &Value, answer: TraitAnswer) -> Result<(), String> {
     match (answer, case.get("error"), case.get("expected")) {
         (Err(_), Some(_), _) => Ok(()),
         (Ok(found), Some(error), _) => Err(format!("expected the error {error}, got {found}")),
         (Err(message), None, _) => Err(format!("unexpected error: {message}")),
         (Ok(found), None, Some(expected)) => {
-            equal(&found, &template::without_omitted(&pipeline::comparable(expected)))
+            expect_equal(&found, &template::without_omitted(&pipeline::comparable(expected)))
         }
         (Ok(_), None, None) => Err("a case of an unknown shape".to_owned()),
     }

@@ -1,7 +1,7 @@
 //! `deny` and `preconditions` in CEL.
 //!
-//! A condition holds, does not hold, or is an error because a variable in it leads nowhere; errors count where they are
-//! met, before what would have decided.
+//! A condition holds, does not hold, or is an error because a variable in it has no value; an error counts where it is
+//! met, before later conditions can decide.
 
 use kubewright_jmespath::JmesPathFunctions;
 use kubewright_value::{Step, Value};

@@ -44,7 +44,7 @@ impl RuleProgram for Appends {
             }
             _ => {}
         }
-        let log = object.get("log").and_then(Value::as_str).unwrap_or_default().to_owned() + &self.name;
+        let log = object.str_at(&["log"]).to_owned() + &self.name;
         object.as_object_mut().unwrap().insert("log".into(), log.into());
         Ok(Effect::Patch(vec![]))
     }
@@ -101,7 +101,7 @@ fn check(rules: &[&'static str], log: &str, want: &str) {
         engine.decide(&request("Pod", "x"), &crate::ClosedWorld::default(), &DecisionSettings::default());
     let statuses: Vec<_> =
         decision.outcomes.iter().map(|o| format!("{}={}", o.rule.rule, o.status)).collect();
-    assert_eq!(decision.object.get("log").and_then(Value::as_str).unwrap_or_default(), log);
+    assert_eq!(decision.object.str_at(&["log"]), log);
     assert_eq!(statuses.join(" "), want);
 }
 
@@ -117,7 +117,7 @@ fn a_later_tier_sees_what_an_earlier_one_did() {
 }
 
 #[test]
-fn a_failing_rule_changes_nothing_and_stops_nobody() {
+fn failing_rule_changes_nothing_and_other_rules_run() {
     check(&["a * *", "b * * 0 !error", "c * *", "r * * 0 !reject"], "ac", "a=pass b=error c=pass r=fail");
 }
 

@@ -1,7 +1,7 @@
 //! Validation of arguments about a cluster: names, resources, languages, addresses.
 
 use kubewright_dialects::DialectOptions;
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 
 /// Returns the names of the rule languages whose rules are stored in a cluster.
 pub(crate) fn check_languages() -> Vec<&'static str> {
@@ -19,7 +19,7 @@ pub(super) fn check_language(name: &str) -> Result<String, String> {
     if known.contains(&name) {
         return Ok(name.to_owned());
     }
-    let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+    let near = nearest_word(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
     Err(format!("{}there are {}", near.unwrap_or_default(), known.join(", ")))
 }
 

@@ -9,7 +9,7 @@ use clap::Parser as _;
 use kubewright_engine::Engine;
 use kubewright_k8s::{Operation, UserInfo};
 use kubewright_report::{OutcomeCounts, Report, Results, Totals};
-use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait};
+use kubewright_traits::{self as traits, CompiledTrait, Instance, Manifest, RenderContext, RenderOptions};
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;
@@ -115,8 +115,9 @@ pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<
 fn demo_render(color: ColorChoice) -> Result<(), CommandFailure> {
     let base = example_documents(&[BASE]);
     let nothing = || Document::made(Value::Null, Source::new("none", ""));
-    let compiled =
-        example_documents(&[TRAIT]).into_iter().filter_map(|document| Trait::compile(&document, &[]).0);
+    let compiled = example_documents(&[TRAIT])
+        .into_iter()
+        .filter_map(|document| CompiledTrait::compile(&document, &[]).0);
     let instances: Vec<Instance> = compiled
         .map(|of| Instance {
             name: of.name().clone(),
@@ -127,7 +128,8 @@ fn demo_render(color: ColorChoice) -> Result<(), CommandFailure> {
         .collect();
     let given = base.iter().enumerate();
     let given = given.map(|(number, document)| Manifest::given(number, document.value.clone()));
-    let rendering = traits::render(given.collect(), &instances, &Context::new(), &RenderOptions::default());
+    let rendering =
+        traits::render_traits(given.collect(), &instances, &RenderContext::new(), &RenderOptions::default());
     Ok(write_differences(&base, &rendering, color.paint_output())?)
 }
 

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use kubewright_files as files;
-use kubewright_gotemplate::{Context, Functions, Inputs, Template};
-use kubewright_jsonpath::{Expression, Found, Key, Select};
+use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
+use kubewright_jsonpath::{CapturedKey, JsonPathExpression, JsonPathResult, JsonPathSelector};
 use kubewright_value::display::escape_json;
 use kubewright_value::{Budget, Limits, Position, Value, bounded};
 
@@ -69,7 +69,7 @@ pub(crate) fn run_eval(arguments: &EvalArguments, color: ColorChoice) -> Result<
 }
 
 fn eval_jsonpath(text: &str, root: &Value) -> Result<Vec<String>, CommandFailure> {
-    let expression = Expression::parse(text)
+    let expression = JsonPathExpression::parse(text)
         .map_err(|error| eval_failure(text, error.message, error.position, error.length))?;
     let found = expression
         .evaluate(root, &mut Budget::default())
@@ -79,9 +79,9 @@ fn eval_jsonpath(text: &str, root: &Value) -> Result<Vec<String>, CommandFailure
         None => Ok("undefined".to_owned()),
     };
     match found {
-        Found::Undefined => Ok(vec![line(None)?]),
-        Found::One(value) => Ok(vec![line(Some(value))?]),
-        Found::Many(values) => values.into_iter().map(line).collect(),
+        JsonPathResult::Undefined => Ok(vec![line(None)?]),
+        JsonPathResult::One(value) => Ok(vec![line(Some(value))?]),
+        JsonPathResult::Many(values) => values.into_iter().map(line).collect(),
     }
 }
 
@@ -96,15 +96,15 @@ fn value_as_json(value: &Value) -> Result<String, CommandFailure> {
 
 /// Returns each value with what the wildcards before it captured.
 fn eval_select(text: &str, root: &Value) -> Result<Vec<String>, CommandFailure> {
-    let select = Select::parse(text)
+    let select = JsonPathSelector::parse(text)
         .map_err(|error| eval_failure(text, error.message, error.position, error.length))?;
     let selected = select
         .evaluate(root, &mut Budget::default())
         .map_err(|error| eval_failure(text, error.message, error.position, 1))?;
-    let line = |keys: &[Key], value: &Value| {
+    let line = |keys: &[CapturedKey], value: &Value| {
         let keys = keys.iter().enumerate().map(|(number, key)| match key {
-            Key::Index(index) => format!("#{number}={index} "),
-            Key::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
+            CapturedKey::Index(index) => format!("#{number}={index} "),
+            CapturedKey::Name(name) => format!("#{number}={} ", Value::from(name.clone())),
         });
         Ok(format!("{} {}", keys.collect::<String>(), value_as_json(value)?).trim_start().to_owned())
     };
@@ -114,11 +114,11 @@ fn eval_select(text: &str, root: &Value) -> Result<Vec<String>, CommandFailure> 
 fn eval_template(arguments: &EvalArguments, target: &Value) -> Result<String, CommandFailure> {
     let text = &arguments.expression;
     let allowed = &arguments.allowed_functions;
-    let functions = allowed.iter().fold(Functions::rules(), |functions, name| functions.allow(name));
-    let template = Template::parse("expression", text, &functions)
+    let functions = allowed.iter().fold(FunctionSet::rules(), |functions, name| functions.allow(name));
+    let template = GoTemplate::parse("expression", text, &functions)
         .map_err(|error| eval_failure(text, error.message, error.position, 1))?;
-    let namespace = target.at(&["metadata", "namespace"]).and_then(Value::as_str).unwrap_or_default();
-    let context = Context::new().json("Target", target.clone()).json("Namespace", namespace);
+    let namespace = target.str_at(&["metadata", "namespace"]);
+    let context = TemplateContext::new().json("Target", target.clone()).json("Namespace", namespace);
     let inputs = inputs(allowed);
     template
         .render(&context, &inputs, &mut Budget::default())

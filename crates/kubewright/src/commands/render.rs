@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use kubewright_engine::Diagnostic;
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::{grouped_digits, plural};
-use kubewright_traits::{self as traits, Origin, RenderOptions, Rendering};
+use kubewright_traits::{self as traits, ManifestOrigin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use crate::arguments::{RenderArguments, RenderFormat};
@@ -81,7 +81,7 @@ pub(crate) fn run_render(
     let instances = instances::requested_instances(arguments, stack.as_ref(), &library, &own, &mut problems);
     let given = said.given(&base.documents, &mut problems);
     if arguments.strict {
-        traits::raise(&mut problems);
+        traits::raise_strict_warnings(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
         print_diagnostics(&problems, color.paint_errors());
@@ -188,8 +188,8 @@ fn summarise_instances(instances: usize, base: &[Document], rendering: &Renderin
     let (mut kept, mut changed, mut made) = (0, 0, 0);
     for manifest in &rendering.manifests {
         match manifest.origin {
-            Origin::Made(_) => made += 1,
-            Origin::Given(number) => {
+            ManifestOrigin::Made(_) => made += 1,
+            ManifestOrigin::Given(number) => {
                 kept += 1;
                 let is_same = base.get(number).is_some_and(|document| document.value == manifest.object);
                 changed += usize::from(!is_same);

@@ -1,6 +1,6 @@
 //! Conditions: `preconditions`, `deny.conditions` and those of exceptions.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::Operation;
 use kubewright_value::{Step, Text, Value};
 
@@ -97,7 +97,7 @@ fn check_condition(findings: &mut PolicyChecks<'_>, condition: &Value, path: &[S
 
 /// Reports a field that Kyverno passes over: conditions are the one place where it does not look for unknown ones.
 fn ignored(findings: &mut PolicyChecks<'_>, key: &str, path: &[Step], known: &[&str]) {
-    let help = match nearest(key, known.iter().copied()) {
+    let help = match nearest_word(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: {}", known.join(", ")),
     };
@@ -108,7 +108,7 @@ fn operator_of(findings: &mut PolicyChecks<'_>, operator: &str, path: &[Step]) {
     if ConditionOperator::names().any(|name| name == operator) {
         return;
     }
-    let help = match nearest(operator, ConditionOperator::names()) {
+    let help = match nearest_word(operator, ConditionOperator::names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use `Equals`, `NotEquals`, `AnyIn`, `AllIn`, `AnyNotIn`, `AllNotIn`, `GreaterThan`, \
                  `GreaterThanOrEquals`, `LessThan` or `LessThanOrEquals`"

@@ -152,8 +152,8 @@ fn is_label_word(text: &str, limit: usize) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// An entry of a `match` says which kinds it is about, unless another entry that must hold as well says it. Without
-/// any it is about every kind, which Kyverno refuses and a background scan cannot look at.
+/// An entry of a `match` names kinds, unless another required entry does. Without any it matches every kind, which
+/// Kyverno refuses and a background scan cannot cover.
 fn check_kinds_present(findings: &mut PolicyChecks<'_>, policy: &PolicySource, matching: &Match) {
     let entries: Vec<&ResourceFilter> = match (matching.any.is_empty(), matching.all.is_empty()) {
         (true, true) => matching.flat.iter().collect(),

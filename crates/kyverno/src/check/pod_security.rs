@@ -1,6 +1,6 @@
 //! Checks of `podSecurity`: an exclusion must name something that is checked.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 
 use super::super::diagnostics as code;
 use super::super::pod_security::{PodSecurityLevel, StandardsVersion};
@@ -66,7 +66,7 @@ fn check_restricted_field(findings: &mut PolicyChecks<'_>, one: &ControlExclusio
     if is_known {
         return;
     }
-    let help = match nearest(&field.value, known.iter().map(String::as_str)) {
+    let help = match nearest_word(&field.value, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
             "it has {}",

@@ -187,7 +187,7 @@ fn each_replaced(value: &Value, other: &Value, visit: &mut dyn FnMut(Value)) {
 }
 
 #[test]
-fn whatever_stands_anywhere_is_told_and_not_fatal() {
+fn mistakes_in_any_field_are_reported_without_panic() {
     let dialect = Kyverno::new(&[], Default::default());
     let cases = yaml::parse(include_str!("../tests/diagnostics.yaml")).expect("cases");
     let others =

@@ -1,6 +1,6 @@
 //! Checks of variables, and of texts that look as if they had some.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
+use kubewright_engine::{Code, Diagnostic, nearest_word};
 use kubewright_value::{Document, Location, Position, Step, Text, Value};
 
 use super::super::source::RuleSource;
@@ -82,7 +82,7 @@ fn check_variable_root(findings: &mut PolicyChecks<'_>, one: &VariableUse<'_>, d
         name => format!("`{name}` does not exist"),
     };
     let names = GIVEN.into_iter().filter(|name| *name != "@").chain(declared.iter().copied());
-    let help = match nearest(first, names) {
+    let help = match nearest_word(first, names) {
         Some(near) => format!("did you mean `{near}`?"),
         None if first.is_empty() => "write `''`".to_owned(),
         None => "declare it in `context`, or put text into single quotes".to_owned(),

@@ -21,7 +21,7 @@ pub(super) fn blocked_message(request: &AdmissionRequest, outcomes: &[&RuleOutco
     if failures.is_empty() {
         return String::new();
     }
-    let text = |path: &[&str]| request.object.at(path).and_then(Value::as_str).unwrap_or_default();
+    let text = |path: &[&str]| request.object.str_at(path);
     let mut message = format!(
         "\n\nresource {}/{}/{} was blocked due to the following policies \n\n",
         text(&["kind"]),

@@ -78,7 +78,7 @@ pub(super) fn projected(
 }
 
 fn entry_text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn entry_pairs<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = (Text, Value)> + 'v {

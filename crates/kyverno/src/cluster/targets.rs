@@ -1,5 +1,5 @@
-//! What the API server asks about for a policy: the kinds that its rules name, and those of controllers for which they
-//! are rewritten.
+//! The webhook rules of a policy: the kinds that its rules name, and those of the controllers for which they are
+//! rewritten.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::autogen::AutogenRule;
 use crate::matching::kind;
 use crate::source::{Match, PolicySource, ResourceFilter};
 
-/// Returns the webhook rules of `policy` and of what was `generated` from it, apart from the rule called `without`; what
-/// was generated from that rule counts.
+/// Returns the webhook rules of `policy` and of the rules `generated` from it, without the rule called `without`; rules
+/// generated from that rule count.
 pub(super) fn webhook_rules_of(
     policy: &PolicySource,
     generated: &[AutogenRule],
@@ -111,8 +111,9 @@ fn webhook_rules_of_kind(written: &str, operations: Operations) -> Vec<WebhookRu
         subresource: subresource.into(),
         operations,
     };
-    let fits =
-        |pattern: &str, text: &str| glob::matches(pattern, text, &mut Budget::default()).unwrap_or(true);
+    let fits = |pattern: &str, text: &str| {
+        glob::matches_wildcard(pattern, text, &mut Budget::default()).unwrap_or(true)
+    };
     let is_pod = subresource.is_empty() && fits(kind, "Pod") && fits(version, "v1") && fits(group, "");
     let parts = kind::PARTS_OF_PODS.iter().filter(|_| is_pod).map(|part| WebhookRule {
         group: "".into(),

@@ -277,7 +277,7 @@ fn a_policy_that_captures_the_time_is_compiled_periodically() {
 }
 
 #[test]
-fn a_rule_that_is_for_the_original_alone_refuses_nobody() {
+fn unsupported_rule_refuses_no_request() {
     let policy = document(
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: r\n    \
          match: {any: [{resources: {kinds: [ConfigMap]}}]}\n    \

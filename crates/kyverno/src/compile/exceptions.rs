@@ -39,7 +39,8 @@ impl source::ExceptionSource {
     /// Returns whether it is made from `rule` of the policy called `policy`.
     #[must_use]
     pub fn is_for(&self, policy: &Text, rule: &Text) -> bool {
-        let fits = |pattern: &Text| glob::matches(pattern, rule, &mut Budget::default()).unwrap_or(false);
+        let fits =
+            |pattern: &Text| glob::matches_wildcard(pattern, rule, &mut Budget::default()).unwrap_or(false);
         self.policies.iter().any(|(name, rules)| name == policy && rules.iter().any(fits))
     }
 }

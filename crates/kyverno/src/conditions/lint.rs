@@ -1,6 +1,6 @@
 //! Lints of conditions.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Budget, Step};
 
 use super::{CompiledCondition, ConditionSet};
@@ -53,7 +53,7 @@ impl CompiledCondition {
     fn lint(&self) -> Vec<ConditionLint> {
         let at = |key: &str| child_path(&self.at, key);
         let Some(operator) = self.operator else {
-            let near = nearest(&self.written.operator, ConditionOperator::names());
+            let near = nearest_word(&self.written.operator, ConditionOperator::names());
             return vec![ConditionLint {
                 at: at("operator"),
                 kind: ConditionLintKind::UnknownOperator { near },

@@ -76,7 +76,7 @@ fn identify(map: &mut Map, request: &AdmissionRequest) {
 
 /// Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; empty for other users.
 fn service_account_of(request: &AdmissionRequest) -> (Text, Text) {
-    let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+    let user = request.user.str_at(&["username"]);
     let account = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     let (namespace, name) = account.unwrap_or_default();
     (namespace.into(), name.split(':').next().unwrap_or_default().into())

@@ -276,7 +276,7 @@ fn parts_of_an_entry_that_are_the_authors_stay_so() {
 }
 
 #[test]
-fn what_nobody_knows_is_a_question_that_says_how_to_answer_it() {
+fn unanswered_query_error_names_the_query_and_its_mock() {
     let setting = Setting { world: Box::new(OpenWorld::default()), ..widget() };
     let declared = parsed(
         r#"[{"name":"c","configMap":{"name":"cm","namespace":"ns1"}},{"name":"v","variable":{"jmesPath":"c.data","default":"d"}}]"#,

@@ -13,8 +13,8 @@ use crate::trace;
 use kubewright_dialect_kit::notes::TraceNotes;
 
 impl ValidateRule {
-    /// Returns `verdict`, or a skip when the object was as bad before an update and that is allowed. Where nobody knows
-    /// how the object was, nothing is forgiven.
+    /// Returns `verdict`, or a skip when the old object already violated the rule and that is allowed. An unknown old
+    /// object excuses nothing.
     pub(super) fn forgiven(
         &self,
         verdict: CheckVerdict,
@@ -51,7 +51,7 @@ impl ValidateRule {
             operation: Operation::Create,
             object: request.old_object.clone(),
             old_object: Value::Null,
-            user: nobody(),
+            user: unknown_user(),
             roles: Vec::new(),
             cluster_roles: Vec::new(),
             ..request.clone()
@@ -105,7 +105,7 @@ impl World for Before<'_> {
 const REQUESTED: [&str; 3] = ["request.operation", "request.object", "request.oldObject"];
 
 /// Returns a user in no group that a rule could name.
-fn nobody() -> Value {
+fn unknown_user() -> Value {
     Map::from([
         ("username", Value::from("kyverno:kyverno-invalid-controller")),
         ("uid", "kyverno:invaliduid".into()),

@@ -144,8 +144,8 @@ impl ForeachLoop {
         )))
     }
 
-    /// Returns where `element` stands in `object`, as far as that can be told: an image says so itself, an object or
-    /// array is found by being the same, anything else by the path of the list.
+    /// Returns the path of `element` in `object`, as far as it is known: an image carries it, an object or array is
+    /// found by identity, anything else by the path of the list.
     fn place_of(&self, index: usize, element: &Value, list: &Value, object: &Value) -> Option<ElementPath> {
         if let Some(pointer) = element.get("jsonPointer").and_then(Value::as_str) {
             return Some(ElementPath::Instead(pointed(pointer)));

@@ -1,8 +1,8 @@
 //! The fields that may differ from the signed manifest.
 //!
-//! A field is a path with dots, `spec.containers.*.image`, and `*` stands for anything. As in the original it also
-//! fits inside a longer path: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of a Deployment, and the lists
-//! below rely on it. But it starts and ends with whole keys, which the original does not ask: there a ConfigMap may get
+//! A field is a path with dots, `spec.containers.*.image`, and `*` matches anything. As in the original it also
+//! matches inside a longer path: `spec.dnsPolicy` of a Pod is `spec.template.spec.dnsPolicy` of a Deployment, and the lists
+//! below rely on it. But it starts and ends with whole keys, which the original does not require: there a ConfigMap may get
 //! an entry `metadata.uid.conf`, and a Pod another `spec.serviceAccountName`, because `metadata.uid` and
 //! `spec.serviceAccount` are ignored.
 

@@ -2,7 +2,7 @@
 //!
 //! An object carries the signed text itself: `<domain>/message` is Base64 of gzip of YAML, or of gzip of a `.tar.gz`
 //! with YAML files in it. Signatures, `<domain>/signature` and `_1`, `_2` and so on, are of the text after the
-//! outer gzip. Anybody may have written all of it, so sizes are bounded before anything is unpacked.
+//! outer gzip. Every user can write annotations, so sizes are bounded before anything is unpacked.
 
 use std::io::Read as _;
 
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::MultiGzDecoder;
 use kubewright_engine::EvalError;
-use kubewright_value::{Budget, Document, Exhausted, ProblemKind, Source, Text, Value, yaml};
+use kubewright_value::{Budget, Document, Exhausted, ParseProblemKind, Source, Text, Value, yaml};
 
 use super::tar;
 use crate::signing::DEFAULT_DOMAIN;
@@ -193,7 +193,9 @@ fn read_yaml(bytes: &[u8], objects: &mut Vec<Value>, budget: &mut Budget) -> Res
         std::str::from_utf8(bytes).map_err(|_| NoMessage::Broken(broken_message("it is not UTF-8")))?;
     budget.step(u64::try_from(text.len() / 16).unwrap_or(u64::MAX))?;
     let reading = yaml::read(&Source::new("message", text));
-    if let Some(problem) = reading.problems.iter().find(|problem| problem.kind != ProblemKind::DuplicateKey) {
+    if let Some(problem) =
+        reading.problems.iter().find(|problem| problem.kind != ParseProblemKind::DuplicateKey)
+    {
         return Err(NoMessage::Broken(broken_message(&problem.message)));
     }
     let values = reading.documents.into_iter().map(|document: Document| document.value);

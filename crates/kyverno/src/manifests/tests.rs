@@ -306,7 +306,7 @@ fn items_of_lists_and_selectors_are_something_even_when_they_are_empty() {
 }
 
 #[test]
-fn an_entry_of_a_map_with_free_keys_is_something_whatever_its_value() {
+fn empty_entry_of_a_free_key_map_is_a_difference() {
     let policy = |labels: &str| {
         format!(
             "{{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {{name: n}}, \

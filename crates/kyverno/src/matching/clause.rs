@@ -1,7 +1,7 @@
 //! One filter of a `match` or `exclude` entry, such as its `kinds`.
 
 use kubewright_engine::{EvalError, Evaluation, TraceNode};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::{AdmissionRequest, Operation, Operations};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
@@ -25,9 +25,9 @@ pub(super) enum ClauseTest {
     Operations(Operations),
     Kinds(Vec<KindSelector>),
     /// `name` and `names`.
-    Names(Vec<Glob>),
-    Namespaces(Vec<Glob>),
-    Annotations(Vec<(Glob, Glob)>),
+    Names(Vec<WildcardPattern>),
+    Namespaces(Vec<WildcardPattern>),
+    Annotations(Vec<(WildcardPattern, WildcardPattern)>),
     Labels(WildcardSelector),
     Roles(Vec<Text>),
     ClusterRoles(Vec<Text>),
@@ -38,8 +38,8 @@ pub(super) enum ClauseTest {
 /// The user.
 #[derive(Debug, Clone)]
 pub(super) enum Who {
-    User(Glob),
-    Group(Glob),
+    User(WildcardPattern),
+    Group(WildcardPattern),
 }
 
 /// The inputs of the clauses of one entry.
@@ -50,8 +50,8 @@ pub(super) struct ClauseInput<'v> {
 }
 
 impl Clause {
-    /// Returns what `filter` asks for, in the order in which it is looked at: what costs least comes first,
-    /// what may have to be asked for comes last.
+    /// Returns the clauses of `filter` in the order of evaluation: the cheapest first, those that may need a lookup
+    /// last.
     pub(super) fn compile(filter: &ResourceFilter) -> Vec<Self> {
         let mut clauses = Vec::new();
         let mut push =
@@ -69,7 +69,7 @@ impl Clause {
             push(test, format!("kinds {}", list_of_texts(&filter.kinds)), resources("kinds"));
         }
         if let Some(name) = &filter.name {
-            let test = ClauseTest::Names(vec![Glob::parse(&name.value)]);
+            let test = ClauseTest::Names(vec![WildcardPattern::parse(&name.value)]);
             push(test, format!("name {}", name.value), resources("name"));
         }
         if !filter.names.is_empty() {
@@ -84,7 +84,8 @@ impl Clause {
             push(test, format!("namespaces {}", list_of_texts(&filter.namespaces)), resources("namespaces"));
         }
         if !filter.annotations.is_empty() {
-            let pair = |(key, value): &(Text, Text)| (Glob::parse(key), Glob::parse(value));
+            let pair =
+                |(key, value): &(Text, Text)| (WildcardPattern::parse(key), WildcardPattern::parse(value));
             let test = ClauseTest::Annotations(filter.annotations.iter().map(pair).collect());
             push(
                 test,
@@ -221,9 +222,9 @@ impl Clause {
 impl Who {
     fn compile(subject: &crate::source::SubjectFilter) -> Self {
         match subject.kind {
-            SubjectKind::User => Self::User(Glob::parse(&subject.name)),
-            SubjectKind::Group => Self::Group(Glob::parse(&subject.name)),
-            SubjectKind::ServiceAccount => Self::User(Glob::parse(&format!(
+            SubjectKind::User => Self::User(WildcardPattern::parse(&subject.name)),
+            SubjectKind::Group => Self::Group(WildcardPattern::parse(&subject.name)),
+            SubjectKind::ServiceAccount => Self::User(WildcardPattern::parse(&format!(
                 "system:serviceaccount:{}:{}",
                 subject.namespace, subject.name
             ))),
@@ -232,9 +233,7 @@ impl Who {
 
     fn asks(&self, user: &Value, budget: &mut Budget) -> Result<bool, Exhausted> {
         match self {
-            Self::User(name) => {
-                name.matches(user.get("username").and_then(Value::as_str).unwrap_or_default(), budget)
-            }
+            Self::User(name) => name.matches(user.str_at(&["username"]), budget),
             Self::Group(name) => {
                 let groups = user.get("groups").and_then(Value::as_array).unwrap_or_default();
                 for group in groups.iter().filter_map(Value::as_str) {
@@ -275,7 +274,7 @@ fn matched_name(object: &Value) -> &str {
     text("name").filter(|name| !name.is_empty()).or_else(|| text("generateName")).unwrap_or_default()
 }
 
-fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_fits(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);
@@ -284,8 +283,8 @@ fn any_fits(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exh
     Ok(false)
 }
 
-fn globs(texts: &[Located<Text>]) -> Vec<Glob> {
-    texts.iter().map(|text| Glob::parse(&text.value)).collect()
+fn globs(texts: &[Located<Text>]) -> Vec<WildcardPattern> {
+    texts.iter().map(|text| WildcardPattern::parse(&text.value)).collect()
 }
 
 fn list_of_texts(texts: &[Located<Text>]) -> String {

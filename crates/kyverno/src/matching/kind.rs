@@ -1,13 +1,13 @@
 //! Kinds as a policy names them: `Pod`, `apps/v1/Deployment`, `Deployment.v1.apps`, `Pod/exec`, `*/*`.
 //!
-//! Every part may have wildcards. A part that is not there stands for anything, except the subresource:
-//! without one, only the object itself is meant.
+//! Every part may have wildcards. A missing part matches anything, except the subresource:
+//! without one, only the object itself matches.
 
 mod notation;
 
 use std::fmt;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_k8s::{AdmissionRequest, GroupVersionKind};
 use kubewright_value::{Budget, Exhausted, Text};
 
@@ -23,10 +23,10 @@ pub(super) enum KindSelector {
 
 #[derive(Debug, Clone)]
 pub(super) struct KindParts {
-    group: Glob,
-    version: Glob,
-    kind: Glob,
-    subresource: Glob,
+    group: WildcardPattern,
+    version: WildcardPattern,
+    kind: WildcardPattern,
+    subresource: WildcardPattern,
 }
 
 /// Subresources that a rule for Pods covers too.
@@ -59,10 +59,10 @@ impl KindSelector {
     pub(super) fn parse(text: &str) -> Self {
         let [group, version, kind, subresource] = kind_parts(text);
         let parts = KindParts {
-            group: Glob::parse(group),
-            version: Glob::parse(version),
-            kind: Glob::parse(kind),
-            subresource: Glob::parse(subresource),
+            group: WildcardPattern::parse(group),
+            version: WildcardPattern::parse(version),
+            kind: WildcardPattern::parse(kind),
+            subresource: WildcardPattern::parse(subresource),
         };
         match parts.kind.as_exact() {
             Some(kind) if parts.group.is_any() && parts.version.is_any() && subresource.is_empty() => {

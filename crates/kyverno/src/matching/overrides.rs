@@ -1,7 +1,7 @@
 //! Another action for some namespaces: `failureActionOverrides`.
 
 use kubewright_engine::{EvalError, Evaluation};
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 
 use super::clause::{matched_namespace, namespace_labels};
 use crate::source::{ActionOverride, FailureAction};
@@ -16,7 +16,7 @@ pub(crate) struct Overrides {
 #[derive(Debug, Clone)]
 struct Override {
     action: FailureAction,
-    namespaces: Vec<Glob>,
+    namespaces: Vec<WildcardPattern>,
     selector: Option<WildcardSelector>,
 }
 
@@ -25,7 +25,7 @@ impl Overrides {
     pub(crate) fn compile(overrides: &[ActionOverride]) -> Self {
         let list = overrides.iter().map(|written| Override {
             action: written.action,
-            namespaces: written.namespaces.iter().map(|name| Glob::parse(name)).collect(),
+            namespaces: written.namespaces.iter().map(|name| WildcardPattern::parse(name)).collect(),
             selector: written.namespace_selector.as_ref().map(WildcardSelector::compile),
         });
         Self { list: list.collect() }

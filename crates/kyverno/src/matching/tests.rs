@@ -279,7 +279,7 @@ fn a_policy_is_about_its_own_namespace() {
 }
 
 #[test]
-fn an_exception_for_users_is_for_nobody_while_they_are_unknown() {
+fn exception_for_users_does_not_apply_while_the_user_is_unknown() {
     let policy = policy(
         "kind: ClusterPolicy, metadata: {name: p}",
         "match: {any: [{resources: {kinds: [Pod]}, clusterRoles: [admin]}]}",

@@ -22,10 +22,10 @@ pub(super) fn operands_equal(
             None => text_equals_operand(words, value, budget),
         },
         (OperandShape::List(key), OperandShape::List(value)) => {
-            bounded::equal(&key.plain(), &value.plain(), budget)
+            bounded::bounded_equal(&key.plain(), &value.plain(), budget)
         }
         (OperandShape::Map(key), OperandShape::Map(value)) => {
-            bounded::equal(&key.plain(), &value.plain(), budget)
+            bounded::bounded_equal(&key.plain(), &value.plain(), budget)
         }
         _ => Ok(false),
     }

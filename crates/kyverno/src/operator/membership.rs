@@ -28,8 +28,8 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// Returns whose wildcards count. `*` in an object is as good as every name where that is to its disadvantage,
-    /// and stands for itself where it would be to its advantage.
+    /// Returns whose wildcards count. `*` in an object matches every name where that is to its disadvantage, and is
+    /// compared literally where it would be to its advantage.
     fn wildcards(self, is_wanted_in: bool) -> Wildcards {
         match is_wanted_in == (self == Self::Accuses) {
             true => Wildcards::All,

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use kubewright_golib::glob::{self, Glob, has_wildcard};
+use kubewright_golib::glob::{self, WildcardPattern, has_wildcard};
 use kubewright_value::bounded::{self, BoundedText};
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
@@ -43,7 +43,7 @@ pub(super) struct ParsedText {
 #[derive(Debug, Clone)]
 pub(super) struct OperandItem {
     pub(super) text: Text,
-    pub(super) glob: Option<Glob>,
+    pub(super) glob: Option<WildcardPattern>,
     /// Whether it was a text before it was one of these.
     pub(super) is_text: bool,
 }
@@ -254,7 +254,7 @@ impl ParsedText {
         if !is_plausible {
             return Ok(Array::NotJson);
         }
-        let Ok(value) = bounded::parse_json(self.text(), budget)? else { return Ok(Array::NotJson) };
+        let Ok(value) = bounded::parse_bounded_json(self.text(), budget)? else { return Ok(Array::NotJson) };
         let values = match &value {
             Value::Null => return Ok(Array::Texts(OperandItems::default())),
             Value::Array(values) => values,
@@ -277,7 +277,7 @@ impl ParsedText {
 impl OperandItem {
     /// Returns a text of the author, in which wildcards count.
     fn own(text: &Text) -> Self {
-        let glob = has_wildcard(text).then(|| Glob::parse(text));
+        let glob = has_wildcard(text).then(|| WildcardPattern::parse(text));
         Self { text: text.clone(), glob, is_text: true }
     }
 
@@ -288,8 +288,8 @@ impl OperandItem {
 
     fn of_parts(parts: &[TaintedPart]) -> Self {
         let is_wild = parts.iter().any(|part| part.is_own && has_wildcard(&part.text));
-        let glob =
-            is_wild.then(|| Glob::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
+        let glob = is_wild
+            .then(|| WildcardPattern::of_parts(parts.iter().map(|part| (part.text.as_str(), part.is_own))));
         Self { text: join_parts(parts), glob, is_text: true }
     }
 
@@ -431,7 +431,7 @@ impl OperandItem {
     fn covers(&self, text: &str, wildcards: Wildcards, budget: &mut Budget) -> Result<bool, Exhausted> {
         match &self.glob {
             Some(glob) => glob.matches(text, budget),
-            None if wildcards == Wildcards::All => glob::matches(&self.text, text, budget),
+            None if wildcards == Wildcards::All => glob::matches_wildcard(&self.text, text, budget),
             None => Ok(false),
         }
     }

@@ -83,7 +83,7 @@ impl Leaf {
             Self::Null => "<nil>".to_owned(),
             Self::Bool(boolean) => boolean.to_string(),
             Self::Int(integer) => integer.to_string(),
-            Self::Float(float) => float::format(*float, 'g', None),
+            Self::Float(float) => float::format_float(*float, 'g', None),
             Self::Some => "?*".to_owned(),
             Self::Text(alternatives) => alternatives.whole().to_owned(),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::Text;
 
 use super::leaf::Leaf;
@@ -54,7 +54,7 @@ pub struct PatternEntry {
     /// The anchor around the key.
     pub anchor: Option<PatternAnchor>,
     /// The key as wildcards, in labels and annotations.
-    pub wild: Option<Glob>,
+    pub wild: Option<WildcardPattern>,
     /// `"*"` without an anchor: anything but null.
     pub wants_any: bool,
     /// Not written by the author but put above the pattern.

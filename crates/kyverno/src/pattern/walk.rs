@@ -154,8 +154,8 @@ impl PatternComparison<'_> {
         rest.iter().try_for_each(|expanded| self.entry(expanded.asked(), map, place))
     }
 
-    /// The object is skipped when a condition of its own does not hold, whatever its other anchors say; and when
-    /// something below was skipped and no other anchor had something to say.
+    /// The object is skipped when one of its own conditions does not hold, whatever its other anchors give; and when
+    /// something below was skipped and no other anchor was checked.
     fn anchors<'n>(
         &mut self,
         entries: impl Iterator<Item = ComparedEntry<'n>>,

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 
 use crate::mixed::TaintedPart;
 
@@ -137,8 +137,8 @@ impl<'t> TaintedText<'t> {
     }
 
     /// Returns it as wildcards, of which only the author's count.
-    pub(super) fn glob(&self) -> Glob {
-        Glob::of_parts(self.0.iter().copied())
+    pub(super) fn glob(&self) -> WildcardPattern {
+        WildcardPattern::of_parts(self.0.iter().copied())
     }
 
     /// Returns whether the author wrote a wildcard.

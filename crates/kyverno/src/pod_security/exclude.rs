@@ -1,10 +1,9 @@
 //! Exclusions from a profile, by a rule or by an exception.
 //!
-//! Kyverno finds out what to exclude by running the checks once more on a part of the Pod: on the containers with
-//! the images, or, without images, on the Pod with one container that has nothing. What is found there is taken
-//! out, one finding for one.
+//! Kyverno computes exclusions by running the checks once more on a part of the Pod: on the containers with the
+//! images, or, without images, on the Pod with one empty container. Each finding there removes one finding.
 
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::{Budget, Exhausted, Step, Text};
 
 use super::check::Control;
@@ -16,17 +15,17 @@ use crate::source;
 pub(crate) struct CompiledExclusion {
     control: Control,
     /// The images of the containers it covers; empty for the Pod itself.
-    images: Vec<Glob>,
+    images: Vec<WildcardPattern>,
     /// The only field it covers.
     field: Option<Text>,
     /// The values that are excused; none means all.
-    values: Vec<Glob>,
+    values: Vec<WildcardPattern>,
     path: Vec<Step>,
 }
 
 impl CompiledExclusion {
     pub(crate) fn compile(source: &source::ControlExclusion) -> Self {
-        let globs = |texts: &[Text]| texts.iter().map(|text| Glob::parse(text)).collect();
+        let globs = |texts: &[Text]| texts.iter().map(|text| WildcardPattern::parse(text)).collect();
         Self {
             control: source.control,
             images: globs(&source.images),
@@ -128,7 +127,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-fn any_glob_matches(globs: &[Glob], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
+fn any_glob_matches(globs: &[WildcardPattern], text: &str, budget: &mut Budget) -> Result<bool, Exhausted> {
     for glob in globs {
         if glob.matches(text, budget)? {
             return Ok(true);

@@ -1,7 +1,7 @@
 //! The parts of a Pod that the standards check, read once.
 
 use kubewright_engine::EvalError;
-use kubewright_value::{Budget, Kind, Map, Value};
+use kubewright_value::{Budget, Map, Value, ValueKind};
 
 use super::reading::{
     Malformed, typed_bool, typed_child, typed_entries, typed_integer, typed_list, typed_text,
@@ -326,7 +326,7 @@ fn pod_annotations(described: &Value) -> Result<Option<&Map>, Malformed> {
     let found = match typed_child(metadata, "annotations", "metadata")? {
         None => return Ok(None),
         Some(Value::Object(map)) => map.as_ref(),
-        Some(other) => return Err(Malformed::new("metadata.annotations", other, Kind::Object)),
+        Some(other) => return Err(Malformed::new("metadata.annotations", other, ValueKind::Object)),
     };
     for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
         typed_text(value, key).map_err(|malformed| malformed.below("metadata.annotations"))?;

@@ -1,10 +1,10 @@
 //! Recovers the scope of a rule with a mistake, so that it refuses the objects it was written for, and no others.
 //!
-//! What can be read of `match` decides. Where an entry has a mistake and its kinds cannot be read, the kinds count that
-//! the entry names anywhere. Where no kind is named at all the rule is about nothing: refusing everything would lock the
-//! cluster, and the mistake is told wherever the policy is looked at. What cannot be read of `exclude` excludes nothing.
+//! The readable parts of `match` count. Where the kinds of an entry cannot be read, the kinds count that the entry names
+//! anywhere. Without any kind the rule matches nothing: refusing everything would lock the cluster, and the mistake is
+//! reported anyway. An unreadable part of `exclude` excludes nothing.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_k8s::{kind_of_resource, resource_name};
 use kubewright_value::{Document, Step, Text, Value};
 
@@ -90,7 +90,7 @@ fn misspelt(document: &Document, rule: &[Step]) -> Option<Vec<Step>> {
     let fields = document.value.follow(rule)?.as_object()?;
     let is_it = |key: &&Text| {
         let is_unknown = !RULE_FIELDS.contains(&key.as_str());
-        *key == "match" || (is_unknown && nearest(key, RULE_FIELDS.iter().copied()) == Some("match"))
+        *key == "match" || (is_unknown && nearest_word(key, RULE_FIELDS.iter().copied()) == Some("match"))
     };
     fields.keys().find(is_it).map(|key| child_path(rule, key.as_str()))
 }

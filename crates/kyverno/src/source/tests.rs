@@ -44,14 +44,14 @@ fn probes(folder: &Path) -> Vec<Document> {
     let rows =
         |case: &&Value| case.get("expected").and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
     let policies = cases.iter().filter(rows).filter_map(|case| {
-        let name = case.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = case.str_at(&["name"]);
         Some(Source::new(name, case.get("policy").and_then(Value::as_str)?))
     });
     policies.flat_map(|source| yaml::read(&source).documents).collect()
 }
 
 fn diagnostics(document: &Document) -> Vec<Diagnostic> {
-    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| document.value.str_at(&[key]);
     match (text("apiVersion"), text("kind")) {
         ("kyverno.io/v1" | "kyverno.io/v2beta1", "ClusterPolicy" | "Policy") => {
             Kyverno::new(&[], Default::default()).compile(document, &[]).diagnostics

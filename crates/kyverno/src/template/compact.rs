@@ -15,7 +15,7 @@ pub(in super::super) fn compact_text(value: &Value, budget: &mut Budget) -> Resu
         Value::String(text) => Ok(text.clone()),
         value => {
             let mut out = BoundedText::new(budget);
-            gojson::write(&mut out, value)?;
+            gojson::write_go_json(&mut out, value)?;
             Ok(out.into_string().into())
         }
     }

@@ -1,7 +1,7 @@
-//! An expression with variables in it, which is only known when these are.
+//! An expression with nested variables, which is built when their values are known.
 //!
-//! What they stand for is put in according to the place it stands in, as text of a string or as a key, so that
-//! it never becomes syntax. What the author of the policy wrote is put in as it is where it stands bare.
+//! A value is escaped for its place, as text of a string or as a key, so that it never becomes syntax. Only a value
+//! of the policy's author is inserted unchanged outside of quotes.
 
 use kubewright_engine::EvalError;
 use kubewright_jmespath::{JmesPathExpression, JmesPathFunctions, JmesPathLanguage, PathRoots};
@@ -247,7 +247,7 @@ fn inserted(value: &Value, quote: Quote, is_in_string: bool, budget: &mut Budget
 /// Returns a value as JSON without backquotes; a text that is JSON is returned unchanged.
 fn json_of(value: &Value, budget: &mut Budget) -> Result<String, Exhausted> {
     match value {
-        Value::String(text) => match bounded::parse_json(text, budget)? {
+        Value::String(text) => match bounded::parse_bounded_json(text, budget)? {
             Ok(value) => json_of_value(&value, budget),
             Err(_) => json_of_value(value, budget),
         },

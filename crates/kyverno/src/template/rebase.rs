@@ -11,7 +11,7 @@ const IN_TEMPLATE: [&str; 2] = ["labels", "annotations"];
 /// The quotes with which authors exclude a path from rewriting.
 const QUOTED: [&str; 3] = ["\"request\"", "\"object\"", "\"oldObject\""];
 
-/// Returns what the paths in an expression are rewritten for. An author who writes `request."object"` means the
+/// Returns the template path for which the paths in an expression are rewritten. `request."object"` always means the
 /// object itself.
 pub(super) fn rebase_target(text: &str, to: PodTemplatePath) -> PodTemplatePath {
     if QUOTED.iter().any(|quoted| text.contains(quoted)) { PodTemplatePath::Pod } else { to }

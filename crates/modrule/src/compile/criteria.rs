@@ -1,7 +1,7 @@
 //! The items of `match`.
 
 use kubewright_engine::{Diagnostic, KindScope};
-use kubewright_jsonpath::{Expression, Lint, Select};
+use kubewright_jsonpath::{JsonPathExpression, JsonPathLint, JsonPathSelector};
 use kubewright_value::{Position, Text, Value};
 
 use super::ModRuleCompiler;
@@ -20,7 +20,7 @@ impl ModRuleCompiler<'_> {
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(CompiledCriterion {
             text: source.select.value.to_string(),
-            path: Select::parse(&source.select.value).ok(),
+            path: JsonPathSelector::parse(&source.select.value).ok(),
             select,
             tests: tests?,
             match_for: source.match_for,
@@ -79,16 +79,16 @@ impl ModRuleCompiler<'_> {
         }
     }
 
-    fn expression(&mut self, text: &Located<Text>) -> Option<Expression> {
-        let parsed = Expression::parse(&text.value);
+    fn expression(&mut self, text: &Located<Text>) -> Option<JsonPathExpression> {
+        let parsed = JsonPathExpression::parse(&text.value);
         parsed.map_err(|error| self.bad_select(text, error.message, error.position, error.length)).ok()
     }
 
-    pub(super) fn lints(&mut self, text: &Located<Text>, lints: Vec<(Lint, Position)>) {
+    pub(super) fn lints(&mut self, text: &Located<Text>, lints: Vec<(JsonPathLint, Position)>) {
         for (lint, position) in lints {
             let location = locate_within(self.document, &text.path, position, 1);
             let code = match lint {
-                Lint::PresenceFilter | Lint::ListFilter => &code::PRESENCE_FILTER,
+                JsonPathLint::PresenceFilter | JsonPathLint::ListFilter => &code::PRESENCE_FILTER,
                 _ => &code::ODD_EXPRESSION,
             };
             self.diagnostics.push(Diagnostic::new(code, lint.to_string(), location));
@@ -122,7 +122,7 @@ fn equal_texts(tests: &[CriterionTest]) -> Option<Vec<Text>> {
     for test in tests {
         match test {
             CriterionTest::Equals(wanted) => {
-                texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned())
+                texts.extend(wanted.iter().flat_map(WantedText::spellings).cloned());
             }
             CriterionTest::Matches(_) => return None,
         }

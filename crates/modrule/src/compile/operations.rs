@@ -1,8 +1,8 @@
 //! The items of `patch`, and templates.
 
-use kubewright_engine::{Code, Diagnostic, nearest};
-use kubewright_gotemplate::{ErrorKind, Template};
-use kubewright_jsonpath::Select;
+use kubewright_engine::{Code, Diagnostic, nearest_word};
+use kubewright_gotemplate::{GoTemplate, GoTemplateErrorKind};
+use kubewright_jsonpath::JsonPathSelector;
 use kubewright_value::{Position, Text, Value, yaml};
 
 use super::ModRuleCompiler;
@@ -112,7 +112,7 @@ impl ModRuleCompiler<'_> {
         };
         let expanded = expand_shorthand(&text.value);
         if let (Some(select), Some(highest)) = (&source.select, highest_shorthand(&text.value))
-            && let Ok(select) = Select::parse(&select.value)
+            && let Ok(select) = JsonPathSelector::parse(&select.value)
         {
             self.check_placeholder(&select, highest, text);
         }
@@ -156,14 +156,14 @@ impl ModRuleCompiler<'_> {
         name: &str,
         (place, text): (&Located<Text>, &str),
         (given, code): (&[&str], &'static Code),
-    ) -> Option<Template> {
-        match Template::parse(name, text, &self.dialect.functions) {
+    ) -> Option<GoTemplate> {
+        match GoTemplate::parse(name, text, &self.dialect.functions) {
             Ok(template) => {
                 self.sees_references |= template.root_reads().may_read(&["Target", REFERENCES]);
                 let roots = template.root_reads().paths().filter_map(<[Text]>::first);
                 let unknown = roots.filter(|root| !given.contains(&root.as_str())).min();
                 if let Some(unknown) = unknown {
-                    let help = match nearest(unknown, given.iter().copied()) {
+                    let help = match nearest_word(unknown, given.iter().copied()) {
                         Some(near) => format!("did you mean `.{near}`?"),
                         None => format!(
                             "it is given .{}; fields of the object are below .Target",
@@ -176,7 +176,7 @@ impl ModRuleCompiler<'_> {
             }
             Err(error) => {
                 let location = locate_within(self.document, &place.path, error.position, 1);
-                let help = if error.kind == ErrorKind::Refused {
+                let help = if error.kind == GoTemplateErrorKind::Refused {
                     "allow it with --allow-function, if the rule can live with a new result each time"
                 } else {
                     ""
@@ -188,15 +188,15 @@ impl ModRuleCompiler<'_> {
         }
     }
 
-    fn select(&mut self, text: &Located<Text>) -> Option<Select> {
-        let select = Select::parse(&text.value)
+    fn select(&mut self, text: &Located<Text>) -> Option<JsonPathSelector> {
+        let select = JsonPathSelector::parse(&text.value)
             .map_err(|error| self.bad_select(text, error.message, error.position, error.length))
             .ok()?;
         self.sees_references |= select.reads_root_key(REFERENCES);
         Some(select)
     }
 
-    fn check_placeholder(&mut self, select: &Select, highest: usize, place: &Located<Text>) {
+    fn check_placeholder(&mut self, select: &JsonPathSelector, highest: usize, place: &Located<Text>) {
         let (_, most) = select.captures();
         if let Some(most) = most.filter(|most| highest >= *most) {
             let captured = match most {

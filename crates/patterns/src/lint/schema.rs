@@ -3,7 +3,7 @@
 //! A misspelt path in a negative condition finds everything, so paths into built-in kinds are compared with the field
 //! schema.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::fields::{self, UnknownField};
 use kubewright_value::{Document, Text};
 
@@ -106,5 +106,5 @@ fn field_step(step: &KeyStep) -> &str {
 /// Returns the name of the step that is not known, and the name that may have been meant.
 fn described(unknown: UnknownField, path: &[&str]) -> Option<(String, Option<&'static str>)> {
     let wrong = *path.get(unknown.at)?;
-    Some((wrong.to_owned(), nearest(wrong, unknown.known)))
+    Some((wrong.to_owned(), nearest_word(wrong, unknown.known)))
 }

@@ -91,7 +91,7 @@ pub(super) fn read_transform<'d>(
         return Some(Transform::Split { separator, index });
     }
     let regex = reader.string(fields, "regex")?;
-    match regex::compile(&regex.value) {
+    match regex::compile_regex(&regex.value) {
         Ok(compiled) => Some(Transform::Regex(compiled)),
         Err(error) => {
             let message = format!("invalid regular expression `{}`: {error}", regex.value);

@@ -31,7 +31,7 @@ pub struct OutcomeRow {
     /// How many operations changed something.
     pub changes: usize,
     /// These operations, until [`ObjectRow::drop_patches`].
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
     /// The message of the AdmissionResponse, where it differs.
     pub denial: Option<String>,
     /// Whether the rule was about the object and judged it.

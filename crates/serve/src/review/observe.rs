@@ -123,7 +123,7 @@ impl ReviewObserver<'_> {
         if !request.subresource.is_empty() {
             line = line.text("subresource", &request.subresource);
         }
-        let user = request.user.get("username").and_then(Value::as_str).unwrap_or_default();
+        let user = request.user.str_at(&["username"]);
         line = line
             .text("user", user)
             .value("dryRun", &request.is_dry_run.into())
@@ -203,7 +203,7 @@ impl ReviewObserver<'_> {
 }
 
 /// Returns `patch` as JSON. What is put into a Secret is not shown, wherever it comes from.
-fn shown_patch(patch: &[patch::Operation], request: &AdmissionRequest) -> Value {
+fn shown_patch(patch: &[patch::JsonPatchOperation], request: &AdmissionRequest) -> Value {
     let is_secret = request.kind.kind == "Secret";
     let shown = patch.iter().map(|operation| {
         let mut value = operation.to_value();

@@ -37,7 +37,7 @@ pub struct AdmissionResponse {
     /// Annotations of the audit event.
     pub annotations: Vec<(Text, Text)>,
     /// The changes to the object.
-    pub patch: Vec<patch::Operation>,
+    pub patch: Vec<patch::JsonPatchOperation>,
 }
 
 impl AdmissionResponse {
@@ -178,7 +178,7 @@ impl AdmissionResponse {
 }
 
 /// Returns `patch` as JSON, made one operation after the other.
-fn patch_json(patch: &[patch::Operation]) -> String {
+fn patch_json(patch: &[patch::JsonPatchOperation]) -> String {
     let mut text = String::from("[");
     for operation in patch {
         if text.len() > 1 {

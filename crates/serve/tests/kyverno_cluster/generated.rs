@@ -57,7 +57,7 @@ fn generated_policies_are_taken_and_decide_the_same() {
     for (case, one) in generated.iter().enumerate() {
         for pod in &stored {
             let pod = labelled(pod, case);
-            let name = pod.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let name = pod.str_at(&["metadata", "name"]).to_owned();
             let is_refused = !passed.contains(&format!("pod/{name} created"));
             let mut request = AdmissionRequest::for_object(pod, Operation::Create, NAMESPACE);
             request.uid = "uid".into();
@@ -105,7 +105,7 @@ fn generated() -> Vec<Generated> {
 
 fn prepared(mut document: Value, case: usize) -> Value {
     let is_binding = document.get("kind").and_then(Value::as_str) == Some("ValidatingAdmissionPolicyBinding");
-    let text = |path: &[&str]| document.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| document.str_at(path).to_owned();
     let policy = if is_binding { text(&["spec", "policyName"]) } else { text(&["metadata", "name"]) };
     let name = format!("case-{case}-{policy}");
     let map = document.as_object_mut().expect("an object");
@@ -158,7 +158,7 @@ fn labelled(pod: &Value, case: usize) -> Value {
     let mut pod = pod.clone();
     let metadata = pod.as_object_mut().and_then(|map| map.get_mut("metadata")).and_then(Value::as_object_mut);
     let metadata = metadata.expect("metadata");
-    let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = metadata.str_at(&["name"]).to_owned();
     let mut labels = metadata.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.insert("case".into(), case.to_string().into());
     metadata.insert("labels".into(), labels.into());

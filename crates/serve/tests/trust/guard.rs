@@ -40,21 +40,21 @@ fn only_administrators_and_the_exempt_give_a_namespace_the_label() {
     };
     cluster.wait_until("the guard stands", || !label(&["--as=bob"], "shop", LABEL).is_success());
     let refusal = label(&["--as=bob"], "shop", LABEL).failure();
-    assert!(refusal.contains("`bob` may not give it"), "{refusal}");
+    assert!(refusal.contains("`bob` may not set it"), "{refusal}");
     label(&["--as=bob"], "shop", "colour=blue").expect_success();
     let made = "{apiVersion: v1, kind: Namespace, metadata: {name: hideout, labels: {admission.kubemod.io/ignore: 'true'}}}";
     let refusal = cluster.kubectl(&["create", "--as=bob", "-f", "-"], made).failure();
-    assert!(refusal.contains("`bob` may not give it"), "{refusal}");
+    assert!(refusal.contains("`bob` may not set it"), "{refusal}");
     // Labels can be written with parts of a namespace too.
     let labelled = r#"{"metadata": {"labels": {"admission.kubemod.io/ignore": "true"}}}"#;
     let by_status = ["patch", "namespace", "shop", "--subresource=status", "--as=bob", "--type=merge", "-p"];
     let refusal = cluster.kubectl(&[&by_status[..], &[labelled]].concat(), "").failure();
-    assert!(refusal.contains("`bob` may not give it"), "{refusal}");
+    assert!(refusal.contains("`bob` may not set it"), "{refusal}");
     let shop = "{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", \"metadata\": {\"name\": \"shop\", \"labels\": \
                 {\"admission.kubemod.io/ignore\": \"true\"}}, \"spec\": {\"finalizers\": [\"kubernetes\"]}}";
     let finalize = ["replace", "--raw", "/api/v1/namespaces/shop/finalize", "--as=bob", "-f", "-"];
     let refusal = cluster.kubectl(&finalize, shop).failure();
-    assert!(refusal.contains("`bob` may not give it"), "{refusal}");
+    assert!(refusal.contains("`bob` may not set it"), "{refusal}");
 
     label(&["--as=alice"], "shop", LABEL).expect_success();
     label(&["--as=carol", "--as-group=platform"], "depot", LABEL).expect_success();

@@ -1,7 +1,7 @@
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::*;
-use crate::{Instance, Manifest, RenderOptions, render};
+use crate::{Instance, Manifest, RenderOptions, render_traits};
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
@@ -12,8 +12,8 @@ fn document(text: &str) -> Document {
 fn check(rule: &str, want: &str) {
     let resource = yaml::parse("{kind: Deployment, metadata: {name: web}, spec: {replicas: 2}}").unwrap();
     let metadata = yaml::parse("{name: web}").unwrap();
-    let context = Context::new().with("metadata", metadata);
-    let found = match holds(rule, &resource, &context) {
+    let context = RenderContext::new().with("metadata", metadata);
+    let found = match evaluate_assertion(rule, &resource, &context) {
         Ok(held) if held.holds => "true".to_owned(),
         Ok(held) => format!("false ({})", held.read.join("; ")),
         Err(error) => format!("error: {error}"),
@@ -62,7 +62,7 @@ spec:
     - target: {group: '', version: v1, kind: ConfigMap}
 ",
     );
-    let (of, wrong) = Trait::compile(&of, &[]);
+    let (of, wrong) = CompiledTrait::compile(&of, &[]);
     assert!(wrong.iter().all(|problem| !problem.is_error()), "{wrong:?}");
     let of = of.unwrap();
     let base = yaml::parse("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}").unwrap();
@@ -70,7 +70,8 @@ spec:
     let instance =
         Instance { of: of.clone(), name: "t".into(), parameters: nothing(), environment_configs: nothing() };
     let options = RenderOptions { strict: false, trace: true };
-    let rendering = render(vec![Manifest::given(0, base)], &[instance], &Context::new(), &options);
+    let rendering =
+        render_traits(vec![Manifest::given(0, base)], &[instance], &RenderContext::new(), &options);
     let parts = of.parts(&rendering.trace);
     let told: Vec<String> =
         parts.iter().map(|part| format!("{} {}", u8::from(part.is_exercised), part.what)).collect();

@@ -1,42 +1,47 @@
-//! What is said about expressions and paths when they are compiled.
+//! Compilation of expressions and paths, with the diagnostics about them.
 
 use std::collections::HashSet;
 
 use kubewright_cel::{CelKind, CelProgram};
 use kubewright_engine::Diagnostic;
 use kubewright_interpolate::{InterpolationProblem, TextTemplate, ValueTemplate as Structure};
-use kubewright_patch::path::{Path, PathError, Piece};
+use kubewright_patch::path::{PatchPath, PathError, PathPiece};
 use kubewright_value::{Document, Position, Step, Text, Value};
 
-use super::scope::Scope;
-use super::{Content, Expression};
+use super::scope::TypeScope;
+use super::{PlacedExpression, PlacedStructure};
 use crate::diagnostics as code;
-use crate::source::Operation;
+use crate::source::OperationDefinition;
 use kubewright_dialect_kit::fields::{Located, locate_within};
 
-/// What an expression should give.
+/// The type that an expression must have.
 #[derive(Clone, Copy)]
-pub(super) enum Wanted {
+pub(super) enum ExpectedType {
     Truth,
     Items,
     Text,
 }
 
-/// Compiles the expressions of a document, and keeps what is wrong with them.
-pub(super) struct Checker<'d> {
+/// Compiles the expressions of a document and collects the diagnostics.
+pub(super) struct ExpressionChecker<'d> {
     document: &'d Document,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The parameters that are not declared and were reported, each with where it is read.
+    /// The undeclared parameters already reported, each with the place that reads it.
     undeclared: HashSet<(String, Position)>,
 }
 
-impl<'d> Checker<'d> {
+impl<'d> ExpressionChecker<'d> {
     pub(super) fn new(document: &'d Document) -> Self {
         Self { document, diagnostics: Vec::new(), undeclared: HashSet::new() }
     }
 
     /// Compiles a text with expressions.
-    pub(super) fn text(&mut self, scope: &Scope<'_>, found: &Located<Text>, wanted: Wanted) -> Expression {
+    pub(super) fn text(
+        &mut self,
+        scope: &TypeScope<'_>,
+        found: &Located<Text>,
+        wanted: ExpectedType,
+    ) -> PlacedExpression {
         let (template, problems) = TextTemplate::compile(&found.value, scope.environment());
         for (program, start) in template.programs() {
             self.reads(scope, &found.path, program, start);
@@ -49,7 +54,7 @@ impl<'d> Checker<'d> {
     }
 
     /// Compiles a structure with expressions.
-    pub(super) fn structure(&mut self, scope: &Scope<'_>, found: &Located<Value>) -> Content {
+    pub(super) fn structure(&mut self, scope: &TypeScope<'_>, found: &Located<Value>) -> PlacedStructure {
         let (template, problems) = Structure::compile(&found.value, scope.environment());
         template.visit(|inside, _, program, start| {
             let path: Vec<Step> = found.path.iter().chain(inside).cloned().collect();
@@ -60,8 +65,12 @@ impl<'d> Checker<'d> {
     }
 
     /// Parses the path of an operation, in which the expressions are not known yet.
-    pub(super) fn path(&mut self, operation: &Operation, pieces: &[Piece<'_>]) -> Result<Path, PathError> {
-        let parsed = Path::from_pieces(pieces);
+    pub(super) fn path(
+        &mut self,
+        operation: &OperationDefinition,
+        pieces: &[PathPiece<'_>],
+    ) -> Result<PatchPath, PathError> {
+        let parsed = PatchPath::from_pieces(pieces);
         let (message, help, (position, length)) = match &parsed {
             Err(error) => {
                 let help = error.help.clone().unwrap_or_default();
@@ -86,12 +95,12 @@ impl<'d> Checker<'d> {
         self.diagnostics.push(Diagnostic::new(&code::BAD_EXPRESSION, problem.message.clone(), location));
     }
 
-    fn result(&mut self, path: &[Step], program: &CelProgram, start: Position, wanted: Wanted) {
+    fn result(&mut self, path: &[Step], program: &CelProgram, start: Position, wanted: ExpectedType) {
         let kind = program.result_type().kind;
         let (fits, expected) = match wanted {
-            Wanted::Truth => (kind == CelKind::Bool, "a boolean"),
-            Wanted::Items => (matches!(kind, CelKind::List | CelKind::Map), "a list or a map"),
-            Wanted::Text => (kind == CelKind::String, "text"),
+            ExpectedType::Truth => (kind == CelKind::Bool, "a boolean"),
+            ExpectedType::Items => (matches!(kind, CelKind::List | CelKind::Map), "a list or a map"),
+            ExpectedType::Text => (kind == CelKind::String, "text"),
         };
         if fits || kind == CelKind::Any {
             return;
@@ -103,9 +112,9 @@ impl<'d> Checker<'d> {
     }
 
     /// Reports parameters that the schema does not declare.
-    fn reads(&mut self, scope: &Scope<'_>, path: &[Step], program: &CelProgram, start: Position) {
+    fn reads(&mut self, scope: &TypeScope<'_>, path: &[Step], program: &CelProgram, start: Position) {
         for unknown in scope.unknown_reads(program) {
-            let position = moved(start, unknown.position);
+            let position = position_in_text(start, unknown.position);
             let length = u32::try_from(unknown.name.chars().count()).unwrap_or(1);
             let location = locate_within(self.document, path, position, length);
             let message =
@@ -122,8 +131,8 @@ impl<'d> Checker<'d> {
     }
 }
 
-/// Returns where `position` of an expression is in the text in which it starts at `start`.
-pub(crate) fn moved(start: Position, position: Position) -> Position {
+/// Returns `position` of an expression as a position of its text, in which the expression starts at `start`.
+pub(crate) fn position_in_text(start: Position, position: Position) -> Position {
     match position.line {
         1 => Position { column: start.column + position.column - 1, ..start },
         line => Position { line: start.line + line - 1, column: position.column },

@@ -1,118 +1,118 @@
-//! What a trait or component type does, ready to run.
+//! Compiled traits and component types.
 
 use kubewright_interpolate::TextTemplate;
-use kubewright_patch::path::{Form, Op, Path, PathError};
+use kubewright_patch::path::{PatchPath, PatchPathTemplate, PathError, PathOp};
 use kubewright_value::{Step, Text};
 
-use super::{Content, Expression};
+use super::{PlacedExpression, PlacedStructure};
 use crate::source::Plane;
 use kubewright_dialect_kit::fields::Located;
 
 #[derive(Debug)]
-pub(crate) struct Trait {
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
-    pub(crate) creates: Vec<Template>,
-    pub(crate) patches: Vec<Patch>,
-    pub(crate) removes: Vec<Removal>,
+pub(crate) struct TraitProgram {
+    pub(crate) before: Vec<PreRenderCheck>,
+    pub(crate) after: Vec<PostRenderCheck>,
+    pub(crate) creates: Vec<TemplateProgram>,
+    pub(crate) patches: Vec<PatchProgram>,
+    pub(crate) removes: Vec<RemovalProgram>,
 }
 
 #[derive(Debug)]
-pub(crate) struct ComponentType {
-    pub(crate) before: Vec<Rule>,
-    pub(crate) after: Vec<Assertion>,
-    pub(crate) resources: Vec<Template>,
-    /// What is given to each of its traits, in their order.
-    pub(crate) traits: Vec<Given>,
+pub(crate) struct ComponentTypeProgram {
+    pub(crate) before: Vec<PreRenderCheck>,
+    pub(crate) after: Vec<PostRenderCheck>,
+    pub(crate) resources: Vec<TemplateProgram>,
+    /// The bindings for each of its traits, in order.
+    pub(crate) traits: Vec<TraitBinding>,
 }
 
-/// What a component type gives to one of its traits; made of what its component is given.
+/// The values that a component type passes to one of its traits, computed from the component's parameters.
 #[derive(Debug)]
-pub(crate) struct Given {
-    pub(crate) parameters: Option<Content>,
-    pub(crate) environment_configs: Option<Content>,
+pub(crate) struct TraitBinding {
+    pub(crate) parameters: Option<PlacedStructure>,
+    pub(crate) environment_configs: Option<PlacedStructure>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Rule {
-    pub(crate) condition: Expression,
+pub(crate) struct PreRenderCheck {
+    pub(crate) condition: PlacedExpression,
     pub(crate) written: Text,
     pub(crate) message: Text,
 }
 
 #[derive(Debug)]
-pub(crate) struct Assertion {
-    pub(crate) when: Option<Expression>,
-    pub(crate) each: Option<Each>,
-    pub(crate) target: Target,
+pub(crate) struct PostRenderCheck {
+    pub(crate) when: Option<PlacedExpression>,
+    pub(crate) each: Option<LoopProgram>,
+    pub(crate) target: CompiledTarget,
     pub(crate) must_match: bool,
-    pub(crate) rule: Rule,
+    pub(crate) rule: PreRenderCheck,
 }
 
 #[derive(Debug)]
-pub(crate) struct Template {
+pub(crate) struct TemplateProgram {
     pub(crate) path: Vec<Step>,
     pub(crate) id: Option<Text>,
     pub(crate) plane: Plane,
-    pub(crate) include_when: Option<Expression>,
-    pub(crate) each: Option<Each>,
-    pub(crate) content: Content,
-    /// Its number among all that write something.
+    pub(crate) include_when: Option<PlacedExpression>,
+    pub(crate) each: Option<LoopProgram>,
+    pub(crate) content: PlacedStructure,
+    /// The number among the writing parts.
     pub(crate) part: u32,
 }
 
 #[derive(Debug)]
-pub(crate) struct Patch {
+pub(crate) struct PatchProgram {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
-    pub(crate) each: Option<Each>,
-    pub(crate) operations: Vec<Operate>,
+    pub(crate) target: CompiledTarget,
+    pub(crate) each: Option<LoopProgram>,
+    pub(crate) operations: Vec<OperationProgram>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Operate {
-    pub(crate) op: Op,
+pub(crate) struct OperationProgram {
+    pub(crate) op: PathOp,
     pub(crate) path: Located<PathProgram>,
     pub(crate) written: Text,
-    /// Nothing for `remove`.
-    pub(crate) value: Option<Content>,
-    /// Its number among all that write something.
+    /// `None` for `remove`.
+    pub(crate) value: Option<PlacedStructure>,
+    /// The number among the writing parts.
     pub(crate) part: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum PathProgram {
-    /// Without expressions.
-    Fixed(Path),
-    /// With expressions in it, whose text is data; its segments as they are written; the quick way to it, if there is one.
-    Pieces(TextTemplate, Option<Path>, Option<Box<Form>>),
-    /// One expression that gives a path.
+    /// A path without expressions.
+    Fixed(PatchPath),
+    /// A path with expressions, whose text is data; its segments as written; a prepared form, if there is one.
+    Pieces(TextTemplate, Option<PatchPath>, Option<Box<PatchPathTemplate>>),
+    /// One expression that evaluates to a path.
     Whole(TextTemplate),
-    /// No path.
+    /// A path that does not parse.
     Broken(PathError),
 }
 
 #[derive(Debug)]
-pub(crate) struct Removal {
+pub(crate) struct RemovalProgram {
     pub(crate) path: Vec<Step>,
-    pub(crate) target: Target,
-    pub(crate) each: Option<Each>,
+    pub(crate) target: CompiledTarget,
+    pub(crate) each: Option<LoopProgram>,
 }
 
-/// Which resources. What is left out fits all; an empty group is the core group.
+/// A compiled target. A missing field matches all; an empty group is the core group.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct CompiledTarget {
     pub(crate) path: Vec<Step>,
     pub(crate) plane: Plane,
     pub(crate) kind: Option<Text>,
     pub(crate) group: Option<Text>,
     pub(crate) version: Option<Text>,
-    pub(crate) name: Option<Expression>,
-    pub(crate) condition: Option<Expression>,
+    pub(crate) name: Option<PlacedExpression>,
+    pub(crate) condition: Option<PlacedExpression>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Each {
-    pub(crate) over: Expression,
+pub(crate) struct LoopProgram {
+    pub(crate) over: PlacedExpression,
     pub(crate) variable: Text,
 }

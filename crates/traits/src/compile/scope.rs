@@ -1,12 +1,12 @@
-//! What an expression may name where it stands, and of what type it is.
+//! The variables that an expression may use, and their types.
 
 use kubewright_cel::{ANY_STEP, CelEnvironment, CelKind, CelProgram, CelType};
 use kubewright_value::{Position, Text};
 
 use super::super::functions;
-use super::super::schema::{Child, Field, Schema, Sections};
+use super::super::schema::{FieldLookup, ParameterField, Schema, Sections};
 
-/// What every expression sees besides its parameters.
+/// The variables of every expression, besides its parameters.
 pub(crate) const CONTEXT: [&str; 8] = [
     "metadata",
     "dataplane",
@@ -18,15 +18,15 @@ pub(crate) const CONTEXT: [&str; 8] = [
     "derived",
 ];
 
-/// The names at one place.
+/// The variables at one place.
 #[derive(Clone)]
-pub(super) struct Scope<'s> {
+pub(super) struct TypeScope<'s> {
     environment: CelEnvironment,
-    /// The variables whose fields are declared.
-    declared: Vec<(Text, Field<'s>)>,
+    /// The variables with declared fields.
+    declared: Vec<(Text, ParameterField<'s>)>,
 }
 
-/// A parameter that is read and not declared.
+/// A read of an undeclared parameter.
 pub(super) struct UnknownRead<'s> {
     pub(super) variable: Text,
     pub(super) name: Text,
@@ -34,9 +34,9 @@ pub(super) struct UnknownRead<'s> {
     pub(super) nearest: Option<&'s str>,
 }
 
-impl<'s> Scope<'s> {
+impl<'s> TypeScope<'s> {
     pub(super) fn new(sections: &'s Sections, is_trait: bool, more: &[Text]) -> Self {
-        let mut environment = functions::environment();
+        let mut environment = functions::trait_environment();
         let usual = CONTEXT.into_iter().chain(is_trait.then_some("trait"));
         for name in usual.chain(more.iter().map(Text::as_str)) {
             environment = environment.variable(name);
@@ -46,7 +46,7 @@ impl<'s> Scope<'s> {
             [("parameters", &sections.parameters), ("environmentConfigs", &sections.environment_configs)];
         for (name, schema) in parts {
             let field = schema.as_ref().map(Schema::root);
-            environment = environment.variable_of(name, field.map_or(CelType::of(CelKind::Map), type_of));
+            environment = environment.variable_of(name, field.map_or(CelType::of(CelKind::Map), field_type));
             declared.extend(field.map(|field| (name.into(), field)));
         }
         Self { environment, declared }
@@ -56,12 +56,12 @@ impl<'s> Scope<'s> {
         &self.environment
     }
 
-    /// Returns the scope in which a resource is looked at.
+    /// Returns the scope with the variable `resource`.
     pub(super) fn with_resource(&self) -> Self {
         self.with_variable("resource", CelType::ANY, None)
     }
 
-    /// Returns the scope inside of a loop over what `program` gives.
+    /// Returns the scope inside a loop over the value of `program`.
     pub(super) fn with_item(&self, variable: &str, program: Option<&CelProgram>) -> Self {
         let over = program.map_or(CelType::ANY, |program| program.result_type().clone());
         let kind = match over.kind {
@@ -74,16 +74,16 @@ impl<'s> Scope<'s> {
         self.with_variable(variable, kind, field)
     }
 
-    /// Returns the parameters that `program` reads and nobody declares.
+    /// Returns the undeclared parameters that `program` reads.
     pub(super) fn unknown_reads(&self, program: &CelProgram) -> Vec<UnknownRead<'s>> {
         let mut unknown = Vec::new();
         for read in program.reads() {
             let Some((variable, mut field)) = self.find(&read.variable) else { continue };
             for (name, position) in read.path.iter().zip(&read.positions) {
-                match step(field, name) {
-                    Child::Known(inner) => field = inner,
-                    Child::Any => break,
-                    Child::Unknown(nearest) => {
+                match step_into_field(field, name) {
+                    FieldLookup::Known(inner) => field = inner,
+                    FieldLookup::Any => break,
+                    FieldLookup::Unknown(nearest) => {
                         let (variable, name) = (variable.clone(), name.clone());
                         unknown.push(UnknownRead { variable, name, position: *position, nearest });
                         break;
@@ -94,26 +94,26 @@ impl<'s> Scope<'s> {
         unknown
     }
 
-    /// Returns what the items are, if `program` names a list of the parameters and nothing else.
-    fn listed(&self, program: &CelProgram) -> Option<Field<'s>> {
+    /// Returns the item type, if `program` is only a reference to a list parameter.
+    fn listed(&self, program: &CelProgram) -> Option<ParameterField<'s>> {
         let written: Vec<&str> = program.source().trim().split('.').collect();
         let (first, rest) = written.split_first()?;
         let (_, mut field) = self.find(first)?;
         for name in rest {
             match field.child(name) {
-                Child::Known(inner) => field = inner,
+                FieldLookup::Known(inner) => field = inner,
                 _ => return None,
             }
         }
         field.items()
     }
 
-    fn find(&self, name: &str) -> Option<(&Text, Field<'s>)> {
+    fn find(&self, name: &str) -> Option<(&Text, ParameterField<'s>)> {
         self.declared.iter().find(|(known, _)| known == name).map(|(name, field)| (name, *field))
     }
 
     /// A variable hides one of the same name.
-    fn with_variable(&self, name: &str, kind: CelType, field: Option<Field<'s>>) -> Self {
+    fn with_variable(&self, name: &str, kind: CelType, field: Option<ParameterField<'s>>) -> Self {
         let mut declared = self.declared.clone();
         declared.retain(|(known, _)| known != name);
         declared.extend(field.map(|field| (name.into(), field)));
@@ -121,16 +121,16 @@ impl<'s> Scope<'s> {
     }
 }
 
-fn step<'s>(field: Field<'s>, name: &str) -> Child<'s> {
+fn step_into_field<'s>(field: ParameterField<'s>, name: &str) -> FieldLookup<'s> {
     match (field.items(), field.kind()) {
-        (Some(items), _) if name == ANY_STEP => Child::Known(items),
+        (Some(items), _) if name == ANY_STEP => FieldLookup::Known(items),
         (_, Some("object")) if name != ANY_STEP => field.child(name),
-        _ => Child::Any,
+        _ => FieldLookup::Any,
     }
 }
 
 /// Returns the type of a field. A number may be an integer or not, and what may be null is of any type.
-fn type_of(field: Field<'_>) -> CelType {
+fn field_type(field: ParameterField<'_>) -> CelType {
     if field.is_nullable() {
         return CelType::ANY;
     }
@@ -138,17 +138,17 @@ fn type_of(field: Field<'_>) -> CelType {
         Some("string") => CelType::of(CelKind::String),
         Some("integer") => CelType::of(CelKind::Int),
         Some("boolean") => CelType::of(CelKind::Bool),
-        Some("array") => CelType::with(CelKind::List, field.items().map_or(CelType::ANY, type_of)),
+        Some("array") => CelType::with(CelKind::List, field.items().map_or(CelType::ANY, field_type)),
         Some("object") => {
             let fields: Vec<(Text, CelType)> = field
                 .names()
                 .filter_map(|name| match field.child(name) {
-                    Child::Known(inner) => Some((Text::new(name), type_of(inner))),
+                    FieldLookup::Known(inner) => Some((Text::new(name), field_type(inner))),
                     _ => None,
                 })
                 .collect();
             match (fields.is_empty(), field.values()) {
-                (true, Some(values)) => CelType::with(CelKind::Map, type_of(values)),
+                (true, Some(values)) => CelType::with(CelKind::Map, field_type(values)),
                 _ => CelType::of(CelKind::Map).with_fields(fields),
             }
         }

@@ -12,7 +12,7 @@ fn check(spec: &str, want: &[&str]) {
     let found: Vec<String> = reading
         .documents
         .iter()
-        .flat_map(crate::check)
+        .flat_map(crate::check_trait_document)
         .map(|found| format!("{} {} {}", found.code.id, found.location.position, found.message))
         .collect();
     assert_eq!(found, want, "{spec}");

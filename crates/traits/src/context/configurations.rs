@@ -1,36 +1,36 @@
-//! `configurations`: variables and files, those with a value of their own apart from those that come from a secret store.
+//! The variable `configurations`: environment variables and files, plain ones apart from those in a secret store.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Value};
 
 use super::super::diagnostics as code;
-use super::super::shelf::Shelf;
-use super::super::source::{SecretReference, SecretSource, Variable};
-use super::put;
+use super::super::named_resources::NamedResources;
+use super::super::source::{ConfigVariable, SecretReference, SecretSource};
+use super::insert_present;
 
-/// A variable or file, and the document that it stands in.
+/// A variable or file, with its document.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
-    pub(crate) variable: &'a Variable,
+pub(crate) struct SourcedVariable<'a> {
+    pub(crate) variable: &'a ConfigVariable,
     pub(crate) document: &'a Document,
 }
 
-/// The SecretReferences that a component in a namespace may name.
+/// The SecretReferences that a component in a namespace may use.
 #[derive(Clone, Copy)]
-pub(crate) struct Secrets<'a> {
-    pub(crate) all: &'a Shelf<SecretReference>,
+pub(crate) struct VisibleSecrets<'a> {
+    pub(crate) all: &'a NamedResources<SecretReference>,
     pub(crate) namespace: Option<&'a str>,
 }
 
-/// Returns `configurations`. What names a secret that is not there is left out and told.
-pub(crate) fn configurations(
-    env: &[Setting<'_>],
-    files: &[Setting<'_>],
-    secrets: Secrets<'_>,
+/// Returns `configurations`. An entry that names a missing secret is left out and reported.
+pub(crate) fn resolve_configurations(
+    env: &[SourcedVariable<'_>],
+    files: &[SourcedVariable<'_>],
+    secrets: VisibleSecrets<'_>,
 ) -> (Value, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let (configs_env, secrets_env) = split(env, secrets, &mut diagnostics);
-    let (configs_files, secrets_files) = split(files, secrets, &mut diagnostics);
+    let (configs_env, secrets_env) = split_by_source(env, secrets, &mut diagnostics);
+    let (configs_files, secrets_files) = split_by_source(files, secrets, &mut diagnostics);
     let both =
         |env, files| Value::object(Map::from([("envs", Value::array(env)), ("files", Value::array(files))]));
     let value = Map::from([
@@ -40,20 +40,20 @@ pub(crate) fn configurations(
     (Value::object(value), diagnostics)
 }
 
-fn split(
-    settings: &[Setting<'_>],
-    secrets: Secrets<'_>,
+fn split_by_source(
+    settings: &[SourcedVariable<'_>],
+    secrets: VisibleSecrets<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Value>, Vec<Value>) {
     let (mut plain, mut secret) = (Vec::new(), Vec::new());
     for setting in settings {
         let variable = setting.variable;
         let Some((name, key)) = &variable.secret else {
-            plain.push(entry(variable, variable.value.as_deref().unwrap_or_default(), None));
+            plain.push(configuration_entry(variable, variable.value.as_deref().unwrap_or_default(), None));
             continue;
         };
-        match find(secrets, name, key) {
-            Ok(source) => secret.push(entry(variable, "", Some(source))),
+        match find_secret_source(secrets, name, key) {
+            Ok(source) => secret.push(configuration_entry(variable, "", Some(source))),
             Err((message, help)) => {
                 let location = setting.document.locate(&variable.path);
                 diagnostics.push(Diagnostic::new(&code::UNKNOWN_SECRET, message, location).help(help));
@@ -63,7 +63,11 @@ fn split(
     (plain, secret)
 }
 
-fn find<'s>(secrets: Secrets<'s>, name: &str, key: &str) -> Result<&'s SecretSource, (String, String)> {
+fn find_secret_source<'s>(
+    secrets: VisibleSecrets<'s>,
+    name: &str,
+    key: &str,
+) -> Result<&'s SecretSource, (String, String)> {
     let Some(reference) = secrets.all.find(name, secrets.namespace) else {
         let help = match secrets.all.nearest(name) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -78,17 +82,17 @@ fn find<'s>(secrets: Secrets<'s>, name: &str, key: &str) -> Result<&'s SecretSou
     })
 }
 
-fn entry(variable: &Variable, value: &str, source: Option<&SecretSource>) -> Value {
+fn configuration_entry(variable: &ConfigVariable, value: &str, source: Option<&SecretSource>) -> Value {
     let mut map = Map::from([("name", variable.key.clone().into())]);
-    put(&mut map, "mountPath", variable.mount_path.clone());
-    put(&mut map, "value", Some(value));
-    put(&mut map, "remoteRef", source.map(remote));
+    insert_present(&mut map, "mountPath", variable.mount_path.clone());
+    insert_present(&mut map, "value", Some(value));
+    insert_present(&mut map, "remoteRef", source.map(remote_reference));
     Value::object(map)
 }
 
-fn remote(source: &SecretSource) -> Value {
+fn remote_reference(source: &SecretSource) -> Value {
     let mut map = Map::from([("key", source.remote_key.clone().unwrap_or_default().into())]);
-    put(&mut map, "property", source.property.clone());
-    put(&mut map, "version", source.version.clone());
+    insert_present(&mut map, "property", source.property.clone());
+    insert_present(&mut map, "version", source.version.clone());
     Value::object(map)
 }

@@ -1,19 +1,19 @@
-//! `dependencies`: what other components and resources give to the container, item by item and all together.
+//! The variable `dependencies`: values from other components and resources, one by one and merged.
 
 use kubewright_value::{Map, Value};
 
-use super::super::source::{Connection, ResourceDependency, Workload};
+use super::super::source::{EndpointConnection, ResourceDependency, Workload};
 use super::workload::PROJECT;
 
-/// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. What they give is found out
-/// in a cluster alone, so all their lists are empty.
+/// Returns the items and resources that `workload`, in `namespace` and `project`, depends on. Their values
+/// exist only in a cluster, so all their lists are empty.
 pub(crate) fn declared_dependencies(
     workload: &Workload,
     namespace: &str,
     project: &str,
 ) -> (Vec<Value>, Vec<Value>) {
     let none = || Value::array(Vec::new());
-    let item = |connection: &Connection| {
+    let item = |connection: &EndpointConnection| {
         let project = connection.project.as_deref().unwrap_or(project);
         Value::object(Map::from([
             ("namespace", namespace.into()),
@@ -37,7 +37,7 @@ pub(crate) fn declared_dependencies(
 
 /// Returns `dependencies` with the lists that are put together of those of all items and resources.
 #[must_use]
-pub fn dependencies(items: &[Value], resources: &[Value]) -> Value {
+pub fn dependencies_variable(items: &[Value], resources: &[Value]) -> Value {
     let all = |key: &str, of: &[&[Value]]| {
         let inner = of.iter().flat_map(|list| list.iter()).filter_map(|item| item.get(key)?.as_array());
         Value::array(inner.flatten().cloned().collect())

@@ -1,75 +1,88 @@
-//! The parts of a context from documents as they are read, one by one.
+//! Single variables of a context, computed from documents.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Map, Value};
 
-use super::super::shelf::Shelf;
-use super::super::source::{self, Resource};
-use super::{Given, Secrets, Setting};
+use super::super::named_resources::NamedResources;
+use super::super::source::{self, OpenChoreoResource};
+use super::{GivenParameters, SourcedVariable, VisibleSecrets};
 
-/// Returns `dataplane` and `environment`; nothing where one of the documents is something else.
+/// Returns `dataplane` and `environment`; `None` if one of the documents has another kind.
 #[must_use]
-pub fn planes(
+pub fn planes_of_documents(
     data_plane: &Document,
     environment: &Document,
     channel: Option<&str>,
 ) -> Option<(Value, Value)> {
-    let (Some(Resource::DataPlane(plane)), _) = source::read(data_plane) else { return None };
-    let (Some(Resource::Environment(found)), _) = source::read(environment) else { return None };
-    Some((super::data_plane(&plane), super::environment(&found, &plane, channel)))
+    let (Some(OpenChoreoResource::DataPlane(plane)), _) = source::read_openchoreo_document(data_plane) else {
+        return None;
+    };
+    let (Some(OpenChoreoResource::Environment(found)), _) = source::read_openchoreo_document(environment)
+    else {
+        return None;
+    };
+    Some((super::data_plane_variable(&plane), super::environment_variable(&found, &plane, channel)))
 }
 
 /// Returns `workload`.
 #[must_use]
-pub fn workload(document: Option<&Document>) -> Value {
-    super::workload_of(document.and_then(read_workload).as_ref())
+pub fn workload_of_document(document: Option<&Document>) -> Value {
+    super::workload_variable(document.and_then(read_workload).as_ref())
 }
 
-/// Returns what the descriptions of the endpoints of a Workload list, by endpoint.
+/// Returns the operations in the API descriptions of a Workload, by endpoint.
 #[must_use]
-pub fn endpoint_resources(document: &Document) -> (Value, Vec<Diagnostic>) {
+pub fn endpoint_resources_of_document(document: &Document) -> (Value, Vec<Diagnostic>) {
     match read_workload(document) {
-        Some(workload) => super::endpoint_resources_of(&workload, document),
+        Some(workload) => super::list_endpoint_resources(&workload, document),
         None => (Value::object(Map::new()), Vec::new()),
     }
 }
 
-/// Returns `configurations` of a Workload with the SecretReferences that there are.
+/// Returns `configurations` of a Workload, resolved with `secrets`.
 #[must_use]
-pub fn configurations(document: Option<&Document>, secrets: &[Document]) -> (Value, Vec<Diagnostic>) {
-    let mut all = Shelf::default();
+pub fn configurations_of_document(
+    document: Option<&Document>,
+    secrets: &[Document],
+) -> (Value, Vec<Diagnostic>) {
+    let mut all = NamedResources::default();
     for document in secrets {
-        if let (Some(Resource::SecretReference(secret)), _) = source::read(document) {
+        if let (Some(OpenChoreoResource::SecretReference(secret)), _) =
+            source::read_openchoreo_document(document)
+        {
             all.put(secret.metadata.name.clone(), secret.metadata.namespace.clone(), secret);
         }
     }
-    let secrets = Secrets { all: &all, namespace: None };
+    let secrets = VisibleSecrets { all: &all, namespace: None };
     let workload = document.and_then(|document| Some((document, read_workload(document)?)));
-    let Some((document, workload)) = workload else { return super::configurations_of(&[], &[], secrets) };
-    let env: Vec<Setting<'_>> = workload.env.iter().map(|variable| Setting { variable, document }).collect();
-    let files: Vec<Setting<'_>> =
-        workload.files.iter().map(|variable| Setting { variable, document }).collect();
-    super::configurations_of(&env, &files, secrets)
+    let Some((document, workload)) = workload else {
+        return super::resolve_configurations(&[], &[], secrets);
+    };
+    let env: Vec<SourcedVariable<'_>> =
+        workload.env.iter().map(|variable| SourcedVariable { variable, document }).collect();
+    let files: Vec<SourcedVariable<'_>> =
+        workload.files.iter().map(|variable| SourcedVariable { variable, document }).collect();
+    super::resolve_configurations(&env, &files, secrets)
 }
 
-/// Returns `parameters` and `environmentConfigs` for what is given to the Trait or component type `declaring`,
-/// and what is wrong with them or with their schemas.
+/// Returns `parameters` and `environmentConfigs` for the Trait or component type `declaring`, and the mistakes in
+/// them or in their schemas.
 #[must_use]
-pub fn parameters(
+pub fn parameters_of_document(
     declaring: &Document,
     given: &Document,
     configs: &Document,
 ) -> (Value, Value, Vec<Diagnostic>) {
-    let (resource, mut diagnostics) = source::read(declaring);
+    let (resource, mut diagnostics) = source::read_openchoreo_document(declaring);
     let sections = match resource {
-        Some(Resource::Trait(found)) => found.sections,
-        Some(Resource::ComponentType(found)) => found.sections,
+        Some(OpenChoreoResource::Trait(found)) => found.sections,
+        Some(OpenChoreoResource::ComponentType(found)) => found.sections,
         _ => Default::default(),
     };
-    let about = declaring.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let about = declaring.value.str_at(&["kind"]);
     let declared = |what, schema: Option<&super::super::schema::Schema>, document: &Document| {
-        let given = Given { value: &document.value, document, path: &[] };
-        super::declared(schema, Some(given), &document.locate(&[]), (what, about))
+        let given = GivenParameters { value: &document.value, document, path: &[] };
+        super::bind_declared(schema, Some(given), &document.locate(&[]), (what, about))
     };
     let (parameters, found) = declared("parameters", sections.parameters.as_ref(), given);
     diagnostics.extend(found);
@@ -79,8 +92,8 @@ pub fn parameters(
 }
 
 fn read_workload(document: &Document) -> Option<source::Workload> {
-    match source::read(document).0 {
-        Some(Resource::Workload(workload)) => Some(workload),
+    match source::read_openchoreo_document(document).0 {
+        Some(OpenChoreoResource::Workload(workload)) => Some(workload),
         _ => None,
     }
 }

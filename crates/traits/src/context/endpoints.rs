@@ -1,5 +1,4 @@
-//! What an endpoint offers, read from its description: the operations of an OpenAPI document or the methods of a
-//! protobuf service.
+//! The operations of an endpoint, read from its API description: an OpenAPI document or a protobuf file.
 
 mod openapi;
 mod proto;
@@ -9,30 +8,30 @@ use kubewright_value::{Document, Map, Step, Value};
 
 use super::super::diagnostics as code;
 use super::super::source::Workload;
-use super::put;
+use super::insert_present;
 
-/// How long a description may be; the API server takes no longer object.
-const LONGEST: usize = 2 * 1024 * 1024;
+/// The maximum length of a description; the API server accepts no longer object.
+const MAX_DESCRIPTION_BYTES: usize = 2 * 1024 * 1024;
 
-/// What an endpoint offers, in the order in which expressions see it.
+/// An operation of an endpoint; the fields are in the order in which expressions see them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Offer {
+struct EndpointOffer {
     kind: &'static str,
     service: Option<String>,
     path: Option<String>,
     method: String,
 }
 
-/// Returns what the endpoints of `workload` offer, by name; those without a description are left out.
-pub(crate) fn endpoint_resources(workload: &Workload, document: &Document) -> (Value, Vec<Diagnostic>) {
+/// Returns the operations of the endpoints of `workload`, by name; an endpoint without a description is left out.
+pub(crate) fn list_endpoint_resources(workload: &Workload, document: &Document) -> (Value, Vec<Diagnostic>) {
     let mut map = Map::new();
     let mut diagnostics = Vec::new();
     for endpoint in &workload.endpoints {
         let Some((kind, Some(content))) = &endpoint.schema else { continue };
-        match offers(&endpoint.kind, kind.as_deref(), content) {
+        match read_offers(&endpoint.kind, kind.as_deref(), content) {
             Ok(offers) if offers.is_empty() => {}
             Ok(offers) => {
-                map.insert(endpoint.name.clone(), listed(offers));
+                map.insert(endpoint.name.clone(), offers_value(offers));
             }
             Err(problem) => {
                 let name = endpoint.name.as_str();
@@ -47,36 +46,36 @@ pub(crate) fn endpoint_resources(workload: &Workload, document: &Document) -> (V
     (Value::object(map), diagnostics)
 }
 
-/// Returns the same for a `workload` as expressions see it, if its endpoints carry a `schema`.
-pub(super) fn described(workload: &Value) -> Value {
+/// Returns the same for the variable `workload`, if its endpoints have a `schema`.
+pub(super) fn describe_endpoints(workload: &Value) -> Value {
     let mut map = Map::new();
     let endpoints = workload.get("endpoints").and_then(Value::as_object);
     for (name, endpoint) in endpoints.into_iter().flat_map(Map::iter) {
         let word = |keys: &[&str]| endpoint.at(keys).and_then(Value::as_str);
         let Some(content) = word(&["schema", "content"]) else { continue };
-        let found = offers(word(&["type"]).unwrap_or_default(), word(&["schema", "type"]), content);
+        let found = read_offers(word(&["type"]).unwrap_or_default(), word(&["schema", "type"]), content);
         if let Some(offers) = found.ok().filter(|offers| !offers.is_empty()) {
-            map.insert(name.clone(), listed(offers));
+            map.insert(name.clone(), offers_value(offers));
         }
     }
     Value::object(map)
 }
 
-/// Reads `content`, whose sort is said by `schema` or else follows from that of the endpoint.
-fn offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<Offer>, String> {
+/// Reads `content`. Its format is that of `schema`, or the usual one of the endpoint type.
+fn read_offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<EndpointOffer>, String> {
     if content.trim().is_empty() {
         return Ok(Vec::new());
     }
-    if content.len() > LONGEST {
-        return Err(format!("it is longer than {LONGEST} bytes"));
+    if content.len() > MAX_DESCRIPTION_BYTES {
+        return Err(format!("it is longer than {MAX_DESCRIPTION_BYTES} bytes"));
     }
     let said = schema.map(|word| word.trim().to_ascii_lowercase()).filter(|word| !word.is_empty());
     let mut offers = match (said.as_deref(), endpoint) {
         (Some("openapi" | "oas" | "oas2" | "oas3" | "swagger" | "rest"), _) | (None, "HTTP" | "REST") => {
-            openapi::read(content)?
+            openapi::read_openapi(content)?
         }
         (Some("proto" | "proto2" | "proto3" | "protobuf" | "grpc"), _) | (None, "gRPC") => {
-            proto::read(content)?
+            proto::read_proto(content)?
         }
         (Some(other), _) => return Err(format!("`{other}` is not read here")),
         (None, "GraphQL" | "Websocket") => {
@@ -89,12 +88,12 @@ fn offers(endpoint: &str, schema: Option<&str>, content: &str) -> Result<Vec<Off
     Ok(offers)
 }
 
-fn listed(offers: Vec<Offer>) -> Value {
-    let value = |offer: Offer| {
+fn offers_value(offers: Vec<EndpointOffer>) -> Value {
+    let value = |offer: EndpointOffer| {
         let mut map = Map::from([("kind", offer.kind.into())]);
-        put(&mut map, "service", offer.service);
-        put(&mut map, "method", Some(offer.method));
-        put(&mut map, "path", offer.path);
+        insert_present(&mut map, "service", offer.service);
+        insert_present(&mut map, "method", Some(offer.method));
+        insert_present(&mut map, "path", offer.path);
         Value::object(map)
     };
     Value::array(offers.into_iter().map(value).collect())

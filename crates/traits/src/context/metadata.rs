@@ -1,18 +1,18 @@
-//! `metadata`: what a component is called in an environment, as the platform would call it there.
+//! The variable `metadata`: names and labels of a component in an environment, equal to the platform's.
 //!
-//! A UID exists only in a cluster. Where a resource has none, one is made of its kind, namespace and name, so that labels
-//! and selectors are as distinct and as stable as they are in a cluster.
+//! A UID exists only in a cluster. For a resource without one it is derived from kind, namespace and name, so that
+//! labels and selectors are as distinct and stable as in a cluster.
 
-use kubewright_golib::naming::{self, LABEL, SUBDOMAIN};
+use kubewright_golib::naming::{self, MAX_LABEL_CHARS, MAX_SUBDOMAIN_CHARS};
 use kubewright_value::{Map, Text, Value};
 
 use super::super::source::Metadata;
 
-/// The domain of the labels.
+/// The prefix of the labels.
 const DOMAIN: &str = "openchoreo.dev";
-/// The namespace, and the project, of what names none.
+/// The default namespace and project.
 const DEFAULT: &str = "default";
-/// What is text in `metadata`, and what is an object.
+/// The text fields of `metadata`.
 const TEXTS: [&str; 11] = [
     "componentName",
     "componentUID",
@@ -28,8 +28,8 @@ const TEXTS: [&str; 11] = [
 ];
 const OBJECTS: [&str; 3] = ["labels", "annotations", "podSelectors"];
 
-/// What names a component in an environment.
-pub(crate) struct Named<'a> {
+/// The resources that a component's `metadata` is computed from.
+pub(crate) struct ComponentIdentity<'a> {
     pub(crate) component: &'a Metadata,
     pub(crate) project: Option<&'a str>,
     pub(crate) environment: &'a Metadata,
@@ -37,15 +37,16 @@ pub(crate) struct Named<'a> {
 }
 
 /// Returns `metadata`.
-pub(crate) fn metadata(named: &Named<'_>) -> Value {
+pub(crate) fn metadata_variable(named: &ComponentIdentity<'_>) -> Value {
     let namespace = named.component.namespace.as_deref().unwrap_or(DEFAULT);
     let project = named.project.unwrap_or(DEFAULT);
     let (component, environment) = (named.component.name.as_str(), named.environment.name.as_str());
-    let component_uid = uid("Component", named.component);
-    let environment_uid = uid("Environment", named.environment);
-    let project_uid = made_uid("Project", namespace, project);
-    let name = naming::hashed(&[component, environment], "", SUBDOMAIN).unwrap_or_default();
-    let cell = naming::hashed(&["dp", namespace, project, environment], "", LABEL).unwrap_or_default();
+    let component_uid = resource_uid("Component", named.component);
+    let environment_uid = resource_uid("Environment", named.environment);
+    let project_uid = derived_uid("Project", namespace, project);
+    let name = naming::hashed_name(&[component, environment], "", MAX_SUBDOMAIN_CHARS).unwrap_or_default();
+    let cell = naming::hashed_name(&["dp", namespace, project, environment], "", MAX_LABEL_CHARS)
+        .unwrap_or_default();
     let labels: Map = [
         ("namespace", namespace),
         ("project", project),
@@ -65,7 +66,7 @@ pub(crate) fn metadata(named: &Named<'_>) -> Value {
         ("projectName", project.into()),
         ("projectUID", project_uid.into()),
         ("dataPlaneName", named.data_plane.name.clone().into()),
-        ("dataPlaneUID", uid("DataPlane", named.data_plane).into()),
+        ("dataPlaneUID", resource_uid("DataPlane", named.data_plane).into()),
         ("environmentName", environment.into()),
         ("environmentUID", environment_uid.into()),
         ("name", name.into()),
@@ -77,8 +78,8 @@ pub(crate) fn metadata(named: &Named<'_>) -> Value {
     ]))
 }
 
-/// Returns what a `metadata` that somebody gives lacks. Templates count on all of it, and selectors that are
-/// left out would select everything.
+/// Returns the fields that the given `metadata` lacks. Templates rely on all of them, and an empty selector would
+/// select everything.
 #[must_use]
 pub fn missing_metadata(given: &Value) -> Vec<&'static str> {
     let lacks_text = |key: &&str| given.get(key).is_none_or(|value| value.as_str().is_none_or(str::is_empty));
@@ -90,16 +91,16 @@ pub fn missing_metadata(given: &Value) -> Vec<&'static str> {
     texts.chain(OBJECTS.into_iter().filter(|key| lacks_object(key) || selects_nothing(key))).collect()
 }
 
-fn uid(kind: &str, metadata: &Metadata) -> String {
+fn resource_uid(kind: &str, metadata: &Metadata) -> String {
     match &metadata.uid {
         Some(uid) => uid.to_string(),
-        None => made_uid(kind, metadata.namespace.as_deref().unwrap_or(DEFAULT), &metadata.name),
+        None => derived_uid(kind, metadata.namespace.as_deref().unwrap_or(DEFAULT), &metadata.name),
     }
 }
 
-/// Returns a UUID of version 8, the one for UUIDs with contents of one's own.
-fn made_uid(kind: &str, namespace: &str, name: &str) -> String {
-    let digits = naming::sha256(&format!("{kind}/{namespace}/{name}"));
+/// Returns a UUID of version 8, which is reserved for application-defined content.
+fn derived_uid(kind: &str, namespace: &str, name: &str) -> String {
+    let digits = naming::sha256_hex(&format!("{kind}/{namespace}/{name}"));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     format!("{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))
 }

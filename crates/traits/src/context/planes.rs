@@ -1,55 +1,62 @@
-//! `dataplane`, `environment` and the gateway that is put together of both.
+//! The variables `dataplane` and `environment`, and the gateway merged from both.
 
 use kubewright_value::{Map, Value};
 
-use super::super::source::{DataPlane, Environment, Gateway, GatewayEndpoint, Listener, Network};
-use super::{put, texts};
+use super::super::source::{
+    DataPlane, EnvironmentDefinition, Gateway, GatewayEndpoint, GatewayNetwork, Listener,
+};
+use super::{insert_present, text_pairs_object};
 
 /// Returns `dataplane`.
-pub(crate) fn data_plane(plane: &DataPlane) -> Value {
+pub(crate) fn data_plane_variable(plane: &DataPlane) -> Value {
     let mut map = Map::new();
-    put(&mut map, "secretStore", plane.secret_store.clone());
-    put(&mut map, "gateway", gateway(&plane.gateway));
+    insert_present(&mut map, "secretStore", plane.secret_store.clone());
+    insert_present(&mut map, "gateway", gateway_value(&plane.gateway));
     if let Some((kind, name)) = &plane.observability {
         let reference = Map::from([("kind", kind.clone().into()), ("name", name.clone().into())]);
         map.insert("observabilityPlaneRef".into(), Value::object(reference));
     }
     if !plane.metadata.annotations.is_empty() {
-        map.insert("annotations".into(), texts(&plane.metadata.annotations));
+        map.insert("annotations".into(), text_pairs_object(&plane.metadata.annotations));
     }
     Value::object(map)
 }
 
-/// Returns `environment`. Its gateway is that of the data plane with the endpoints of the environment in their places.
-pub(crate) fn environment(environment: &Environment, plane: &DataPlane, channel: Option<&str>) -> Value {
+/// Returns `environment`. Its gateway is that of the data plane, overridden by the endpoints of the environment.
+pub(crate) fn environment_variable(
+    environment: &EnvironmentDefinition,
+    plane: &DataPlane,
+    channel: Option<&str>,
+) -> Value {
     let merged = Gateway {
-        ingress: network(environment.gateway.ingress.as_ref(), plane.gateway.ingress.as_ref()),
-        egress: network(environment.gateway.egress.as_ref(), plane.gateway.egress.as_ref()),
+        ingress: merge_network(environment.gateway.ingress.as_ref(), plane.gateway.ingress.as_ref()),
+        egress: merge_network(environment.gateway.egress.as_ref(), plane.gateway.egress.as_ref()),
     };
     let mut map = Map::new();
-    put(&mut map, "gateway", gateway(&merged));
-    put(&mut map, "defaultNotificationChannel", channel.filter(|channel| !channel.is_empty()));
+    insert_present(&mut map, "gateway", gateway_value(&merged));
+    insert_present(&mut map, "defaultNotificationChannel", channel.filter(|channel| !channel.is_empty()));
     Value::object(map)
 }
 
-/// An endpoint is taken whole: listeners of one gateway are of no use at another.
-fn network(over: Option<&Network>, base: Option<&Network>) -> Option<Network> {
-    let pick =
-        |of: fn(&Network) -> Option<&GatewayEndpoint>| over.and_then(of).or(base.and_then(of)).cloned();
+/// An endpoint is overridden as a whole, because its listeners belong to one gateway.
+fn merge_network(over: Option<&GatewayNetwork>, base: Option<&GatewayNetwork>) -> Option<GatewayNetwork> {
+    let pick = |of: fn(&GatewayNetwork) -> Option<&GatewayEndpoint>| {
+        over.and_then(of).or(base.and_then(of)).cloned()
+    };
     over.or(base)?;
-    Some(Network {
+    Some(GatewayNetwork {
         external: pick(|network| network.external.as_ref()),
         internal: pick(|network| network.internal.as_ref()),
     })
 }
 
-fn gateway(gateway: &Gateway) -> Option<Value> {
+fn gateway_value(gateway: &Gateway) -> Option<Value> {
     let mut map = Map::new();
     for (key, network) in [("ingress", &gateway.ingress), ("egress", &gateway.egress)] {
         let Some(network) = network else { continue };
         let mut endpoints = Map::new();
-        put(&mut endpoints, "external", network.external.as_ref().map(endpoint));
-        put(&mut endpoints, "internal", network.internal.as_ref().map(endpoint));
+        insert_present(&mut endpoints, "external", network.external.as_ref().map(gateway_endpoint_value));
+        insert_present(&mut endpoints, "internal", network.internal.as_ref().map(gateway_endpoint_value));
         if !endpoints.is_empty() {
             map.insert(key.into(), Value::object(endpoints));
         }
@@ -57,20 +64,20 @@ fn gateway(gateway: &Gateway) -> Option<Value> {
     (!map.is_empty()).then(|| Value::object(map))
 }
 
-fn endpoint(endpoint: &GatewayEndpoint) -> Value {
+fn gateway_endpoint_value(endpoint: &GatewayEndpoint) -> Value {
     let mut map = Map::new();
-    put(&mut map, "name", endpoint.name.clone());
-    put(&mut map, "namespace", endpoint.namespace.clone());
+    insert_present(&mut map, "name", endpoint.name.clone());
+    insert_present(&mut map, "namespace", endpoint.namespace.clone());
     for (key, found) in [("http", &endpoint.http), ("https", &endpoint.https), ("tls", &endpoint.tls)] {
-        put(&mut map, key, found.as_ref().map(listener));
+        insert_present(&mut map, key, found.as_ref().map(listener_value));
     }
     Value::object(map)
 }
 
-fn listener(listener: &Listener) -> Value {
+fn listener_value(listener: &Listener) -> Value {
     let mut map = Map::new();
-    put(&mut map, "listenerName", listener.name.clone());
-    put(&mut map, "port", listener.port);
-    put(&mut map, "host", listener.host.clone());
+    insert_present(&mut map, "listenerName", listener.name.clone());
+    insert_present(&mut map, "port", listener.port);
+    insert_present(&mut map, "host", listener.host.clone());
     Value::object(map)
 }

@@ -1,7 +1,10 @@
 use kubewright_value::{Document, Source, Value, json, yaml};
 
 use super::super::source::Metadata;
-use super::{Named, configurations, derived, documents, endpoint_resources, metadata, planes};
+use super::{
+    ComponentIdentity, configurations_of_document, derive_variables, documents,
+    endpoint_resources_of_document, metadata_variable, planes_of_documents,
+};
 
 fn document(text: &str) -> Document {
     let source = Source::new("case.yaml", text);
@@ -33,7 +36,7 @@ mod gateways {
     fn check_gateway(environment: &str, data_plane: &str, want: &str) {
         let environment = resource("Environment", &format!("{{gateway: {environment}}}"));
         let data_plane = resource("DataPlane", &format!("{{gateway: {data_plane}}}"));
-        let (_, merged) = planes(&data_plane, &environment, None).expect("both are read");
+        let (_, merged) = planes_of_documents(&data_plane, &environment, None).expect("both are read");
         check(merged.get("gateway").unwrap_or(&Value::Null), want);
     }
 
@@ -79,8 +82,13 @@ mod names {
 
     fn computed(component: &Metadata) -> Value {
         let (environment, data_plane) = (named("dev", None), named("plane", None));
-        let named = Named { component, project: None, environment: &environment, data_plane: &data_plane };
-        metadata(&named)
+        let named = ComponentIdentity {
+            component,
+            project: None,
+            environment: &environment,
+            data_plane: &data_plane,
+        };
+        metadata_variable(&named)
     }
 
     #[test]
@@ -128,7 +136,8 @@ mod settings {
     fn messages(name: &str, key: &str) -> Vec<String> {
         let variable = format!("{{key: A, valueFrom: {{secretKeyRef: {{name: {name}, key: {key}}}}}}}");
         let workload = resource("Workload", &format!("{{container: {{image: i, env: [{variable}]}}}}"));
-        let (found, diagnostics) = configurations(Some(&workload), &[resource("SecretReference", SECRET)]);
+        let (found, diagnostics) =
+            configurations_of_document(Some(&workload), &[resource("SecretReference", SECRET)]);
         let count = found.at(&["secrets", "envs"]).and_then(Value::as_array).map_or(0, <[Value]>::len);
         assert_eq!(count + diagnostics.len(), 1);
         diagnostics.into_iter().map(|one| format!("{}; {}", one.message, one.help)).collect()
@@ -162,7 +171,7 @@ mod ports {
         let endpoint = |(at, name): (usize, &&str)| format!("'{name}': {{type: HTTP, port: {}}}", 80 + at);
         let endpoints: Vec<String> = endpoints.iter().enumerate().map(endpoint).collect();
         let workload = value(&format!("{{endpoints: {{{}}}}}", endpoints.join(", ")));
-        let found = derived(&workload, &Value::Null, &Value::Null, &Value::Null);
+        let found = derive_variables(&workload, &Value::Null, &Value::Null, &Value::Null);
         let ports = found.get("servicePorts").and_then(Value::as_array).expect("ports");
         let names: Vec<&str> = ports.iter().filter_map(|port| port.get("name")?.as_str()).collect();
         assert_eq!(names, want);
@@ -192,8 +201,11 @@ mod sections {
 
     /// Gives `parameters` to a trait with `spec`, and returns what expressions see and the codes of what is told.
     fn given(spec: &str, parameters: &str) -> (Value, Vec<&'static str>) {
-        let (found, _, diagnostics) =
-            documents::parameters(&resource("Trait", spec), &document(parameters), &document("null"));
+        let (found, _, diagnostics) = documents::parameters_of_document(
+            &resource("Trait", spec),
+            &document(parameters),
+            &document("null"),
+        );
         (found, diagnostics.into_iter().map(|one| one.code.id).collect())
     }
 
@@ -229,7 +241,7 @@ mod descriptions {
         let content = json::to_string(&Value::from(content));
         let endpoint = format!("{{type: {kind}, port: 80, schema: {{content: {content}}}}}");
         let workload = resource("Workload", &format!("{{endpoints: {{e: {endpoint}}}}}"));
-        let (found, diagnostics) = endpoint_resources(&workload);
+        let (found, diagnostics) = endpoint_resources_of_document(&workload);
         match diagnostics.first() {
             Some(one) => assert_eq!(one.message.split_once(": ").expect("a reason").1, want),
             None => check(found.get("e").unwrap_or(&Value::Null), want),
@@ -270,7 +282,11 @@ mod descriptions {
 
     #[test]
     fn other_yaml_is_told() {
-        check_offers("HTTP", "a: b", "it is no OpenAPI document: neither `openapi` nor `swagger` is there");
+        check_offers(
+            "HTTP",
+            "a: b",
+            "it is not an OpenAPI document: neither `openapi` nor `swagger` is there",
+        );
     }
 
     #[test]
@@ -318,7 +334,7 @@ mod descriptions {
             for kind in ["gRPC", "HTTP"] {
                 let endpoint = format!("{{type: {kind}, port: 80, schema: {{content: {content}}}}}");
                 let workload = resource("Workload", &format!("{{endpoints: {{e: {endpoint}}}}}"));
-                let (found, diagnostics) = endpoint_resources(&workload);
+                let (found, diagnostics) = endpoint_resources_of_document(&workload);
                 assert!(diagnostics.len() <= 1 && found.as_object().is_some_and(|map| map.len() <= 1));
             }
         }

@@ -1,25 +1,25 @@
-//! `workload`, and how the variables and files of a workload are overridden.
+//! The variable `workload`, and the overrides of its environment variables and files.
 
 use std::collections::HashMap;
 
 use kubewright_value::{Map, Text, Value};
 
 use super::super::source::{Endpoint, Workload};
-use super::put;
+use super::insert_present;
 
-/// Everybody in the project sees an endpoint, whatever else it says.
+/// The visibility that every endpoint has: inside its project.
 pub(super) const PROJECT: &str = "project";
 
 /// Returns `workload`.
-pub(crate) fn workload(workload: Option<&Workload>) -> Value {
+pub(crate) fn workload_variable(workload: Option<&Workload>) -> Value {
     let mut container = Map::new();
     let mut endpoints = Map::new();
     if let Some(workload) = workload {
-        put(&mut container, "image", workload.image.clone());
-        put(&mut container, "command", some(&workload.command));
-        put(&mut container, "args", some(&workload.args));
+        insert_present(&mut container, "image", workload.image.clone());
+        insert_present(&mut container, "command", non_empty_texts(&workload.command));
+        insert_present(&mut container, "args", non_empty_texts(&workload.args));
         for found in &workload.endpoints {
-            endpoints.insert(found.name.clone(), endpoint(found));
+            endpoints.insert(found.name.clone(), workload_endpoint_value(found));
         }
     }
     Value::object(Map::from([
@@ -28,8 +28,8 @@ pub(crate) fn workload(workload: Option<&Workload>) -> Value {
     ]))
 }
 
-/// Returns `base` with the items of `over` in place of those that have the same key, and the others behind.
-pub fn merged<T: Clone>(base: &[T], over: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
+/// Returns `base` with items of the same key replaced by those of `over`, and the others appended.
+pub fn merge_by_key<T: Clone>(base: &[T], over: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
     let mut merged = base.to_vec();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, item) in base.iter().enumerate() {
@@ -45,11 +45,11 @@ pub fn merged<T: Clone>(base: &[T], over: &[T], key: impl Fn(&T) -> &str) -> Vec
     merged
 }
 
-fn some(texts: &[Text]) -> Option<Value> {
+fn non_empty_texts(texts: &[Text]) -> Option<Value> {
     (!texts.is_empty()).then(|| Value::from(texts.to_vec()))
 }
 
-fn endpoint(endpoint: &Endpoint) -> Value {
+fn workload_endpoint_value(endpoint: &Endpoint) -> Value {
     let mut visibility = vec![Text::new(PROJECT)];
     for word in &endpoint.visibility {
         if !visibility.contains(word) {
@@ -57,11 +57,11 @@ fn endpoint(endpoint: &Endpoint) -> Value {
         }
     }
     let mut map = Map::new();
-    put(&mut map, "displayName", endpoint.display_name.clone());
-    put(&mut map, "port", Some(endpoint.port));
-    put(&mut map, "targetPort", Some(endpoint.target_port.unwrap_or(endpoint.port)));
-    put(&mut map, "type", Some(endpoint.kind.clone()));
-    put(&mut map, "basePath", endpoint.base_path.clone());
-    put(&mut map, "visibility", Some(visibility));
+    insert_present(&mut map, "displayName", endpoint.display_name.clone());
+    insert_present(&mut map, "port", Some(endpoint.port));
+    insert_present(&mut map, "targetPort", Some(endpoint.target_port.unwrap_or(endpoint.port)));
+    insert_present(&mut map, "type", Some(endpoint.kind.clone()));
+    insert_present(&mut map, "basePath", endpoint.base_path.clone());
+    insert_present(&mut map, "visibility", Some(visibility));
     Value::object(map)
 }

@@ -7,7 +7,7 @@ use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Source, yaml};
 
 use super::CODES;
-use crate::{Depth, examine};
+use crate::{CheckDepth, examine_document};
 
 const HEAD: &str = "apiVersion: v1alpha1\nkind: Trait\nmetadata: {name: web}\n";
 const SCHEMA: &str = "  schema: {ports: '[]integer', extras: '[]string', files: '[]map<string>', labels: '[]map<string>', size: integer, port: integer, volumeName: string}\n";
@@ -82,6 +82,7 @@ fn examined(frame: &str, example: &str) -> (String, Vec<(&'static str, Diagnosti
     let whole = format!("{before}\n{first}{rest}");
     let reading = yaml::read(&Source::new("t.yaml", whole.clone()));
     assert!(reading.problems.is_empty(), "{:?}\n{whole}", reading.problems);
-    let found = reading.documents.iter().flat_map(|document| examine(document, Depth::Idempotence));
+    let found =
+        reading.documents.iter().flat_map(|document| examine_document(document, CheckDepth::Idempotence));
     (whole, found.map(|found| (found.code.id, found.code.severity)).collect())
 }

@@ -1,28 +1,28 @@
-//! What templates make, and what is taken away again.
+//! The evaluation of `creates` and `removes`.
 
 use kubewright_engine::TraceVerdict;
 use kubewright_interpolate::RenderedValue;
-use kubewright_patch::path::charge;
+use kubewright_patch::path::charge_copy;
 use kubewright_value::{Document, Value};
 
-use super::story::Said;
-use super::{Evaluator, Outcome};
-use crate::compile::program::{Removal, Template};
+use super::trace::TraceEntry;
+use super::{Evaluator, StepResult};
+use crate::compile::program::{RemovalProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, label};
-use crate::variables::Names;
+use crate::manifest::{Manifest, manifest_label};
+use crate::variables::VariableScope;
 
 impl Evaluator<'_> {
-    /// Makes what `templates` make, behind what is there.
-    pub(super) fn creates(&mut self, templates: &[Template], manifests: &mut Vec<Manifest>) {
+    /// Renders `templates` and appends the manifests.
+    pub(super) fn creates(&mut self, templates: &[TemplateProgram], manifests: &mut Vec<Manifest>) {
         for (number, template) in templates.iter().enumerate() {
             if self.is_spent {
                 break;
             }
-            self.run.story.open();
+            self.run.trace.open();
             let made = self.create(template);
             let document: &Document = self.document;
-            self.run.story.close(|| {
+            self.run.trace.close(|| {
                 let name = template
                     .id
                     .as_ref()
@@ -35,17 +35,18 @@ impl Evaluator<'_> {
                     Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&template.path));
-                Said { what: name, found, wanted: String::new(), verdict, location }
+                TraceEntry { what: name, found, wanted: String::new(), verdict, location }
             });
-            manifests.extend(self.keep(made).into_iter().flatten());
+            manifests.extend(self.record_failure(made).into_iter().flatten());
         }
     }
 
-    fn create(&mut self, template: &Template) -> Outcome<Vec<Manifest>> {
+    fn create(&mut self, template: &TemplateProgram) -> StepResult<Vec<Manifest>> {
         if let Some(condition) = &template.include_when {
-            let holds = self.truth(condition, "`includeWhen`", &Names::of(self.context))?;
+            let holds =
+                self.evaluate_condition(condition, "`includeWhen`", &VariableScope::of(self.context))?;
             let document: &Document = self.document;
-            self.run.story.say(|| Said {
+            self.run.trace.add(|| TraceEntry {
                 what: "includeWhen".to_owned(),
                 found: holds.to_string(),
                 wanted: String::new(),
@@ -59,7 +60,7 @@ impl Evaluator<'_> {
         let items = self.items(template.each.as_ref())?;
         let mut made = Vec::new();
         for item in items.iter() {
-            let names = Names::within(self.context, template.each.as_ref(), item);
+            let names = VariableScope::within(self.context, template.each.as_ref(), item);
             let object = match self.content(&template.content, &names)? {
                 RenderedValue::Value(object @ Value::Object(_)) => object,
                 other => {
@@ -68,12 +69,12 @@ impl Evaluator<'_> {
                         RenderedValue::Value(value) => value.kind().name(),
                     };
                     let message = format!("the template gives {found}, expected an object");
-                    return Err(self.wrong(&code::NO_MANIFEST, &template.content.path, message));
+                    return Err(self.diagnostic_at(&code::NO_MANIFEST, &template.content.path, message));
                 }
             };
-            // A short loop can make more than can be written.
+            // A short loop can create more than memory holds, so each object is charged.
             if items.is_loop() {
-                let charged = charge(&object, &mut self.budget);
+                let charged = charge_copy(&object, &mut self.budget);
                 charged.map_err(|exhausted| self.exhausted(&template.content.path, exhausted))?;
             }
             made.push(Manifest::made(object, template.plane, self.writer(template.part)));
@@ -81,28 +82,29 @@ impl Evaluator<'_> {
         Ok(made)
     }
 
-    /// Drops what `removals` are about. All of them look at the same manifests.
-    pub(super) fn removes(&mut self, removals: &[Removal], manifests: &mut Vec<Manifest>) {
+    /// Removes the manifests that `removals` select. All of them see the same manifests.
+    pub(super) fn removes(&mut self, removals: &[RemovalProgram], manifests: &mut Vec<Manifest>) {
         let mut dropped = vec![false; manifests.len()];
         for (number, removal) in removals.iter().enumerate() {
             if self.is_spent {
                 break;
             }
-            self.run.story.open();
+            self.run.trace.open();
             let found = self.removal(removal, manifests);
             let document: &Document = self.document;
-            self.run.story.close(|| {
+            self.run.trace.close(|| {
                 let (found, verdict) = match &found {
                     Ok(found) if found.is_empty() => ("nothing is removed".to_owned(), TraceVerdict::No),
                     Ok(found) => {
                         let labels = found.iter().filter_map(|at| manifests.get(*at));
-                        let labels = labels.map(|manifest| label(&manifest.object)).collect::<Vec<_>>();
+                        let labels =
+                            labels.map(|manifest| manifest_label(&manifest.object)).collect::<Vec<_>>();
                         (labels.join(", "), TraceVerdict::Done)
                     }
                     Err(failure) => (failure.message.clone(), TraceVerdict::Error),
                 };
                 let location = Some(document.locate(&removal.path));
-                Said {
+                TraceEntry {
                     what: format!("remove {}", number + 1),
                     found,
                     wanted: String::new(),
@@ -110,7 +112,7 @@ impl Evaluator<'_> {
                     location,
                 }
             });
-            for at in self.keep(found).into_iter().flatten() {
+            for at in self.record_failure(found).into_iter().flatten() {
                 if let Some(mark) = dropped.get_mut(at) {
                     *mark = true;
                 }
@@ -120,11 +122,11 @@ impl Evaluator<'_> {
         manifests.retain(|_| !marks.next().unwrap_or_default());
     }
 
-    fn removal(&mut self, removal: &Removal, manifests: &[Manifest]) -> Outcome<Vec<usize>> {
+    fn removal(&mut self, removal: &RemovalProgram, manifests: &[Manifest]) -> StepResult<Vec<usize>> {
         let items = self.items(removal.each.as_ref())?;
         let (mut found, mut others) = (Vec::new(), 0);
         for item in items.iter() {
-            let names = Names::within(self.context, removal.each.as_ref(), item);
+            let names = VariableScope::within(self.context, removal.each.as_ref(), item);
             let targets = self.targets(&removal.target, &names, manifests)?;
             others = targets.others;
             found.extend(targets.kept);

@@ -1,53 +1,53 @@
-//! What has to hold before a trait is rendered, and of what was rendered.
+//! The evaluation of `preRenderValidations` and `postRenderValidations`.
 
 use kubewright_engine::{Diagnostic, TraceVerdict};
 use kubewright_value::{Document, Value};
 
-use super::story::Said;
-use super::target::why_none;
-use super::{Evaluator, Outcome};
-use crate::compile::program::{Assertion, Rule};
+use super::target::explain_no_target;
+use super::trace::TraceEntry;
+use super::{Evaluator, StepResult};
+use crate::compile::program::{PostRenderCheck, PreRenderCheck};
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, label};
-use crate::variables::{Context, Names};
+use crate::manifest::{Manifest, manifest_label};
+use crate::variables::{RenderContext, VariableScope};
 
-/// How many steps it takes to tell of a failure: a loop over many manifests may have millions.
-const FAILURE: u64 = 1000;
+/// The budget charged for each reported failure, because a loop over many manifests may have millions.
+const FAILURE_STEPS: u64 = 1000;
 
 impl Evaluator<'_> {
-    /// Returns whether all `rules` hold; every one that does not is told.
-    pub(crate) fn rules(&mut self, rules: &[Rule]) -> bool {
+    /// Returns whether all `rules` hold; each that does not is reported.
+    pub(crate) fn rules(&mut self, rules: &[PreRenderCheck]) -> bool {
         let mut all = true;
         for rule in rules {
             if self.is_spent {
                 return false;
             }
-            let held = self.truth(&rule.condition, "the rule", &Names::of(self.context));
-            let holds = self.held(rule, held, "");
-            all &= self.keep(holds).is_some();
+            let held = self.evaluate_condition(&rule.condition, "the rule", &VariableScope::of(self.context));
+            let holds = self.rule_result(rule, held, "");
+            all &= self.record_failure(holds).is_some();
         }
         all
     }
 
-    /// Returns whether all `assertions` hold of `manifests`; every one that does not is told.
-    pub(crate) fn assertions(&mut self, assertions: &[Assertion], manifests: &[Manifest]) -> bool {
+    /// Returns whether all `assertions` hold for `manifests`; each that does not is reported.
+    pub(crate) fn assertions(&mut self, assertions: &[PostRenderCheck], manifests: &[Manifest]) -> bool {
         if assertions.is_empty() {
             return true;
         }
-        self.run.story.open();
+        self.run.trace.open();
         let before = self.run.diagnostics.len();
         for assertion in assertions {
             if self.is_spent {
                 break;
             }
             let done = self.assertion(assertion, manifests);
-            self.keep(done);
+            self.record_failure(done);
         }
         let hold =
             self.run.diagnostics.get(before..).unwrap_or_default().iter().all(|found| !found.is_error());
-        let (document, context): (&Document, &Context) = (self.document, self.context);
-        self.run.story.close(|| Said {
-            what: format!("{}, of what was rendered", whose(document, context)),
+        let (document, context): (&Document, &RenderContext) = (self.document, self.context);
+        self.run.trace.close(|| TraceEntry {
+            what: format!("{}, of what was rendered", describe_rule_owner(document, context)),
             found: String::new(),
             wanted: String::new(),
             verdict: if hold { TraceVerdict::Yes } else { TraceVerdict::Error },
@@ -56,43 +56,43 @@ impl Evaluator<'_> {
         hold
     }
 
-    fn assertion(&mut self, assertion: &Assertion, manifests: &[Manifest]) -> Outcome<()> {
+    fn assertion(&mut self, assertion: &PostRenderCheck, manifests: &[Manifest]) -> StepResult<()> {
         if let Some(when) = &assertion.when
-            && !self.truth(when, "`when`", &Names::of(self.context))?
+            && !self.evaluate_condition(when, "`when`", &VariableScope::of(self.context))?
         {
             return Ok(());
         }
         let items = self.items(assertion.each.as_ref())?;
         for item in items.iter() {
-            let names = Names::within(self.context, assertion.each.as_ref(), item);
+            let names = VariableScope::within(self.context, assertion.each.as_ref(), item);
             let targets = self.targets(&assertion.target, &names, manifests)?;
             if targets.kept.is_empty() && assertion.must_match {
                 let (why, help) = match targets.candidates {
-                    0 => why_none(&assertion.target, targets.name.as_deref(), manifests),
+                    0 => explain_no_target(&assertion.target, targets.name.as_deref(), manifests),
                     _ => ("`where` holds for none".to_owned(), String::new()),
                 };
                 let message = format!("{}: {why}", assertion.rule.message);
                 let location = self.document.locate_key(&assertion.target.path);
                 let failure = Diagnostic::new(&code::VALIDATION_FAILS, message, location).help(help);
                 self.run.diagnostics.push(failure);
-                self.spend(FAILURE, &assertion.target.path)?;
+                self.spend(FAILURE_STEPS, &assertion.target.path)?;
             }
             for manifest in targets.kept.into_iter().filter_map(|at| manifests.get(at)) {
-                let names = Names { resource: Some(&manifest.object), ..names };
-                let held = self.truth(&assertion.rule.condition, "the rule", &names);
-                let holds = self.held(&assertion.rule, held, &label(&manifest.object));
-                if self.keep(holds).is_none() {
-                    self.spend(FAILURE, &assertion.rule.condition.path)?;
+                let names = VariableScope { resource: Some(&manifest.object), ..names };
+                let held = self.evaluate_condition(&assertion.rule.condition, "the rule", &names);
+                let holds = self.rule_result(&assertion.rule, held, &manifest_label(&manifest.object));
+                if self.record_failure(holds).is_none() {
+                    self.spend(FAILURE_STEPS, &assertion.rule.condition.path)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns the failure of a rule that does not hold or cannot be decided.
-    fn held(&mut self, rule: &Rule, held: Outcome<bool>, about: &str) -> Outcome<()> {
+    /// Returns the failure of a rule that does not hold or cannot be evaluated.
+    fn rule_result(&mut self, rule: &PreRenderCheck, held: StepResult<bool>, about: &str) -> StepResult<()> {
         let document: &Document = self.document;
-        self.run.story.say(|| Said {
+        self.run.trace.add(|| TraceEntry {
             what: format!("rule {}", rule.written.trim()),
             found: match &held {
                 Ok(holds) => holds.to_string(),
@@ -111,7 +111,7 @@ impl Evaluator<'_> {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let message = format!("{about}{}", rule.message);
-                Err(self.wrong(&code::VALIDATION_FAILS, &rule.condition.path, message))
+                Err(self.diagnostic_at(&code::VALIDATION_FAILS, &rule.condition.path, message))
             }
             Err(failure) => {
                 let message = format!("{about}{} ({})", rule.message, failure.message);
@@ -121,9 +121,9 @@ impl Evaluator<'_> {
     }
 }
 
-/// Returns whose rules `document` has, and of which instance they are.
-fn whose(document: &Document, context: &Context) -> String {
-    let label = label(&document.value);
+/// Returns the name of the document and instance that the rules belong to.
+fn describe_rule_owner(document: &Document, context: &RenderContext) -> String {
+    let label = manifest_label(&document.value);
     let of_trait = context.get("trait");
     let name = |key: &str| of_trait.and_then(|of_trait| of_trait.get(key)).and_then(Value::as_str);
     match (name("name"), name("instanceName")) {

@@ -1,16 +1,16 @@
 //! Traits over manifests: the outcome table in `tests/outcomes.rs`, who comes when in `tests/order.rs`, what is meant in
-//! `tests/targets.rs`, what expressions give in `tests/values.rs`, what is said in `tests/says.rs`.
+//! `tests/targets.rs`, what expressions give in `tests/values.rs`, what is said in `tests/diagnostics.rs`.
 
+mod diagnostics;
 mod order;
 mod outcomes;
-mod says;
 mod targets;
 mod values;
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source, Value, yaml};
 
-use crate::{Context, Instance, Manifest, RenderOptions, Rendering, Trait, render};
+use crate::{CompiledTrait, Instance, Manifest, RenderContext, RenderOptions, Rendering, render_traits};
 
 /// What every test gives to its traits.
 const PARAMETERS: &str = "
@@ -40,16 +40,16 @@ fn rendered(base: &[&str], specs: &[&str], options: RenderOptions) -> Rendering 
     };
     let instances: Vec<Instance> = specs.iter().zip(NAMES).map(instance).collect();
     let metadata = value("{name: web-dev, componentName: web, namespace: team}");
-    let context = Context::new().with("metadata", metadata);
-    render(base.collect(), &instances, &context, &options)
+    let context = RenderContext::new().with("metadata", metadata);
+    render_traits(base.collect(), &instances, &context, &options)
 }
 
-fn compiled(spec: &str, name: &str) -> (Trait, Vec<Diagnostic>) {
+fn compiled(spec: &str, name: &str) -> (CompiledTrait, Vec<Diagnostic>) {
     let lines: String = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!("apiVersion: v1alpha1\nkind: Trait\nmetadata: {{name: {name}}}\nspec:\n{lines}");
     let reading = yaml::read(&Source::new(format!("{name}.yaml"), text));
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
-    let (found, wrong) = Trait::compile(&reading.documents[0], &[]);
+    let (found, wrong) = CompiledTrait::compile(&reading.documents[0], &[]);
     (found.unwrap(), wrong)
 }
 

@@ -1,13 +1,13 @@
-//! Loop variables that hide what expressions see by the same name.
+//! The check for loop variables that shadow another variable.
 
 use super::Linter;
 use crate::compile::CONTEXT;
-use crate::compile::program::Each;
+use crate::compile::program::LoopProgram;
 use crate::diagnostics as code;
 use kubewright_dialect_kit::fields::child_path;
 
 impl Linter<'_> {
-    pub(super) fn hides(&mut self, each: &Each, sees_resource: bool) {
+    pub(super) fn report_hidden_variable(&mut self, each: &LoopProgram, sees_resource: bool) {
         let name = each.variable.as_str();
         let message = match name {
             "resource" if sees_resource => {

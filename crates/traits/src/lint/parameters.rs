@@ -1,4 +1,4 @@
-//! Parameters that no expression reads.
+//! The check for parameters that no expression reads.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,30 @@ use kubewright_cel::{ANY_STEP, CelProgram};
 use kubewright_value::{Step, Text, Value};
 
 use super::Linter;
-use super::programs::Placed;
+use super::programs::LintedExpression;
 use crate::diagnostics as code;
-use crate::schema::{Child, Field, Sections};
+use crate::schema::{FieldLookup, ParameterField, Sections};
 use kubewright_dialect_kit::fields::child_path;
 
-/// How deep parameters are followed into their objects.
-const DEEPEST: usize = 16;
-/// How many parameters are looked at.
-const MOST: usize = 2_000;
+/// The maximum depth of checked parameters.
+const MAX_PARAMETER_DEPTH: usize = 16;
+/// The maximum number of checked parameters.
+const MAX_CHECKED_PARAMETERS: usize = 2_000;
 
-/// The sections, with the names that they have in expressions.
+/// The sections, by their variable names.
 pub(super) const SECTIONS: [&str; 2] = ["parameters", "environmentConfigs"];
 
-/// What the expressions of a document read.
+/// The parameters that the expressions of a document read.
 #[derive(Default)]
-pub(super) struct Reads {
-    /// A section, and the names behind it.
+pub(super) struct ParameterReads {
+    /// A section, and the path in it.
     paths: BTreeSet<(Text, Vec<Text>)>,
-    /// Sections that are used as a whole.
+    /// Sections that are read as a whole.
     wholes: BTreeSet<&'static str>,
 }
 
-impl Reads {
-    pub(super) fn of(programs: &[Placed<'_>]) -> Self {
+impl ParameterReads {
+    pub(super) fn of(programs: &[LintedExpression<'_>]) -> Self {
         let mut reads = Self::default();
         programs.iter().for_each(|placed| reads.program(placed.program));
         reads
@@ -47,7 +47,7 @@ impl Reads {
         }
     }
 
-    /// Returns whether the parameter at `path` of `section` is read: alone, with what it stands in, or a part of it.
+    /// Returns whether the parameter at `path` of `section` is read: itself, a parent or a part of it.
     fn has(&self, section: &str, path: &[&str]) -> bool {
         self.wholes.contains(section)
             || self
@@ -67,12 +67,12 @@ impl Reads {
 }
 
 impl Linter<'_> {
-    /// Reports what is declared and not read.
-    pub(super) fn unread(&mut self, sections: &Sections, reads: &Reads) {
+    /// Reports parameters that are declared and not read.
+    pub(super) fn unread(&mut self, sections: &Sections, reads: &ParameterReads) {
         let schemas = [&sections.parameters, &sections.environment_configs];
         for (section, schema) in SECTIONS.into_iter().zip(schemas) {
             let Some(schema) = schema else { continue };
-            let mut left = MOST;
+            let mut left = MAX_CHECKED_PARAMETERS;
             self.unread_in(section, schema.root(), &mut Vec::new(), (reads, &mut left));
         }
     }
@@ -80,9 +80,9 @@ impl Linter<'_> {
     fn unread_in<'s>(
         &mut self,
         section: &str,
-        field: Field<'s>,
+        field: ParameterField<'s>,
         path: &mut Vec<&'s str>,
-        (reads, left): (&Reads, &mut usize),
+        (reads, left): (&ParameterReads, &mut usize),
     ) {
         for name in field.names() {
             if *left == 0 {
@@ -92,8 +92,8 @@ impl Linter<'_> {
             path.push(name);
             if !reads.has(section, path) {
                 self.report_unread(section, path);
-            } else if let (Child::Known(inner), false, true) =
-                (field.child(name), reads.has_whole(section, path), path.len() < DEEPEST)
+            } else if let (FieldLookup::Known(inner), false, true) =
+                (field.child(name), reads.has_whole(section, path), path.len() < MAX_PARAMETER_DEPTH)
             {
                 self.unread_in(section, inner, path, (reads, left));
             }
@@ -102,7 +102,7 @@ impl Linter<'_> {
     }
 
     fn report_unread(&mut self, section: &str, path: &[&str]) {
-        // A type that several parameters share has fields that only some of them need.
+        // A named type may have fields that only some of its parameters use.
         let Some(place) = declaration(&self.document.value, section, path) else { return };
         let location = self.document.locate_key(&place);
         let message = format!("`{section}.{}` is read by no expression", path.join("."));
@@ -137,7 +137,7 @@ fn declaration(document: &Value, section: &str, path: &[&str]) -> Option<Vec<Ste
     })
 }
 
-/// Returns whether `source` may use the variable `name` by itself: what stands behind it is no field.
+/// Returns whether `source` may read the variable `name` as a whole, without a field after it.
 fn is_used_whole(source: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     source.match_indices(name).any(|(at, _)| {

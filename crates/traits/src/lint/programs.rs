@@ -1,23 +1,26 @@
-//! Every expression of a document, and where it stands.
+//! The expressions of a document, with their places.
 
 use kubewright_cel::CelProgram;
 use kubewright_value::{Position, Step};
 
-use crate::compile::program::{Assertion, ComponentType, Each, PathProgram, Rule, Target, Template, Trait};
-use crate::compile::{Content, Expression};
+use crate::compile::program::{
+    CompiledTarget, ComponentTypeProgram, LoopProgram, PathProgram, PostRenderCheck, PreRenderCheck,
+    TemplateProgram, TraitProgram,
+};
+use crate::compile::{PlacedExpression, PlacedStructure};
 
-/// An expression.
-pub(super) struct Placed<'p> {
+/// An expression with its place.
+pub(super) struct LintedExpression<'p> {
     pub(super) program: &'p CelProgram,
-    /// The text that it is in.
+    /// The place of its text.
     pub(super) path: Vec<Step>,
-    /// Where it starts in the text.
+    /// The start in the text.
     pub(super) start: Position,
 }
 
 /// Returns the expressions of a trait.
-pub(super) fn of_trait(program: &Trait) -> Vec<Placed<'_>> {
-    let mut found = Programs::default();
+pub(super) fn trait_expressions(program: &TraitProgram) -> Vec<LintedExpression<'_>> {
+    let mut found = ExpressionList::default();
     found.rules(&program.before);
     found.assertions(&program.after);
     found.templates(&program.creates);
@@ -39,8 +42,8 @@ pub(super) fn of_trait(program: &Trait) -> Vec<Placed<'_>> {
 }
 
 /// Returns the expressions of a component type.
-pub(super) fn of_type(program: &ComponentType) -> Vec<Placed<'_>> {
-    let mut found = Programs::default();
+pub(super) fn component_type_expressions(program: &ComponentTypeProgram) -> Vec<LintedExpression<'_>> {
+    let mut found = ExpressionList::default();
     found.rules(&program.before);
     found.assertions(&program.after);
     found.templates(&program.resources);
@@ -51,14 +54,14 @@ pub(super) fn of_type(program: &ComponentType) -> Vec<Placed<'_>> {
 }
 
 #[derive(Default)]
-struct Programs<'p>(Vec<Placed<'p>>);
+struct ExpressionList<'p>(Vec<LintedExpression<'p>>);
 
-impl<'p> Programs<'p> {
-    fn rules(&mut self, rules: &'p [Rule]) {
+impl<'p> ExpressionList<'p> {
+    fn rules(&mut self, rules: &'p [PreRenderCheck]) {
         rules.iter().for_each(|rule| self.text(&rule.condition));
     }
 
-    fn assertions(&mut self, assertions: &'p [Assertion]) {
+    fn assertions(&mut self, assertions: &'p [PostRenderCheck]) {
         for assertion in assertions {
             assertion.when.iter().for_each(|when| self.text(when));
             self.each(assertion.each.as_ref());
@@ -67,7 +70,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    fn templates(&mut self, templates: &'p [Template]) {
+    fn templates(&mut self, templates: &'p [TemplateProgram]) {
         for template in templates {
             template.include_when.iter().for_each(|when| self.text(when));
             self.each(template.each.as_ref());
@@ -75,26 +78,30 @@ impl<'p> Programs<'p> {
         }
     }
 
-    fn each(&mut self, each: Option<&'p Each>) {
+    fn each(&mut self, each: Option<&'p LoopProgram>) {
         each.iter().for_each(|each| self.text(&each.over));
     }
 
-    fn target(&mut self, target: &'p Target) {
+    fn target(&mut self, target: &'p CompiledTarget) {
         target.name.iter().chain(&target.condition).for_each(|part| self.text(part));
     }
 
-    fn text(&mut self, expression: &'p Expression) {
+    fn text(&mut self, expression: &'p PlacedExpression) {
         self.add(expression.value.programs(), &expression.path);
     }
 
-    fn content(&mut self, content: &'p Content) {
+    fn content(&mut self, content: &'p PlacedStructure) {
         content.value.visit(|inside, _, program, start| {
             let path = content.path.iter().chain(inside).cloned().collect();
-            self.0.push(Placed { program, path, start });
+            self.0.push(LintedExpression { program, path, start });
         });
     }
 
     fn add(&mut self, programs: impl Iterator<Item = (&'p CelProgram, Position)>, path: &[Step]) {
-        self.0.extend(programs.map(|(program, start)| Placed { program, path: path.to_vec(), start }));
+        self.0.extend(programs.map(|(program, start)| LintedExpression {
+            program,
+            path: path.to_vec(),
+            start,
+        }));
     }
 }

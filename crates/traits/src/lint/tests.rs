@@ -2,11 +2,11 @@
 
 use kubewright_value::{Source, yaml};
 
-use crate::{Depth, examine};
+use crate::{CheckDepth, examine_document};
 
 /// Compares what is doubtful in a document of `kind`, as `code line message = help`; its spec starts in line 5.
 #[track_caller]
-fn document(kind: &str, spec: &str, depth: Depth, want: &[&str]) {
+fn document(kind: &str, spec: &str, depth: CheckDepth, want: &[&str]) {
     let lines: String = spec.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!("apiVersion: v1alpha1\nkind: {kind}\nmetadata: {{name: web}}\nspec:\n{lines}");
     let reading = yaml::read(&Source::new("t.yaml", text));
@@ -18,7 +18,7 @@ fn document(kind: &str, spec: &str, depth: Depth, want: &[&str]) {
     let found: Vec<String> = reading
         .documents
         .iter()
-        .flat_map(|document| examine(document, depth))
+        .flat_map(|document| examine_document(document, depth))
         .map(|found| told(&found))
         .collect();
     assert_eq!(found, want, "{spec}");
@@ -26,7 +26,7 @@ fn document(kind: &str, spec: &str, depth: Depth, want: &[&str]) {
 
 #[track_caller]
 fn check(spec: &str, want: &[&str]) {
-    document("Trait", spec, Depth::Doubts, want);
+    document("Trait", spec, CheckDepth::Doubts, want);
 }
 
 /// Checks one operation on a manifest of `kind`, which is of the core group.
@@ -84,7 +84,7 @@ fn again(condition: &str, path: &str, value: &str, want: &[&str]) {
     let target = format!("target: {{group: apps, version: v1, kind: Deployment{condition}}}");
     let spec =
         format!("patches:\n- {target}\n  operations:\n  - op: add\n    path: {path}\n    value: {value}");
-    document("Trait", &spec, Depth::Idempotence, want);
+    document("Trait", &spec, CheckDepth::Idempotence, want);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn templates_are_looked_at_like_operations() {
     document(
         "ComponentType",
         "workloadType: deployment\nresources:\n- id: deployment\n  template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {nodeSelector: {gpu: true}}}}}",
-        Depth::Doubts,
+        CheckDepth::Doubts,
         &["KW-R080 8 the label `gpu` would be a boolean, expected text = quote it: 'true'"],
     );
 }
@@ -270,7 +270,7 @@ fn parameters_that_nothing_reads_are_told_where_they_are_declared() {
     document(
         "ComponentType",
         "workloadType: deployment\nschema: {a: string}\nresources: [{id: deployment, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${parameters.a}'}}}]",
-        Depth::Doubts,
+        CheckDepth::Doubts,
         &[],
     );
 }
@@ -301,7 +301,7 @@ fn conditions_that_look_at_nothing_are_told() {
     check(
         &target("1 > 2"),
         &[
-            "KW-R083 5 `where` is always false = what it stands beside is never done; leave it out, or ask about a parameter",
+            "KW-R083 5 `where` is always false = its patch, template or rule never applies; remove it, or compare a parameter",
         ],
     );
     check(&target("resource.kind == \"A\""), &[]);
@@ -539,7 +539,7 @@ fn what_the_trait_makes_itself_is_made_anew_and_does_not_grow() {
         document(
             "Trait",
             &format!("{create}\npatches: [{{{target}, operations: [{operation}]}}]"),
-            Depth::Idempotence,
+            CheckDepth::Idempotence,
             want,
         );
     };

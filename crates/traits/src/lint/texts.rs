@@ -1,54 +1,54 @@
-//! Labels, annotations and other texts that would be something else.
+//! The check for labels, annotations and other fields that must be text and are not.
 
 use std::collections::HashMap;
 
 use kubewright_cel::{CelKind, CelProgram, CelType};
-use kubewright_patch::path::{Op, Path};
+use kubewright_patch::path::{PatchPath, PathOp};
 use kubewright_value::{Position, Step, Value};
 
 use super::Linter;
-use crate::compile::Content;
-use crate::compile::program::{Operate, PathProgram, Target, Template};
+use crate::compile::PlacedStructure;
+use crate::compile::program::{CompiledTarget, OperationProgram, PathProgram, TemplateProgram};
 use crate::diagnostics as code;
-use crate::place::{At, Subject, escaped, lone_text, split_key, steps};
+use crate::place::{ManifestStep, PatchSubject, escape_path_segment, path_steps, split_key, text_only_field};
 use kubewright_dialect_kit::fields::{article, locate_within};
 
-/// The expressions that are a whole text, by where they stand in a structure.
-type Wholes<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
+/// The expressions that are a whole text, by path in a structure.
+type WholeTextExpressions<'c> = HashMap<Vec<Step>, (&'c CelProgram, Position)>;
 
-/// A structure that is gone through.
-struct Walk<'c> {
-    subject: Subject<'c>,
-    wholes: Wholes<'c>,
-    /// Where the structure stands in the document, and the way into it so far.
+/// The traversal of a structure.
+struct StructureWalk<'c> {
+    subject: PatchSubject<'c>,
+    wholes: WholeTextExpressions<'c>,
+    /// The current path in the document.
     written: Vec<Step>,
-    /// How much of it leads to the structure.
+    /// The number of steps to the structure.
     start: usize,
-    /// The way into the manifest so far.
-    at: Vec<At>,
+    /// The current path in the manifest.
+    at: Vec<ManifestStep>,
 }
 
 impl Linter<'_> {
-    pub(super) fn texts_of_template(&mut self, template: &Template) {
+    pub(super) fn texts_of_template(&mut self, template: &TemplateProgram) {
         let Some(object) = self.written(&template.content.path) else { return };
-        self.texts(&template.content, Subject::of_manifest(object), Vec::new());
+        self.texts(&template.content, PatchSubject::of_manifest(object), Vec::new());
     }
 
-    pub(super) fn texts_of_operation(&mut self, target: &Target, operate: &Operate) {
+    pub(super) fn texts_of_operation(&mut self, target: &CompiledTarget, operate: &OperationProgram) {
         let (PathProgram::Fixed(path) | PathProgram::Pieces(_, Some(path), _)) = &operate.path.value else {
             return;
         };
-        let subject = Subject::of_target(target);
+        let subject = PatchSubject::of_target(target);
         if self.split_key(subject, operate, path) {
             return;
         }
-        if let (Some(content), false) = (&operate.value, operate.op == Op::Remove) {
-            self.texts(content, subject, steps(path));
+        if let (Some(content), false) = (&operate.value, operate.op == PathOp::Remove) {
+            self.texts(content, subject, path_steps(path));
         }
     }
 
     /// Reports a path that splits a key, and returns whether it does.
-    fn split_key(&mut self, subject: Subject<'_>, operate: &Operate, path: &Path) -> bool {
+    fn split_key(&mut self, subject: PatchSubject<'_>, operate: &OperationProgram, path: &PatchPath) -> bool {
         let Some(split) = split_key(subject, path) else { return false };
         let (position, length) = path.position(split.segment);
         let (last, last_length) = path.position(path.segments().len() - 1);
@@ -58,26 +58,26 @@ impl Linter<'_> {
             &code::PARTED_KEY,
             location,
             split.message,
-            escaped(&operate.written, path, split.segment),
+            escape_path_segment(&operate.written, path, split.segment),
         );
         true
     }
 
-    fn texts(&mut self, content: &Content, subject: Subject<'_>, at: Vec<At>) {
+    fn texts(&mut self, content: &PlacedStructure, subject: PatchSubject<'_>, at: Vec<ManifestStep>) {
         let Some(value) = self.written(&content.path) else { return };
         let wholes = wholes(content, value);
         let (written, start) = (content.path.clone(), content.path.len());
-        self.walk(value, &mut Walk { subject, wholes, written, start, at });
+        self.walk(value, &mut StructureWalk { subject, wholes, written, start, at });
     }
 
-    fn walk(&mut self, value: &Value, walk: &mut Walk<'_>) {
+    fn walk(&mut self, value: &Value, walk: &mut StructureWalk<'_>) {
         let texts = walk.subject.free_keys(&walk.at).filter(|free| free.entry.is_text());
         let entry = texts.map(|texts| texts.entry.name());
-        if let Some(what) = lone_text(&walk.at) {
+        if let Some(what) = text_only_field(&walk.at) {
             return self.text_wanted(value, what, walk);
         }
         if texts.is_some_and(|texts| texts.depth < walk.at.len()) {
-            let key = walk.at.last().and_then(At::key).unwrap_or_default();
+            let key = walk.at.last().and_then(ManifestStep::key).unwrap_or_default();
             let what = format!("the {} `{key}`", entry.unwrap_or_default());
             return self.text_wanted(value, &what, walk);
         }
@@ -101,16 +101,16 @@ impl Linter<'_> {
         }
     }
 
-    fn walk_into(&mut self, step: Step, value: &Value, walk: &mut Walk<'_>) {
-        walk.at.push(At::from(&step));
+    fn walk_into(&mut self, step: Step, value: &Value, walk: &mut StructureWalk<'_>) {
+        walk.at.push(ManifestStep::from(&step));
         walk.written.push(step);
         self.walk(value, walk);
         walk.written.pop();
         walk.at.pop();
     }
 
-    /// Reports `value` if it is no text. Null is the empty text in a cluster.
-    fn text_wanted(&mut self, value: &Value, what: &str, walk: &Walk<'_>) {
+    /// Reports `value` if it is not text. The cluster reads null as the empty text.
+    fn text_wanted(&mut self, value: &Value, what: &str, walk: &StructureWalk<'_>) {
         let (found, help, location) = match (value, walk.whole()) {
             (Value::Null, _) | (Value::String(_), None) => return,
             (Value::String(_), Some((program, start))) => {
@@ -137,8 +137,8 @@ impl Linter<'_> {
         self.report(&code::NOT_TEXT, location, format!("{what} would be {found}, expected text"), help);
     }
 
-    /// Reports an expression that gives a map of something else than texts.
-    fn map_of_texts(&mut self, whole: (&CelProgram, Position), entry: &str, walk: &Walk<'_>) {
+    /// Reports an expression for a map whose values are not texts.
+    fn map_of_texts(&mut self, whole: (&CelProgram, Position), entry: &str, walk: &StructureWalk<'_>) {
         let (program, start) = whole;
         let result = program.result_type();
         let element = result.elements();
@@ -156,14 +156,14 @@ impl Linter<'_> {
     }
 }
 
-impl<'c> Walk<'c> {
+impl<'c> StructureWalk<'c> {
     /// Returns the expression that is the whole text here.
     fn whole(&self) -> Option<(&'c CelProgram, Position)> {
         self.wholes.get(self.written.get(self.start..)?).copied()
     }
 }
 
-fn wholes<'c>(content: &'c Content, value: &Value) -> Wholes<'c> {
+fn wholes<'c>(content: &'c PlacedStructure, value: &Value) -> WholeTextExpressions<'c> {
     let mut wholes = HashMap::new();
     content.value.visit(|path, is_key, program, start| {
         let text = value.follow(path).and_then(Value::as_str).unwrap_or_default().trim();
@@ -175,7 +175,7 @@ fn wholes<'c>(content: &'c Content, value: &Value) -> Wholes<'c> {
     wholes
 }
 
-/// Returns what a value of this type is, if it is known to be no text.
+/// Returns the name of a type that is certainly not text.
 fn not_text(found: &CelType) -> Option<&'static str> {
     match found.kind {
         CelKind::Bool => Some("a boolean"),

@@ -1,30 +1,30 @@
-//! What is done to manifests at the end: labels, the hash that restarts Pods, the order.
+//! The last steps of a release: labels, the hash that restarts Pods, the order of manifests.
 
 use kubewright_golib::naming;
 use kubewright_value::{Map, Text, Value, json};
 
-use super::super::manifest::{Manifest, Plane, order};
+use super::super::manifest::{Manifest, Plane, manifest_sort_key};
 
-/// The annotation of a Pod template that changes when anything beside the workload does.
-const HASH: &str = "openchoreo.dev/dp-resource-hash";
-/// How many digits of the hash are kept.
-const DIGITS: usize = 10;
+/// The annotation of a Pod template that changes when another manifest of the release changes.
+const HASH_ANNOTATION: &str = "openchoreo.dev/dp-resource-hash";
+/// The length of the hash in digits.
+const HASH_DIGITS: usize = 10;
 
-/// Puts the `labels` on all `manifests`, over those that they have.
-pub(super) fn label(manifests: &mut [Manifest], labels: &Value) {
+/// Sets `labels` on all `manifests`, replacing existing values.
+pub(super) fn add_labels(manifests: &mut [Manifest], labels: &Value) {
     let Some(labels) = labels.as_object() else { return };
     for manifest in manifests {
         let metadata = manifest.object.as_object_mut().and_then(|object| object.get_mut("metadata"));
-        let Some(own) = metadata.and_then(|metadata| inner(metadata, "labels")) else { continue };
+        let Some(own) = metadata.and_then(|metadata| object_under_key(metadata, "labels")) else { continue };
         for (key, value) in labels.iter() {
             own.insert(key.clone(), value.clone());
         }
     }
 }
 
-/// Notes in the Pod template of the workload what the other manifests of its plane say, so that Pods are replaced when a
-/// ConfigMap changes. The hash is over sorted JSON, and so another one than the original's, which hashes how Go prints.
-pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>) {
+/// Annotates the Pod template of the workload with a hash of the other manifests of its plane, so that Pods are replaced
+/// when a ConfigMap changes. It hashes sorted JSON; the original hashes Go's print format, so the values differ.
+pub(super) fn annotate_resource_hash(manifests: &mut [Manifest], workload_type: Option<&str>) {
     let kind = match workload_type {
         Some("deployment") => "Deployment",
         Some("statefulset") => "StatefulSet",
@@ -34,33 +34,33 @@ pub(super) fn note_hash(manifests: &mut [Manifest], workload_type: Option<&str>)
     let Some(workload) = manifests.iter().position(is_workload) else { return };
     let others = manifests.iter().enumerate().filter(|(at, _)| *at != workload);
     let others = others.map(|(_, manifest)| manifest).filter(|manifest| manifest.plane == Plane::Data);
-    let mut written: Vec<String> = others.map(|manifest| canonical(&manifest.object)).collect();
+    let mut written: Vec<String> = others.map(|manifest| canonical_json(&manifest.object)).collect();
     if written.is_empty() {
         return;
     }
-    // The order of the manifests is not what they say.
+    // The order of the manifests must not change the hash.
     written.sort_unstable();
-    let mut hash = naming::sha256(&written.join("\n"));
-    hash.truncate(DIGITS);
+    let mut hash = naming::sha256_hex(&written.join("\n"));
+    hash.truncate(HASH_DIGITS);
     let object = manifests.get_mut(workload).and_then(|manifest| manifest.object.as_object_mut());
     let spec = object.and_then(|object| object.get_mut("spec"));
     let template = spec.and_then(|spec| spec.as_object_mut()?.get_mut("template"));
     let metadata = template.and_then(|template| {
-        inner(template, "metadata")?;
+        object_under_key(template, "metadata")?;
         template.as_object_mut()?.get_mut("metadata")
     });
-    if let Some(annotations) = metadata.and_then(|metadata| inner(metadata, "annotations")) {
-        annotations.insert(HASH.into(), hash.into());
+    if let Some(annotations) = metadata.and_then(|metadata| object_under_key(metadata, "annotations")) {
+        annotations.insert(HASH_ANNOTATION.into(), hash.into());
     }
 }
 
-/// Sorts by kind, `apiVersion`, namespace and name; what is equal keeps its order.
-pub(super) fn sort(manifests: &mut [Manifest]) {
-    manifests.sort_by_cached_key(|manifest| order(&manifest.object));
+/// Sorts by kind, `apiVersion`, namespace and name; the sort is stable.
+pub(super) fn sort_manifests(manifests: &mut [Manifest]) {
+    manifests.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
 }
 
-/// Returns the object under `key` of `value`, made where there is none; nothing where `value` is no object.
-fn inner<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
+/// Returns the object under `key` of `value`, created if it is missing; `None` if `value` is not an object.
+fn object_under_key<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     let map = value.as_object_mut()?;
     if map.get(key).is_none_or(|inner| inner.as_object().is_none()) {
         map.insert(Text::new(key), Value::object(Map::new()));
@@ -68,7 +68,7 @@ fn inner<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Map> {
     map.get_mut(key)?.as_object_mut()
 }
 
-fn canonical(object: &Value) -> String {
+fn canonical_json(object: &Value) -> String {
     let without: Map = object
         .as_object()
         .into_iter()
@@ -76,16 +76,16 @@ fn canonical(object: &Value) -> String {
         .filter(|(key, _)| *key != "metadata")
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    json::to_string(&sorted(&Value::object(without)))
+    json::to_string(&sort_object_keys(&Value::object(without)))
 }
 
-/// Returns `value` with sorted keys. What is rendered is no deeper than what can be read.
-fn sorted(value: &Value) -> Value {
+/// Returns `value` with sorted keys. Recursion is safe, because the depth of rendered values is limited.
+fn sort_object_keys(value: &Value) -> Value {
     match value {
-        Value::Array(items) => Value::array(items.iter().map(sorted).collect()),
+        Value::Array(items) => Value::array(items.iter().map(sort_object_keys).collect()),
         Value::Object(map) => {
             let entries = map.sorted().into_iter();
-            Value::object(entries.map(|(key, value)| (key.clone(), sorted(value))).collect())
+            Value::object(entries.map(|(key, value)| (key.clone(), sort_object_keys(value))).collect())
         }
         scalar => scalar.clone(),
     }

@@ -1,25 +1,25 @@
-//! Resources by kind and name, and what to do about one that is not there.
+//! Namespaced and cluster-scoped resources of one kind, with suggestions for missing ones.
 
 use kubewright_engine::Diagnostic;
 use kubewright_value::Location;
 
 use super::super::diagnostics as code;
-use super::super::shelf::Shelf;
+use super::super::named_resources::NamedResources;
 use super::super::source::Metadata;
 
-/// Resources that are there for one namespace or for all; both may have one name.
-pub(super) struct Kinds<T> {
-    namespaced: Shelf<T>,
-    cluster: Shelf<T>,
+/// The namespaced and cluster-scoped resources of one kind; a name may occur in both.
+pub(super) struct ScopedResources<T> {
+    namespaced: NamedResources<T>,
+    cluster: NamedResources<T>,
 }
 
-impl<T> Default for Kinds<T> {
+impl<T> Default for ScopedResources<T> {
     fn default() -> Self {
-        Self { namespaced: Shelf::default(), cluster: Shelf::default() }
+        Self { namespaced: NamedResources::default(), cluster: NamedResources::default() }
     }
 }
 
-impl<T> Kinds<T> {
+impl<T> ScopedResources<T> {
     pub(super) fn put(&mut self, is_cluster: bool, metadata: &Metadata, item: T) -> bool {
         match is_cluster {
             true => self.cluster.put(metadata.name.clone(), None, item),
@@ -27,14 +27,14 @@ impl<T> Kinds<T> {
         }
     }
 
-    /// Finds what is named, or returns what to do about it. `word` is what the kind for one namespace is called.
+    /// Returns the named resource, or a suggestion. `word` is the namespaced kind.
     pub(super) fn find(
         &self,
         word: &str,
         is_cluster: bool,
         name: &str,
         namespace: Option<&str>,
-    ) -> Result<&T, Missing> {
+    ) -> Result<&T, MissingResource> {
         let kind = |is_cluster| if is_cluster { format!("Cluster{word}") } else { word.to_owned() };
         let shelf = |is_cluster| if is_cluster { &self.cluster } else { &self.namespaced };
         let found = |is_cluster: bool| shelf(is_cluster).find(name, namespace.filter(|_| !is_cluster));
@@ -46,18 +46,18 @@ impl<T> Kinds<T> {
             } else {
                 format!("add the {} to the files that are read", kind(is_cluster))
             };
-            Missing { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
+            MissingResource { message: format!("there is no {} `{name}`", kind(is_cluster)), help }
         })
     }
 }
 
-/// What is named and not there.
-pub(super) struct Missing {
+/// A reference to a missing resource.
+pub(super) struct MissingResource {
     pub(super) message: String,
     pub(super) help: String,
 }
 
-impl Missing {
+impl MissingResource {
     pub(super) fn at(self, location: Location) -> Diagnostic {
         Diagnostic::new(&code::NOT_FOUND, self.message, location).help(self.help)
     }

@@ -1,4 +1,4 @@
-//! What a release is made of: a component with all that it names, and an environment with its data plane.
+//! The parts of a release: a component with its references resolved, and an environment with its data plane.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use kubewright_value::{Document, Step, Value};
 
 use super::super::context;
 use super::super::diagnostics as code;
-use super::super::render::Trait;
-use super::super::source::{self, DataPlane, Environment, Gateway, Metadata, Workload};
-use super::ComponentType;
+use super::super::render::CompiledTrait;
+use super::super::source::{self, DataPlane, EnvironmentDefinition, Gateway, Metadata, Workload};
+use super::CompiledComponentType;
 
-/// The data plane of an environment that names none.
+/// The default data plane of an environment.
 pub(super) const DEFAULT_PLANE: &str = "default";
 
-/// A resource and what it was read from.
+/// A resource with its document.
 #[derive(Debug)]
-pub(super) struct Read<T> {
+pub(super) struct SourcedResource<T> {
     pub(super) document: Document,
     pub(super) found: T,
 }
 
 /// A component with its type, its traits and its workload.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct LibraryComponent {
     pub(super) document: Document,
-    pub(super) found: source::Component,
-    pub(super) of: ComponentType,
-    /// The traits of the type, as the type names them.
-    pub(super) embedded: Arc<[Trait]>,
-    /// The traits of the component, as it names them.
-    pub(super) traits: Vec<Trait>,
-    pub(super) workload: Option<Arc<Read<Workload>>>,
+    pub(super) found: source::ComponentDefinition,
+    pub(super) of: CompiledComponentType,
+    /// The traits of the type, in its order.
+    pub(super) embedded: Arc<[CompiledTrait]>,
+    /// The traits of the component, in its order.
+    pub(super) traits: Vec<CompiledTrait>,
+    pub(super) workload: Option<Arc<SourcedResource<Workload>>>,
 }
 
-/// An environment on its data plane.
+/// An environment with its data plane.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct EnvironmentPlane {
     pub(super) environment: Metadata,
     pub(super) data_plane: Metadata,
-    /// As expressions see them.
+    /// The variables `dataplane` and `environment`.
     pub(super) data_plane_value: Value,
     pub(super) environment_value: Value,
 }
 
-impl Member {
+impl LibraryComponent {
     pub(super) fn unreleased(&self) -> Diagnostic {
         let name = &self.found.metadata.name;
         let message = format!("the component `{name}` has no ReleaseBinding, and there is no Environment");
@@ -54,20 +54,23 @@ impl Member {
     }
 }
 
-impl Place {
-    pub(super) fn new(environment: &Environment, plane: &DataPlane) -> Self {
+impl EnvironmentPlane {
+    pub(super) fn new(environment: &EnvironmentDefinition, plane: &DataPlane) -> Self {
         Self {
             environment: environment.metadata.clone(),
             data_plane: plane.metadata.clone(),
-            data_plane_value: context::data_plane(plane),
-            environment_value: context::environment(environment, plane, None),
+            data_plane_value: context::data_plane_variable(plane),
+            environment_value: context::environment_variable(environment, plane, None),
         }
     }
 
-    /// Returns an environment that has a name and nothing else.
+    /// Returns an environment with only a name.
     pub(super) fn bare(name: &str, plane: Option<&DataPlane>) -> Self {
-        let environment =
-            Environment { metadata: named(name), data_plane: None, gateway: Gateway::default() };
+        let environment = EnvironmentDefinition {
+            metadata: named_metadata(name),
+            data_plane: None,
+            gateway: Gateway::default(),
+        };
         match plane {
             Some(plane) => Self::new(&environment, plane),
             None => Self::new(&environment, &bare_plane(DEFAULT_PLANE)),
@@ -79,11 +82,16 @@ impl Place {
     }
 }
 
-/// Returns a data plane that has a name and nothing else.
+/// Returns a data plane with only a name.
 pub(super) fn bare_plane(name: &str) -> DataPlane {
-    DataPlane { metadata: named(name), gateway: Gateway::default(), secret_store: None, observability: None }
+    DataPlane {
+        metadata: named_metadata(name),
+        gateway: Gateway::default(),
+        secret_store: None,
+        observability: None,
+    }
 }
 
-fn named(name: &str) -> Metadata {
+fn named_metadata(name: &str) -> Metadata {
     Metadata { name: name.into(), ..Metadata::default() }
 }

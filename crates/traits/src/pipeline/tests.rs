@@ -1,7 +1,7 @@
 use kubewright_value::{Document, Source, Value, json, yaml};
 
-use super::super::{Context, RenderOptions};
-use super::{Library, Release};
+use super::super::{RenderContext, RenderOptions};
+use super::{ComponentRelease, ResourceLibrary};
 
 /// A component `shop` of the type `service` in the environments `dev` and `prod`.
 const FILES: &str = r#"
@@ -113,8 +113,8 @@ fn documents(text: &str) -> Vec<Document> {
 }
 
 /// Reads `text`, and returns what is told as `CODE message; help`.
-fn read(text: &str) -> (Library, Vec<String>) {
-    let (library, diagnostics) = Library::read(&documents(text), &[]);
+fn read(text: &str) -> (ResourceLibrary, Vec<String>) {
+    let (library, diagnostics) = ResourceLibrary::read(&documents(text), &[]);
     (
         library,
         diagnostics.into_iter().map(|one| format!("{} {}; {}", one.code.id, one.message, one.help)).collect(),
@@ -133,7 +133,7 @@ fn check_changed(old: &str, new: &str, want: &[&str]) {
     check_told(&FILES.replacen(old, new, 1), want);
 }
 
-fn names(releases: &[Release]) -> Vec<String> {
+fn names(releases: &[ComponentRelease]) -> Vec<String> {
     releases.iter().map(|release| format!("{} in {}", release.component(), release.environment())).collect()
 }
 
@@ -142,7 +142,7 @@ fn rendered(text: &str, kind: &str) -> Result<Value, Vec<String>> {
     let (library, told) = read(text);
     assert_eq!(told, [""; 0]);
     let release = library.releases().first().expect("a release");
-    let rendering = library.render(release, &Context::new(), &RenderOptions::default());
+    let rendering = library.render(release, &RenderContext::new(), &RenderOptions::default());
     if rendering.has_failed() {
         return Err(rendering
             .diagnostics
@@ -309,7 +309,8 @@ mod rendering {
     #[test]
     fn manifests_are_sorted_and_labelled() {
         let library = read(FILES).0;
-        let rendering = library.render(&library.releases()[0], &Context::new(), &RenderOptions::default());
+        let rendering =
+            library.render(&library.releases()[0], &RenderContext::new(), &RenderOptions::default());
         let labels: Vec<String> =
             rendering.manifests.iter().map(super::super::super::Manifest::label).collect();
         assert_eq!(labels, ["Deployment `shop-dev-e9e1a2f6`", "Service `shop`"]);
@@ -390,7 +391,8 @@ mod rendering {
     fn what_does_not_fit_is_told_where_it_stands() {
         let text = FILES.replace("parameters: {port: 8080}", "parameters: {port: high}");
         let library = read(&text).0;
-        let rendering = library.render(&library.releases()[0], &Context::new(), &RenderOptions::default());
+        let rendering =
+            library.render(&library.releases()[0], &RenderContext::new(), &RenderOptions::default());
         let found = rendering.diagnostics.first().expect("a diagnostic");
         assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-R036", Some("high")));
     }
@@ -399,7 +401,8 @@ mod rendering {
     fn what_a_type_gives_to_its_traits_is_told_where_it_stands() {
         let text = FILES.replace("value: \"${metadata.componentName}\"}}", "value: 3}}");
         let library = read(&text).0;
-        let rendering = library.render(&library.releases()[0], &Context::new(), &RenderOptions::default());
+        let rendering =
+            library.render(&library.releases()[0], &RenderContext::new(), &RenderOptions::default());
         let found = rendering.diagnostics.first().expect("a diagnostic");
         assert_eq!((found.code.id, found.location.text().as_deref()), ("KW-R036", Some("3")));
     }
@@ -408,7 +411,7 @@ mod rendering {
     fn what_is_given_replaces_what_is_computed() {
         let library = read(FILES).0;
         let metadata = documents("{name: mine}").first().expect("a document").value.clone();
-        let given = Context::new().with("metadata", metadata).with("mine", true.into());
+        let given = RenderContext::new().with("metadata", metadata).with("mine", true.into());
         let (context, told) = library.context(&library.releases()[0], &given);
         let metadata = context.get("metadata").expect("metadata");
         assert_eq!(metadata.get("name"), Some(&"mine".into()));
@@ -424,7 +427,7 @@ mod rendering {
             "  dependencies: {endpoints: [{component: db, name: tcp, envBindings: {host: DB_HOST}}]}\n  endpoints: {http:",
         );
         let library = read(&text).0;
-        let (context, told) = library.context(&library.releases()[0], &Context::new());
+        let (context, told) = library.context(&library.releases()[0], &RenderContext::new());
         let told: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
         assert_eq!(told, ["what the endpoint `tcp` of `db` gives is not known: `DB_HOST` is left out"]);
         let items = context.get("dependencies").and_then(|found| found.get("items")).expect("items");
@@ -438,7 +441,7 @@ mod rendering {
         let in_dev = |text: &str| {
             let library = read(text).0;
             let release = library.releases_in("dev").0.into_iter().next().expect("a release");
-            let rendering = library.render(&release, &Context::new(), &RenderOptions::default());
+            let rendering = library.render(&release, &RenderContext::new(), &RenderOptions::default());
             rendering.manifests.into_iter().map(|manifest| manifest.object).collect::<Vec<_>>()
         };
         assert_eq!(in_dev(FILES), in_dev(&reversed.join("---")));

@@ -1,38 +1,42 @@
-//! What came out, looked at as a whole: what is no manifest, what is there twice, what two instances wrote.
+//! The checks of a rendering as a whole: incomplete manifests, duplicates, and fields written by two instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_engine::Diagnostic;
 use kubewright_patch::Pointer;
-use kubewright_patch::path::Op;
+use kubewright_patch::path::PathOp;
 use kubewright_value::{Step, Text};
 
-use super::Applied;
+use super::AppliedInstance;
 use crate::diagnostics as code;
-use crate::manifest::{Manifest, Origin, Overlap, Plane, Writer, identity};
+use crate::manifest::{Manifest, ManifestOrigin, ManifestWriter, Overlap, Plane, manifest_identity};
 use kubewright_dialect_kit::fields::article;
 
-/// Says what is no manifest, and what is there twice.
-pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
-    // Each plane is another cluster.
+/// Reports incomplete manifests and duplicates.
+pub(crate) fn check_rendered_manifests(
+    manifests: &[Manifest],
+    writers: &[AppliedInstance],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    // Each plane is a separate cluster, so names are unique per plane.
     let mut known: BTreeMap<(bool, [Text; 4]), &Manifest> = BTreeMap::new();
     for manifest in manifests {
-        let made = maker(manifest, writers);
-        let identity = identity(&manifest.object);
+        let made = manifest_creator(manifest, writers);
+        let identity = manifest_identity(&manifest.object);
         let [version, kind, _, name] = &identity;
         let lacks = [("apiVersion", version), ("kind", kind), ("metadata.name", name)];
         let lacks = lacks.iter().find(|(_, text)| text.is_empty()).map(|(field, _)| *field);
-        // What was given without a name, as with `generateName`, may stay so.
+        // An input manifest may have no name, as with `generateName`.
         let spoiled = || {
             let path: Vec<Step> = lacks?.split('.').map(Step::from).collect();
             let writer = manifest.last_at(&path)?;
             writers.get(writer.instance as usize).map(|by| (by, writer))
         };
         if let (Some(field), Some((by, writer))) = (lacks, made.or_else(spoiled)) {
-            let message = lack(manifest, field, by, made.is_some());
+            let message = missing_text_message(manifest, field, by, made.is_some());
             diagnostics.push(Diagnostic::new(&code::NO_MANIFEST, message, by.location(writer.part).clone()));
         } else if let Some(earlier) = known.insert((manifest.plane == Plane::Data, identity), manifest)
-            && let Some((made, writer)) = made.or_else(|| maker(earlier, writers))
+            && let Some((made, writer)) = made.or_else(|| manifest_creator(earlier, writers))
         {
             let message = format!("{} is there twice", manifest.label());
             diagnostics.push(
@@ -44,8 +48,8 @@ pub(crate) fn check(manifests: &[Manifest], writers: &[Applied], diagnostics: &m
     }
 }
 
-/// Says how `by` left `manifest` without a text in `field`.
-fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String {
+/// Returns the message that `by` left `manifest` without a text in `field`.
+fn missing_text_message(manifest: &Manifest, field: &str, by: &AppliedInstance, is_made: bool) -> String {
     let (by, keys) = (by.to_string(), field.split('.').collect::<Vec<_>>());
     match manifest.object.at(&keys) {
         Some(found) if !found.is_null() && found.as_str().is_none() => {
@@ -56,21 +60,25 @@ fn lack(manifest: &Manifest, field: &str, by: &Applied, is_made: bool) -> String
     }
 }
 
-/// Says what one instance wrote and another wrote over, once for each two operations.
-pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics: &mut Vec<Diagnostic>) {
-    let mut told = BTreeSet::new();
+/// Reports values that one instance wrote and another overwrote, once per pair of operations.
+pub(super) fn report_overlaps(
+    manifests: &[Manifest],
+    writers: &[AppliedInstance],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut reported = BTreeSet::new();
     for manifest in manifests {
         for Overlap { lost, op, writer } in manifest.overlaps() {
-            let at = |writer: Writer| writers.get(writer.instance as usize);
-            // To change what a component type made is what traits are for.
+            let at = |writer: ManifestWriter| writers.get(writer.instance as usize);
+            // Traits are meant to change the resources of the component type.
             let earlier = at(lost.writer).filter(|earlier| earlier.is_trait());
             let (Some(earlier), Some(later)) = (earlier, at(writer)) else { continue };
-            if !told.insert((lost.writer, writer)) {
+            if !reported.insert((lost.writer, writer)) {
                 continue;
             }
             let path = Pointer::from_steps(&lost.place).to_string();
             let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
-            let verb = if op == Op::Remove { "removes" } else { "writes" };
+            let verb = if op == PathOp::Remove { "removes" } else { "writes" };
             let message = format!(
                 "{} {verb} {place} of {}, which {} wrote at {}",
                 later,
@@ -86,10 +94,13 @@ pub(super) fn overlaps(manifests: &[Manifest], writers: &[Applied], diagnostics:
     }
 }
 
-/// Returns who made `manifest`, unless it was given.
-fn maker<'w>(manifest: &Manifest, writers: &'w [Applied]) -> Option<(&'w Applied, Writer)> {
+/// Returns the creator of `manifest`; `None` for an input manifest.
+fn manifest_creator<'w>(
+    manifest: &Manifest,
+    writers: &'w [AppliedInstance],
+) -> Option<(&'w AppliedInstance, ManifestWriter)> {
     match manifest.origin {
-        Origin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
-        Origin::Given(_) => None,
+        ManifestOrigin::Made(writer) => writers.get(writer.instance as usize).map(|made| (made, writer)),
+        ManifestOrigin::Given(_) => None,
     }
 }

@@ -4,28 +4,32 @@
 
 mod numbers;
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Exhausted, Map, Step, Text, Value};
 
-use super::node::{Additional, Node, Range, Type};
-use super::{Wrong, formats};
+use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
+use super::{ValueViolation, formats};
 
 /// More mistakes than this are not told.
-const MOST: usize = 100;
+const MAX_VIOLATIONS: usize = 100;
 
 /// Returns what is wrong with `value`, in the order of the schema.
-pub(super) fn check(node: &Node, value: &Value, budget: &mut Budget) -> Result<Vec<Wrong>, Exhausted> {
-    let mut checker = Checker { path: Vec::new(), wrongs: Vec::new(), budget };
+pub(super) fn check_value(
+    node: &SchemaNode,
+    value: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<ValueViolation>, Exhausted> {
+    let mut checker = ValueChecker { path: Vec::new(), wrongs: Vec::new(), budget };
     checker.node(node, value)?;
     Ok(checker.wrongs)
 }
 
 /// Returns `path` as it would be written after the name of an object; empty for the object itself.
-pub(super) fn written(path: &[Step]) -> String {
+pub(super) fn write_value_path(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
-            Step::Key(key) if is_plain(key) => {
+            Step::Key(key) if is_plain_key(key) => {
                 if !text.is_empty() {
                     text.push('.');
                 }
@@ -38,20 +42,20 @@ pub(super) fn written(path: &[Step]) -> String {
     text
 }
 
-fn is_plain(key: &str) -> bool {
+fn is_plain_key(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
 }
 
-struct Checker<'b> {
+struct ValueChecker<'b> {
     path: Vec<Step>,
-    wrongs: Vec<Wrong>,
+    wrongs: Vec<ValueViolation>,
     budget: &'b mut Budget,
 }
 
-type Checked = Result<(), Exhausted>;
+type ValueCheckResult = Result<(), Exhausted>;
 
-impl Checker<'_> {
-    fn node(&mut self, node: &Node, value: &Value) -> Checked {
+impl ValueChecker<'_> {
+    fn node(&mut self, node: &SchemaNode, value: &Value) -> ValueCheckResult {
         self.budget.step(1)?;
         if value.is_null() && node.is_nullable {
             return Ok(());
@@ -62,7 +66,7 @@ impl Checker<'_> {
         self.choices(node, value)?;
         match value {
             Value::Number(number) => {
-                numbers::judge(node, *number).iter().for_each(|said| self.wrong(said));
+                numbers::check_number_bounds(node, *number).iter().for_each(|said| self.wrong(said));
             }
             Value::String(text) => self.text(node, text)?,
             Value::Array(items) => self.items(node, items)?,
@@ -72,9 +76,9 @@ impl Checker<'_> {
         self.combined(node, value)
     }
 
-    fn is_of_type(&mut self, node: &Node, value: &Value) -> bool {
+    fn is_of_type(&mut self, node: &SchemaNode, value: &Value) -> bool {
         if node.is_int_or_string {
-            let fits = Type::Integer.fits(value) || Type::String.fits(value);
+            let fits = SchemaType::Integer.fits(value) || SchemaType::String.fits(value);
             if !fits {
                 self.wrong(&format!("must be of type integer or string: \"{}\"", value.kind()));
             }
@@ -86,8 +90,8 @@ impl Checker<'_> {
         }
         let found = value.kind().name();
         let help = match (kind, value) {
-            (Type::String, Value::Number(_) | Value::Bool(_)) => format!("quote it: \"{value}\""),
-            (Type::Integer | Type::Number | Type::Boolean, Value::String(text))
+            (SchemaType::String, Value::Number(_) | Value::Bool(_)) => format!("quote it: \"{value}\""),
+            (SchemaType::Integer | SchemaType::Number | SchemaType::Boolean, Value::String(text))
                 if kind.fits(&kubewright_value::json::parse(text).unwrap_or_default()) =>
             {
                 format!("write {text} without quotes")
@@ -98,21 +102,21 @@ impl Checker<'_> {
         false
     }
 
-    fn choices(&mut self, node: &Node, value: &Value) -> Checked {
+    fn choices(&mut self, node: &SchemaNode, value: &Value) -> ValueCheckResult {
         self.budget.step(node.choices.len() as u64)?;
         if node.choices.is_empty() || node.choices.contains(value) {
             return Ok(());
         }
         let listed: Vec<String> = node.choices.iter().take(20).map(ToString::to_string).collect();
         let near =
-            value.as_str().and_then(|text| nearest(text, node.choices.iter().filter_map(Value::as_str)));
+            value.as_str().and_then(|text| nearest_word(text, node.choices.iter().filter_map(Value::as_str)));
         let help = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
-        let message = format!("should be one of [{}], got {}", listed.join(", "), short(value));
+        let message = format!("should be one of [{}], got {}", listed.join(", "), shorten_value(value));
         self.report(&message, help, DiagnosticLevel::Error);
         Ok(())
     }
 
-    fn text(&mut self, node: &Node, text: &str) -> Checked {
+    fn text(&mut self, node: &SchemaNode, text: &str) -> ValueCheckResult {
         if node.length.least.is_some() || node.length.most.is_some() {
             self.budget.step(text.len() as u64 / 64 + 1)?;
             self.range(node.length, text.chars().count(), ("be at least", "be at most", "chars long"));
@@ -120,17 +124,17 @@ impl Checker<'_> {
         if let Some(pattern) = &node.pattern
             && !pattern.is_match(text, self.budget)?
         {
-            self.wrong(&format!("should match '{}', got {}", pattern.as_str(), short(&text.into())));
+            self.wrong(&format!("should match '{}', got {}", pattern.as_str(), shorten_value(&text.into())));
         }
         if let Some(format) = &node.format
-            && !formats::fits(format, text)
+            && !formats::has_format(format, text)
         {
-            self.wrong(&format!("must be of type {format}: {}", short(&text.into())));
+            self.wrong(&format!("must be of type {format}: {}", shorten_value(&text.into())));
         }
         Ok(())
     }
 
-    fn items(&mut self, node: &Node, items: &[Value]) -> Checked {
+    fn items(&mut self, node: &SchemaNode, items: &[Value]) -> ValueCheckResult {
         self.range(node.count, items.len(), ("have at least", "have at most", "items"));
         if node.is_unique {
             self.unique(items)?;
@@ -142,21 +146,21 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn unique(&mut self, items: &[Value]) -> Checked {
+    fn unique(&mut self, items: &[Value]) -> ValueCheckResult {
         self.budget.step(items.len() as u64 * 4)?;
         let mut sorted: Vec<&Value> = items.iter().collect();
         sorted.sort();
         if let Some([twice, _]) = sorted.windows(2).find(|pair| pair.first() == pair.last()) {
-            self.wrong(&format!("shouldn't contain duplicates, {} stands twice", short(twice)));
+            self.wrong(&format!("shouldn't contain duplicates, {} occurs twice", shorten_value(twice)));
         }
         Ok(())
     }
 
-    fn object(&mut self, node: &Node, map: &Map) -> Checked {
+    fn object(&mut self, node: &SchemaNode, map: &Map) -> ValueCheckResult {
         self.range(node.size, map.len(), ("have at least", "have at most", "properties"));
         for name in node.required.iter().filter(|name| !map.contains_key(name)) {
             self.path.push(Step::Key(name.clone()));
-            let help = node.properties.get(name).map(hint).unwrap_or_default();
+            let help = node.properties.get(name).map(missing_parameter_hint).unwrap_or_default();
             self.report("is required", help, DiagnosticLevel::Error);
             self.path.pop();
         }
@@ -175,11 +179,11 @@ impl Checker<'_> {
             }
             match &node.additional {
                 _ if is_known => {}
-                Additional::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
-                Additional::Closed if !node.keeps_unknown => {
+                AdditionalProperties::Each(schema) => self.below(Step::Key(name.clone()), schema, value)?,
+                AdditionalProperties::Closed if !node.keeps_unknown => {
                     self.unknown(node, name, "is a forbidden property", DiagnosticLevel::Error);
                 }
-                Additional::Open if !node.is_vague() => {
+                AdditionalProperties::Open if !node.allows_undeclared_fields() => {
                     self.unknown(
                         node,
                         name,
@@ -193,8 +197,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn unknown(&mut self, node: &Node, name: &Text, said: &str, severity: DiagnosticLevel) {
-        let help = match nearest(name, node.properties.names()) {
+    fn unknown(&mut self, node: &SchemaNode, name: &Text, said: &str, severity: DiagnosticLevel) {
+        let help = match nearest_word(name, node.properties.names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 let known: Vec<&str> = node.properties.names().take(12).collect();
@@ -209,7 +213,7 @@ impl Checker<'_> {
         self.path.pop();
     }
 
-    fn combined(&mut self, node: &Node, value: &Value) -> Checked {
+    fn combined(&mut self, node: &SchemaNode, value: &Value) -> ValueCheckResult {
         for schema in &node.all_of {
             self.node(schema, value)?;
         }
@@ -231,7 +235,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn fitting(&mut self, nodes: &[Node], value: &Value) -> Result<usize, Exhausted> {
+    fn fitting(&mut self, nodes: &[SchemaNode], value: &Value) -> Result<usize, Exhausted> {
         let mut count = 0;
         for node in nodes {
             count += usize::from(self.fits(node, value)?);
@@ -239,19 +243,19 @@ impl Checker<'_> {
         Ok(count)
     }
 
-    fn fits(&mut self, node: &Node, value: &Value) -> Result<bool, Exhausted> {
-        let wrongs = check(node, value, self.budget)?;
+    fn fits(&mut self, node: &SchemaNode, value: &Value) -> Result<bool, Exhausted> {
+        let wrongs = check_value(node, value, self.budget)?;
         Ok(!wrongs.iter().any(|wrong| wrong.severity == DiagnosticLevel::Error))
     }
 
-    fn below(&mut self, step: Step, node: &Node, value: &Value) -> Checked {
+    fn below(&mut self, step: Step, node: &SchemaNode, value: &Value) -> ValueCheckResult {
         self.path.push(step);
         let checked = self.node(node, value);
         self.path.pop();
         checked
     }
 
-    fn range(&mut self, range: Range, count: usize, (least_said, most_said, what): (&str, &str, &str)) {
+    fn range(&mut self, range: CountRange, count: usize, (least_said, most_said, what): (&str, &str, &str)) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         if let Some(least) = range.least.filter(|least| count < *least) {
             self.wrong(&format!("should {least_said} {least} {what}, got {count}"));
@@ -266,21 +270,21 @@ impl Checker<'_> {
     }
 
     fn report(&mut self, said: &str, help: String, severity: DiagnosticLevel) {
-        if self.wrongs.len() >= MOST {
+        if self.wrongs.len() >= MAX_VIOLATIONS {
             return;
         }
-        let message = match written(&self.path) {
+        let message = match write_value_path(&self.path) {
             name if name.is_empty() => format!("the value {said}"),
             name => format!("`{name}` {said}"),
         };
-        self.wrongs.push(Wrong { path: self.path.clone(), message, help, severity });
+        self.wrongs.push(ValueViolation { path: self.path.clone(), message, help, severity });
     }
 }
 
 /// Returns what a missing parameter should be.
-fn hint(node: &Node) -> String {
+fn missing_parameter_hint(node: &SchemaNode) -> String {
     let kind = node.kind.map(|kind| match kind {
-        Type::Integer | Type::Array | Type::Object => format!("an {}", kind.name()),
+        SchemaType::Integer | SchemaType::Array | SchemaType::Object => format!("an {}", kind.name()),
         _ => format!("a {}", kind.name()),
     });
     match (node.note("description").and_then(Value::as_str), kind) {
@@ -292,14 +296,14 @@ fn hint(node: &Node) -> String {
 }
 
 /// Returns a value as JSON, cut where it is long.
-fn short(value: &Value) -> String {
-    const LENGTH: usize = 60;
+fn shorten_value(value: &Value) -> String {
+    const MAX_SHOWN_CHARS: usize = 60;
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
         scalar => {
             let text = scalar.to_string();
-            match text.char_indices().nth(LENGTH) {
+            match text.char_indices().nth(MAX_SHOWN_CHARS) {
                 Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
                 None => text,
             }

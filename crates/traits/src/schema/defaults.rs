@@ -3,22 +3,26 @@
 
 use kubewright_value::{Budget, Exhausted, Map, Value};
 
-use super::node::{Additional, Node};
+use super::node::{AdditionalProperties, SchemaNode};
 
 /// Returns `given` with the defaults of `root`; nothing at all counts as an empty object.
-pub(super) fn apply(root: &Node, given: &Value, budget: &mut Budget) -> Result<Value, Exhausted> {
+pub(super) fn apply_defaults(
+    root: &SchemaNode,
+    given: &Value,
+    budget: &mut Budget,
+) -> Result<Value, Exhausted> {
     let mut value = match given {
         Value::Null => Value::object(Map::new()),
         other => other.clone(),
     };
-    fill(root, &mut value, budget)?;
+    fill_defaults(root, &mut value, budget)?;
     Ok(value)
 }
 
-fn fill(node: &Node, value: &mut Value, budget: &mut Budget) -> Result<(), Exhausted> {
+fn fill_defaults(node: &SchemaNode, value: &mut Value, budget: &mut Budget) -> Result<(), Exhausted> {
     budget.step(1)?;
     match value {
-        Value::Object(_) if node.speaks_of_fields() => {
+        Value::Object(_) if node.has_field_schemas() => {
             let Some(map) = value.as_object_mut() else { return Ok(()) };
             fill_object(node, map, budget)
         }
@@ -29,7 +33,7 @@ fn fill(node: &Node, value: &mut Value, budget: &mut Budget) -> Result<(), Exhau
             budget.produce(items.len())?;
             for item in items {
                 replace_null(schema, item);
-                fill(schema, item, budget)?;
+                fill_defaults(schema, item, budget)?;
             }
             Ok(())
         }
@@ -37,7 +41,7 @@ fn fill(node: &Node, value: &mut Value, budget: &mut Budget) -> Result<(), Exhau
     }
 }
 
-fn fill_object(node: &Node, map: &mut Map, budget: &mut Budget) -> Result<(), Exhausted> {
+fn fill_object(node: &SchemaNode, map: &mut Map, budget: &mut Budget) -> Result<(), Exhausted> {
     budget.produce(map.len())?;
     for (name, schema) in node.properties.iter() {
         budget.step(1)?;
@@ -55,10 +59,10 @@ fn fill_object(node: &Node, map: &mut Map, budget: &mut Budget) -> Result<(), Ex
     }
     for (name, value) in map.iter_mut() {
         match (node.properties.get(name), &node.additional) {
-            (Some(schema), _) => fill(schema, value, budget)?,
-            (None, Additional::Each(schema)) => {
+            (Some(schema), _) => fill_defaults(schema, value, budget)?,
+            (None, AdditionalProperties::Each(schema)) => {
                 replace_null(schema, value);
-                fill(schema, value, budget)?;
+                fill_defaults(schema, value, budget)?;
             }
             (None, _) => {}
         }
@@ -66,14 +70,14 @@ fn fill_object(node: &Node, map: &mut Map, budget: &mut Budget) -> Result<(), Ex
     Ok(())
 }
 
-fn replace_null(schema: &Node, value: &mut Value) {
+fn replace_null(schema: &SchemaNode, value: &mut Value) {
     if let (Value::Null, false, Some(default)) = (&*value, schema.is_nullable, &schema.default) {
         *value = default.clone();
     }
 }
 
-impl Node {
-    fn speaks_of_fields(&self) -> bool {
-        !self.properties.is_empty() || matches!(self.additional, Additional::Each(_))
+impl SchemaNode {
+    fn has_field_schemas(&self) -> bool {
+        !self.properties.is_empty() || matches!(self.additional, AdditionalProperties::Each(_))
     }
 }

@@ -1,36 +1,36 @@
 //! Following names into a schema, for checking the expressions that use them.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::Value;
 
-use super::node::{Additional, Node};
+use super::node::{AdditionalProperties, SchemaNode};
 
 /// A parameter, or a part of one.
 #[derive(Debug, Clone, Copy)]
-pub struct Field<'s> {
-    node: &'s Node,
+pub struct ParameterField<'s> {
+    node: &'s SchemaNode,
 }
 
 /// What stands under a name.
 #[derive(Debug, Clone, Copy)]
-pub enum Child<'s> {
+pub enum FieldLookup<'s> {
     /// A declared field, or the value of a map.
-    Known(Field<'s>),
+    Known(ParameterField<'s>),
     /// The schema does not say.
     Any,
     /// The schema has no such field; the nearest that it has.
     Unknown(Option<&'s str>),
 }
 
-impl<'s> Field<'s> {
-    pub(super) fn new(node: &'s Node) -> Self {
+impl<'s> ParameterField<'s> {
+    pub(super) fn new(node: &'s SchemaNode) -> Self {
         Self { node }
     }
 
     /// Returns the type's name in JSON Schema; nothing where any type is allowed.
     #[must_use]
     pub fn kind(self) -> Option<&'static str> {
-        self.node.kind.map(super::node::Type::name).filter(|_| !self.node.is_int_or_string)
+        self.node.kind.map(super::node::SchemaType::name).filter(|_| !self.node.is_int_or_string)
     }
 
     /// Returns the names of the declared fields, as they are written.
@@ -71,30 +71,30 @@ impl<'s> Field<'s> {
 
     /// Returns what each item of a list is.
     #[must_use]
-    pub fn items(self) -> Option<Field<'s>> {
+    pub fn items(self) -> Option<ParameterField<'s>> {
         self.node.items.as_deref().map(Self::new)
     }
 
     /// Returns what each value of a map with free keys is.
     #[must_use]
-    pub fn values(self) -> Option<Field<'s>> {
+    pub fn values(self) -> Option<ParameterField<'s>> {
         match &self.node.additional {
-            Additional::Each(node) => Some(Self::new(node)),
+            AdditionalProperties::Each(node) => Some(Self::new(node)),
             _ => None,
         }
     }
 
     /// Returns what stands under `name`.
     #[must_use]
-    pub fn child(self, name: &str) -> Child<'s> {
+    pub fn child(self, name: &str) -> FieldLookup<'s> {
         if let Some(node) = self.node.properties.get(name) {
-            return Child::Known(Self::new(node));
+            return FieldLookup::Known(Self::new(node));
         }
         match &self.node.additional {
-            Additional::Each(node) => Child::Known(Self::new(node)),
-            Additional::Any => Child::Any,
-            Additional::Open if self.node.is_vague() => Child::Any,
-            _ => Child::Unknown(nearest(name, self.node.properties.names())),
+            AdditionalProperties::Each(node) => FieldLookup::Known(Self::new(node)),
+            AdditionalProperties::Any => FieldLookup::Any,
+            AdditionalProperties::Open if self.node.allows_undeclared_fields() => FieldLookup::Any,
+            _ => FieldLookup::Unknown(nearest_word(name, self.node.properties.names())),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use kubewright_value::duration::Duration;
 
 /// Returns whether `text` has the format; true for a format that is not known.
-pub(super) fn fits(format: &str, text: &str) -> bool {
+pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
         "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
         "cidr" => is_cidr(text),
-        "date" => is_date(text),
+        "date" => is_calendar_date(text),
         "datetime" | "date-time" => is_date_time(text),
         "duration" => Duration::parse(text).is_ok(),
         "email" => is_email(text),
@@ -33,7 +33,7 @@ fn is_cidr(text: &str) -> bool {
     is_digits(bits, 1..=3) && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
-fn is_date(text: &str) -> bool {
+fn is_calendar_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let &[year, month, day] = parts.as_slice() else { return false };
     if !(is_digits(year, 4..=4) && is_digits(month, 2..=2) && is_digits(day, 2..=2)) {
@@ -57,16 +57,16 @@ fn is_date_time(text: &str) -> bool {
     let time = match time.strip_suffix(['Z', 'z']) {
         Some(time) => time,
         None => match time.rfind(['+', '-']).map(|at| time.split_at(at)) {
-            Some((time, zone)) if is_clock(zone.get(1..).unwrap_or_default(), 2) => time,
+            Some((time, zone)) if is_clock_time(zone.get(1..).unwrap_or_default(), 2) => time,
             _ => return false,
         },
     };
     let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    is_date(date) && is_clock(clock, 3) && is_digits(fraction, 1..=18)
+    is_calendar_date(date) && is_clock_time(clock, 3) && is_digits(fraction, 1..=18)
 }
 
 /// Hours, minutes and perhaps seconds with two digits each.
-fn is_clock(text: &str, parts: usize) -> bool {
+fn is_clock_time(text: &str, parts: usize) -> bool {
     let limits = [24, 60, 61];
     let found: Vec<&str> = text.split(':').collect();
     found.len() == parts

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use kubewright_golib::regex::Regex;
-use kubewright_value::{Kind, Number, Text, Value};
+use kubewright_value::{Number, Text, Value, ValueKind};
 
 /// What a value must be like.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     /// Nothing for any type.
-    pub(super) kind: Option<Type>,
+    pub(super) kind: Option<SchemaType>,
     pub(super) is_nullable: bool,
     /// `x-kubernetes-int-or-string`
     pub(super) is_int_or_string: bool,
@@ -23,29 +23,29 @@ pub(super) struct Node {
     pub(super) excludes_minimum: bool,
     pub(super) excludes_maximum: bool,
     pub(super) multiple_of: Option<Number>,
-    pub(super) length: Range,
-    pub(super) count: Range,
-    pub(super) size: Range,
+    pub(super) length: CountRange,
+    pub(super) count: CountRange,
+    pub(super) size: CountRange,
     pub(super) pattern: Option<Regex>,
     pub(super) format: Option<Text>,
     pub(super) is_unique: bool,
-    pub(super) items: Option<Box<Node>>,
-    pub(super) properties: Properties,
-    pub(super) patterns: Vec<(Regex, Node)>,
+    pub(super) items: Option<Box<SchemaNode>>,
+    pub(super) properties: SchemaProperties,
+    pub(super) patterns: Vec<(Regex, SchemaNode)>,
     // INVARIANT: sorted, without duplicates.
     pub(super) required: Vec<Text>,
-    pub(super) additional: Additional,
-    pub(super) all_of: Vec<Node>,
-    pub(super) any_of: Vec<Node>,
-    pub(super) one_of: Vec<Node>,
-    pub(super) not: Option<Box<Node>>,
+    pub(super) additional: AdditionalProperties,
+    pub(super) all_of: Vec<SchemaNode>,
+    pub(super) any_of: Vec<SchemaNode>,
+    pub(super) one_of: Vec<SchemaNode>,
+    pub(super) not: Option<Box<SchemaNode>>,
     /// `title`, `description`, `example` and everything that is kept as it is written.
     pub(super) notes: Vec<(Text, Value)>,
 }
 
 /// The types of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum SchemaType {
     String,
     Integer,
     Number,
@@ -56,14 +56,14 @@ pub(super) enum Type {
 
 /// From and to how many; both ends count.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Range {
+pub(super) struct CountRange {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
 }
 
 /// What is said of keys that are not declared.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Additional {
+pub(super) enum AdditionalProperties {
     /// Nothing.
     #[default]
     Open,
@@ -71,17 +71,17 @@ pub(super) enum Additional {
     Any,
     /// `additionalProperties: false`
     Closed,
-    Each(Box<Node>),
+    Each(Box<SchemaNode>),
 }
 
 /// The declared fields of an object, in the order in which they are written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Properties {
-    entries: Vec<(Text, Node)>,
+pub(super) struct SchemaProperties {
+    entries: Vec<(Text, SchemaNode)>,
     places: HashMap<Text, usize>,
 }
 
-impl Type {
+impl SchemaType {
     pub(super) const ALL: [(&'static str, Self); 6] = [
         ("string", Self::String),
         ("integer", Self::Integer),
@@ -102,28 +102,28 @@ impl Type {
     /// Returns whether `value` is of this type. A double without a fraction is an integer, as in JSON Schema.
     pub(super) fn fits(self, value: &Value) -> bool {
         match self {
-            Self::String => value.kind() == Kind::String,
-            Self::Number => value.kind() == Kind::Number,
-            Self::Boolean => value.kind() == Kind::Bool,
-            Self::Array => value.kind() == Kind::Array,
-            Self::Object => value.kind() == Kind::Object,
+            Self::String => value.kind() == ValueKind::String,
+            Self::Number => value.kind() == ValueKind::Number,
+            Self::Boolean => value.kind() == ValueKind::Bool,
+            Self::Array => value.kind() == ValueKind::Array,
+            Self::Object => value.kind() == ValueKind::Object,
             Self::Integer => match value {
                 Value::Number(Number::Float(float)) => float.fract() == 0.0,
-                other => other.kind() == Kind::Number,
+                other => other.kind() == ValueKind::Number,
             },
         }
     }
 }
 
-impl Node {
-    pub(super) fn of(kind: Type) -> Self {
+impl SchemaNode {
+    pub(super) fn of(kind: SchemaType) -> Self {
         Self { kind: Some(kind), ..Self::default() }
     }
 
     /// Returns how many schemas there are in this one, and how many levels of them, itself included.
     pub(super) fn extent(&self) -> (usize, usize) {
         let each = match &self.additional {
-            Additional::Each(node) => Some(&**node),
+            AdditionalProperties::Each(node) => Some(&**node),
             _ => None,
         };
         let inner = self.properties.iter().map(|(_, node)| node);
@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// Returns whether fields that are not declared may be meant as they are.
-    pub(super) fn is_vague(&self) -> bool {
+    pub(super) fn allows_undeclared_fields(&self) -> bool {
         let is_combined = [&self.all_of, &self.any_of, &self.one_of].iter().any(|nodes| !nodes.is_empty())
             || self.not.is_some();
         self.keeps_unknown || self.properties.is_empty() || is_combined || !self.patterns.is_empty()
@@ -144,8 +144,8 @@ impl Node {
     }
 }
 
-impl Properties {
-    pub(super) fn insert(&mut self, name: Text, node: Node) {
+impl SchemaProperties {
+    pub(super) fn insert(&mut self, name: Text, node: SchemaNode) {
         match self.places.get(&name).and_then(|place| self.entries.get_mut(*place)) {
             Some((_, known)) => *known = node,
             None => {
@@ -155,11 +155,11 @@ impl Properties {
         }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&SchemaNode> {
         self.places.get(name).and_then(|place| self.entries.get(*place)).map(|(_, node)| node)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Text, &Node)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Text, &SchemaNode)> {
         self.entries.iter().map(|(name, node)| (name, node))
     }
 

@@ -1,11 +1,11 @@
-//! JSON Schema as CustomResourceDefinitions use it, read to a [`Node`]. References are written out before.
+//! JSON Schema as CustomResourceDefinitions use it, read to a [`SchemaNode`]. References are written out before.
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_golib::regex;
-use kubewright_value::{Budget, Kind, Limits, Map, Number, Step, Text, Value};
+use kubewright_value::{Budget, Limits, Map, Number, Step, Text, Value, ValueKind};
 
-use super::node::{Additional, Node, Range, Type};
-use super::{MAX_DEPTH, MAX_NODES, Problem, check};
+use super::node::{AdditionalProperties, CountRange, SchemaNode, SchemaType};
+use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, check};
 use kubewright_dialect_kit::fields::{article, child_path};
 
 /// Everything that a schema may say.
@@ -46,29 +46,29 @@ const KEYWORDS: [&str; 33] = [
 ];
 
 /// Reads a schema in which no references are left.
-pub(super) fn read(schema: &Value) -> (Node, Vec<Problem>) {
-    let mut reader = Reader { problems: Vec::new(), nodes: 0 };
+pub(super) fn read_json_schema(schema: &Value) -> (SchemaNode, Vec<SchemaProblem>) {
+    let mut reader = JsonSchemaReader { problems: Vec::new(), nodes: 0 };
     let node = reader.node(schema, &[], 0);
     (node, reader.problems)
 }
 
-struct Reader {
-    problems: Vec<Problem>,
+struct JsonSchemaReader {
+    problems: Vec<SchemaProblem>,
     nodes: usize,
 }
 
-impl Reader {
-    fn node(&mut self, schema: &Value, path: &[Step], depth: usize) -> Node {
+impl JsonSchemaReader {
+    fn node(&mut self, schema: &Value, path: &[Step], depth: usize) -> SchemaNode {
         self.nodes += 1;
         // The references were written out within the same limits, so this is said already.
-        if depth > MAX_DEPTH || self.nodes > MAX_NODES {
-            return Node::default();
+        if depth > MAX_SCHEMA_DEPTH || self.nodes > MAX_SCHEMA_NODES {
+            return SchemaNode::default();
         }
         let Some(map) = schema.as_object() else {
             self.wrong(path, format!("the schema is {}, expected an object", article(schema.kind())));
-            return Node::default();
+            return SchemaNode::default();
         };
-        let mut node = Node::default();
+        let mut node = SchemaNode::default();
         for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
             let at = child_path(path, key.as_str());
             self.scalars(&mut node, key, value, &at);
@@ -83,7 +83,7 @@ impl Reader {
     }
 
     /// Reads what is said about the value itself.
-    fn scalars(&mut self, node: &mut Node, key: &Text, value: &Value, at: &[Step]) {
+    fn scalars(&mut self, node: &mut SchemaNode, key: &Text, value: &Value, at: &[Step]) {
         match key.as_str() {
             "type" => node.kind = self.kind(value, at),
             "nullable" => node.is_nullable = self.boolean(value, at),
@@ -117,7 +117,7 @@ impl Reader {
     }
 
     /// Reads the schemas inside this one.
-    fn schemas(&mut self, node: &mut Node, key: &str, value: &Value, at: &[Step], depth: usize) {
+    fn schemas(&mut self, node: &mut SchemaNode, key: &str, value: &Value, at: &[Step], depth: usize) {
         match key {
             "items" => node.items = Some(Box::new(self.node(value, at, depth + 1))),
             "not" => node.not = Some(Box::new(self.node(value, at, depth + 1))),
@@ -126,9 +126,9 @@ impl Reader {
             "oneOf" => node.one_of = self.nodes(value, at, depth),
             "additionalProperties" => {
                 node.additional = match value {
-                    Value::Bool(true) => Additional::Any,
-                    Value::Bool(false) => Additional::Closed,
-                    schema => Additional::Each(Box::new(self.node(schema, at, depth + 1))),
+                    Value::Bool(true) => AdditionalProperties::Any,
+                    Value::Bool(false) => AdditionalProperties::Closed,
+                    schema => AdditionalProperties::Each(Box::new(self.node(schema, at, depth + 1))),
                 }
             }
             "properties" => {
@@ -148,7 +148,7 @@ impl Reader {
         }
     }
 
-    fn nodes(&mut self, value: &Value, at: &[Step], depth: usize) -> Vec<Node> {
+    fn nodes(&mut self, value: &Value, at: &[Step], depth: usize) -> Vec<SchemaNode> {
         let schemas = self.list(value, at);
         schemas
             .iter()
@@ -158,20 +158,20 @@ impl Reader {
     }
 
     /// Reports what cannot hold of any value, and fields that nobody declares.
-    fn consistent(&mut self, node: &Node, map: &Map, path: &[Step]) {
+    fn consistent(&mut self, node: &SchemaNode, map: &Map, path: &[Step]) {
         if let (Some(least), Some(most)) = (node.minimum, node.maximum)
             && least > most
         {
             self.warn(path, format!("no number is at least {least} and at most {most}"));
         }
         for (range, what) in [(node.length, "text"), (node.count, "list"), (node.size, "object")] {
-            if let Range { least: Some(least), most: Some(most) } = range
+            if let CountRange { least: Some(least), most: Some(most) } = range
                 && least > most
             {
                 self.warn(path, format!("no {what} has at least {least} and at most {most}"));
             }
         }
-        if matches!(node.additional, Additional::Closed) && map.contains_key("properties") {
+        if matches!(node.additional, AdditionalProperties::Closed) && map.contains_key("properties") {
             for name in node.required.iter().filter(|name| node.properties.get(name).is_none()) {
                 self.warn(
                     &child_path(path, "required"),
@@ -182,10 +182,10 @@ impl Reader {
     }
 
     /// Reports a default that its own schema refuses.
-    fn own_default(&mut self, node: &Node, path: &[Step]) {
+    fn own_default(&mut self, node: &SchemaNode, path: &[Step]) {
         let Some(default) = &node.default else { return };
         let mut budget = Budget::new(Limits { steps: 10_000, ..Limits::default() });
-        let wrongs = check::check(node, default, &mut budget).unwrap_or_default();
+        let wrongs = check::check_value(node, default, &mut budget).unwrap_or_default();
         if let Some(wrong) = wrongs.iter().find(|wrong| wrong.severity == DiagnosticLevel::Error) {
             self.warn(
                 &child_path(path, "default"),
@@ -198,23 +198,23 @@ impl Reader {
         if KEYWORDS.contains(&key) || key.starts_with("x-") || key == "$defs" {
             return;
         }
-        let help = match nearest(key, KEYWORDS) {
+        let help = match nearest_word(key, KEYWORDS) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "it is not checked; parameters are declared under `properties`".to_owned(),
         };
         let message = format!("unknown field `{key}` in a schema");
-        self.problems.push(Problem::new(at.to_vec(), message).help(help).warning());
+        self.problems.push(SchemaProblem::new(at.to_vec(), message).help(help).warning());
     }
 
-    fn kind(&mut self, value: &Value, at: &[Step]) -> Option<Type> {
+    fn kind(&mut self, value: &Value, at: &[Step]) -> Option<SchemaType> {
         let name = self.text(value, at)?;
-        let kind = Type::of(&name);
+        let kind = SchemaType::of(&name);
         if kind.is_none() {
-            let help = match nearest(&name, Type::ALL.map(|(name, _)| name)) {
+            let help = match nearest_word(&name, SchemaType::ALL.map(|(name, _)| name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "use one of `string`, `integer`, `number`, `boolean`, `array`, `object`".to_owned(),
             };
-            self.problems.push(Problem::new(at.to_vec(), format!("unknown type `{name}`")).help(help));
+            self.problems.push(SchemaProblem::new(at.to_vec(), format!("unknown type `{name}`")).help(help));
         }
         kind
     }
@@ -222,7 +222,7 @@ impl Reader {
     /// `exclusiveMinimum` was a boolean beside `minimum` and became a number later; the cluster wants the boolean.
     fn exclusive(&mut self, value: &Value, at: &[Step], bound: &str) -> bool {
         if let Value::Number(number) = value {
-            let problem = Problem::new(at.to_vec(), "the bound is a number, expected true or false");
+            let problem = SchemaProblem::new(at.to_vec(), "the bound is a number, expected true or false");
             self.problems.push(problem.help(format!("write `{bound}: {number}` beside it, and true here")));
             return false;
         }
@@ -238,7 +238,7 @@ impl Reader {
     }
 
     fn pattern(&mut self, text: &str, at: &[Step]) -> Option<regex::Regex> {
-        match regex::compile(text) {
+        match regex::compile_regex(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 self.wrong(at, format!("bad pattern `{text}`: {error}"));
@@ -256,20 +256,20 @@ impl Reader {
         if let Value::String(text) = value {
             return Some(text.clone());
         }
-        self.mistyped(value, at, Kind::String);
+        self.mistyped(value, at, ValueKind::String);
         None
     }
 
     fn boolean(&mut self, value: &Value, at: &[Step]) -> bool {
         value.as_bool().unwrap_or_else(|| {
-            self.mistyped(value, at, Kind::Bool);
+            self.mistyped(value, at, ValueKind::Bool);
             false
         })
     }
 
     fn number(&mut self, value: &Value, at: &[Step]) -> Option<Number> {
         if value.as_number().is_none() {
-            self.mistyped(value, at, Kind::Number);
+            self.mistyped(value, at, ValueKind::Number);
         }
         value.as_number()
     }
@@ -284,19 +284,19 @@ impl Reader {
 
     fn list(&mut self, value: &Value, at: &[Step]) -> Vec<Value> {
         if value.as_array().is_none() {
-            self.mistyped(value, at, Kind::Array);
+            self.mistyped(value, at, ValueKind::Array);
         }
         value.as_array().unwrap_or_default().to_vec()
     }
 
     fn map(&mut self, value: &Value, at: &[Step]) -> Map {
         if value.as_object().is_none() {
-            self.mistyped(value, at, Kind::Object);
+            self.mistyped(value, at, ValueKind::Object);
         }
         value.as_object().cloned().unwrap_or_default()
     }
 
-    fn mistyped(&mut self, value: &Value, at: &[Step], expected: Kind) {
+    fn mistyped(&mut self, value: &Value, at: &[Step], expected: ValueKind) {
         let name = match at.last() {
             Some(Step::Key(key)) => key.to_string(),
             Some(Step::Index(index)) => format!("item {index}"),
@@ -306,10 +306,10 @@ impl Reader {
     }
 
     fn wrong(&mut self, path: &[Step], message: String) {
-        self.problems.push(Problem::new(path.to_vec(), message));
+        self.problems.push(SchemaProblem::new(path.to_vec(), message));
     }
 
     fn warn(&mut self, path: &[Step], message: String) {
-        self.problems.push(Problem::new(path.to_vec(), message).warning());
+        self.problems.push(SchemaProblem::new(path.to_vec(), message).warning());
     }
 }

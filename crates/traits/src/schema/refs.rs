@@ -3,21 +3,21 @@
 //! Only `#/$defs/Name` is a reference. What a definition refers to is part of the result as often as it is named,
 //! so the size of the result is bounded, and a definition that leads to itself is found.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_value::{Map, Step, Text, Value};
 
-use super::{MAX_DEPTH, MAX_NODES, Problem};
+use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem};
 use kubewright_dialect_kit::fields::{article, child_path};
 
 /// A schema without references.
-pub(super) struct Resolved {
+pub(super) struct ResolvedSchema {
     pub(super) value: Value,
-    pub(super) problems: Vec<Problem>,
-    origins: Vec<Origin>,
+    pub(super) problems: Vec<SchemaProblem>,
+    origins: Vec<ReferenceOrigin>,
 }
 
 /// Where a part of the result is written.
-struct Origin {
+struct ReferenceOrigin {
     /// In the result.
     at: Vec<Step>,
     /// In the schema.
@@ -33,9 +33,9 @@ const SCHEMAS: [&str; 9] =
 const SCHEMA_MAPS: [&str; 2] = ["properties", "patternProperties"];
 
 /// Writes out every reference in `schema`. A part whose reference is wrong is left as a schema that takes anything.
-pub(super) fn resolve(schema: &Value) -> Resolved {
+pub(super) fn resolve_schema_references(schema: &Value) -> ResolvedSchema {
     let definitions = schema.get("$defs").and_then(Value::as_object);
-    let mut resolver = Resolver {
+    let mut resolver = ReferenceResolver {
         definitions,
         trail: Vec::new(),
         problems: Vec::new(),
@@ -47,13 +47,13 @@ pub(super) fn resolve(schema: &Value) -> Resolved {
     if let Some(map) = value.as_object_mut() {
         map.remove("$defs");
     }
-    Resolved { value, problems: resolver.problems, origins: resolver.origins }
+    ResolvedSchema { value, problems: resolver.problems, origins: resolver.origins }
 }
 
-impl Resolved {
+impl ResolvedSchema {
     /// Returns a problem of the result with the place where it was written.
-    pub(super) fn placed(&self, mut problem: Problem) -> Problem {
-        let covers = |origin: &&Origin| {
+    pub(super) fn placed(&self, mut problem: SchemaProblem) -> SchemaProblem {
+        let covers = |origin: &&ReferenceOrigin| {
             let next = match problem.path.get(origin.at.len()) {
                 Some(Step::Key(key)) => Some(key),
                 _ => None,
@@ -69,22 +69,22 @@ impl Resolved {
     }
 }
 
-struct Resolver<'s> {
+struct ReferenceResolver<'s> {
     definitions: Option<&'s Map>,
     /// The definitions that lead here.
     trail: Vec<Text>,
-    problems: Vec<Problem>,
-    origins: Vec<Origin>,
+    problems: Vec<SchemaProblem>,
+    origins: Vec<ReferenceOrigin>,
     nodes: usize,
     /// Something was left out because there is too much.
     is_cut: bool,
 }
 
-impl Resolver<'_> {
+impl ReferenceResolver<'_> {
     /// Returns `value`, which goes to `at` and stands at `from`, without references.
     fn node(&mut self, value: &Value, at: &[Step], from: &[Step], depth: usize) -> Value {
         self.nodes += 1;
-        if depth > MAX_DEPTH || self.nodes > MAX_NODES {
+        if depth > MAX_SCHEMA_DEPTH || self.nodes > MAX_SCHEMA_NODES {
             self.too_large(depth, from.to_vec());
             return Value::object(Map::new());
         }
@@ -143,7 +143,7 @@ impl Resolver<'_> {
         let Some((name, definition)) = self.definition(reference, child_path(from, "$ref")) else {
             return siblings;
         };
-        self.origins.push(Origin {
+        self.origins.push(ReferenceOrigin {
             at: at.to_vec(),
             from: vec![Step::from("$defs"), Step::Key(name.clone())],
             own: beside.keys().cloned().collect(),
@@ -165,7 +165,7 @@ impl Resolver<'_> {
         match self.find(reference) {
             Ok(found) => Some(found),
             Err((message, help)) => {
-                self.problems.push(Problem::new(from, message).help(help));
+                self.problems.push(SchemaProblem::new(from, message).help(help));
                 None
             }
         }
@@ -204,7 +204,7 @@ impl Resolver<'_> {
                 Err(wrong(format!("$ref `{text}` names {}, expected an object", article(other.kind()))))
             }
             None => {
-                let near = nearest(name, definitions.keys().map(Text::as_str));
+                let near = nearest_word(name, definitions.keys().map(Text::as_str));
                 let help =
                     near.map_or_else(|| HELP.to_owned(), |near| format!("did you mean `#/$defs/{near}`?"));
                 Err((format!("$ref `{text}` not found in `$defs`"), help))
@@ -213,13 +213,13 @@ impl Resolver<'_> {
     }
 
     fn too_large(&mut self, depth: usize, from: Vec<Step>) {
-        let message = if depth > MAX_DEPTH {
-            format!("$ref resolution exceeded maximum depth of {MAX_DEPTH}")
+        let message = if depth > MAX_SCHEMA_DEPTH {
+            format!("$ref resolution exceeded maximum depth of {MAX_SCHEMA_DEPTH}")
         } else {
-            format!("the schema has more than {MAX_NODES} parts when its references are written out")
+            format!("the schema has more than {MAX_SCHEMA_NODES} parts when its references are written out")
         };
         if !self.is_cut {
-            self.problems.push(Problem::new(from, message));
+            self.problems.push(SchemaProblem::new(from, message));
         }
         self.is_cut = true;
     }

@@ -9,7 +9,7 @@
 
 use kubewright_value::{Map, Step, Value};
 
-use super::{Options, Problem, Schema};
+use super::{Schema, SchemaProblem, ShorthandOptions};
 use kubewright_dialect_kit::fields::{article, child_path};
 
 /// What a document declares.
@@ -30,18 +30,18 @@ const WRAPPERS: [&str; 2] = ["openAPIV3Schema", "ocSchema"];
 
 /// Returns the schemas of the `spec` of a Trait or ComponentType; problems are placed from the spec.
 #[must_use]
-pub fn read_sections(spec: &Value) -> (Sections, Vec<Problem>) {
+pub fn read_sections(spec: &Value) -> (Sections, Vec<SchemaProblem>) {
     let mut problems = Vec::new();
     let mut sections = Sections::default();
     let schema = spec.get("schema").filter(|schema| !schema.is_null());
     if let Some(schema) = schema {
         let path = [Step::from("schema")];
         match schema.as_object() {
-            Some(map) if is_in_parts(map) => sections = parts(map, &path, &mut problems),
-            Some(_) => sections.parameters = Some(section(schema, &path, None, &mut problems)),
+            Some(map) if is_in_parts(map) => sections = read_schema_parts(map, &path, &mut problems),
+            Some(_) => sections.parameters = Some(read_schema_section(schema, &path, None, &mut problems)),
             None => {
                 let message = format!("`schema` is {}, expected an object", article(schema.kind()));
-                problems.push(Problem::new(path.to_vec(), message));
+                problems.push(SchemaProblem::new(path.to_vec(), message));
             }
         }
     }
@@ -53,10 +53,10 @@ pub fn read_sections(spec: &Value) -> (Sections, Vec<Problem>) {
             let path = [Step::from(*name)];
             if place.is_some() {
                 let message = format!("`{name}` is declared twice; this one is not read");
-                problems.push(Problem::new(path.to_vec(), message).help("keep one of the two"));
+                problems.push(SchemaProblem::new(path.to_vec(), message).help("keep one of the two"));
                 continue;
             }
-            *place = Some(section(value, &path, None, &mut problems));
+            *place = Some(read_schema_section(value, &path, None, &mut problems));
         }
     }
     (sections, problems)
@@ -68,40 +68,41 @@ fn is_in_parts(map: &Map) -> bool {
     !map.is_empty() && map.iter().all(|(key, value)| is_part(key) && !matches!(value, Value::String(_)))
 }
 
-fn parts(map: &Map, path: &[Step], problems: &mut Vec<Problem>) -> Sections {
+fn read_schema_parts(map: &Map, path: &[Step], problems: &mut Vec<SchemaProblem>) -> Sections {
     let types_path = child_path(path, TYPES);
     let types = map.get(TYPES).filter(|types| !types.is_null()).map(|types| (types, types_path.as_slice()));
     let mut part = |names: &[&str]| {
         let (name, value) = names
             .iter()
             .find_map(|name| map.get(name).filter(|value| !value.is_null()).map(|value| (*name, value)))?;
-        Some(section(value, &child_path(path, name), types, problems))
+        Some(read_schema_section(value, &child_path(path, name), types, problems))
     };
     Sections { parameters: part(PARAMETERS), environment_configs: part(ENVIRONMENT) }
 }
 
 /// Reads one section: JSON Schema or shorthand, said by its name or known by its looks.
-fn section(
+fn read_schema_section(
     value: &Value,
     path: &[Step],
     types: Option<(&Value, &[Step])>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<SchemaProblem>,
 ) -> Schema {
     let named = |name: &str| value.get(name).filter(|inner| inner.as_str().is_none());
     if let Some(map) = value.as_object().filter(|_| WRAPPERS.iter().any(|name| named(name).is_some())) {
         for name in map.keys().filter(|name| !WRAPPERS.contains(&name.as_str())) {
-            let problem = Problem::new(child_path(path, name.as_str()), format!("unknown field `{name}`"));
+            let problem =
+                SchemaProblem::new(child_path(path, name.as_str()), format!("unknown field `{name}`"));
             problems.push(problem.help(format!("known here: {}", WRAPPERS.join(", "))).warning());
         }
     }
     let (schema, found) = if let Some(inner) = named("openAPIV3Schema") {
         Schema::open_api(inner, &child_path(path, "openAPIV3Schema"))
     } else if let Some(inner) = named("ocSchema") {
-        Schema::shorthand((inner, &child_path(path, "ocSchema")), types, Options::default())
+        Schema::shorthand((inner, &child_path(path, "ocSchema")), types, ShorthandOptions::default())
     } else if looks_like_json_schema(value) {
         Schema::open_api(value, path)
     } else {
-        Schema::shorthand((value, path), types, Options::default())
+        Schema::shorthand((value, path), types, ShorthandOptions::default())
     };
     problems.extend(found);
     schema

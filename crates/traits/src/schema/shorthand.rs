@@ -10,23 +10,23 @@ mod values;
 
 use std::collections::HashMap;
 
-use kubewright_engine::{DiagnosticLevel, nearest};
+use kubewright_engine::{DiagnosticLevel, nearest_word};
 use kubewright_value::{Budget, Limits, Map, Position, Step, Text, Value};
 
-use super::node::{Additional, Node, Type};
-use super::{MAX_DEPTH, MAX_NODES, Options, Problem, Span, check};
+use super::node::{AdditionalProperties, SchemaNode, SchemaType};
+use super::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, SchemaProblem, ShorthandOptions, TextRange, check};
 use kubewright_dialect_kit::fields::{article, child_path};
-use tokens::Piece;
-use types::Expression;
+use tokens::TextPiece;
+use types::TypeExpression;
 
 /// How many mistakes of one field are told.
-const MOST_IN_A_FIELD: usize = 10;
+const MAX_PROBLEMS_PER_FIELD: usize = 10;
 
 /// A value and the path at which it stands.
-type Placed<'v> = (&'v Value, &'v [Step]);
+type PlacedValue<'v> = (&'v Value, &'v [Step]);
 
 /// A mistake in the text of a field.
-struct Mistake {
+struct ShorthandMistake {
     offset: usize,
     length: usize,
     message: String,
@@ -35,8 +35,12 @@ struct Mistake {
 }
 
 /// Reads `fields` with the named `types`; `$types` among the fields adds to them.
-pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Options) -> (Node, Vec<Problem>) {
-    let mut reader = Reader {
+pub(super) fn read_shorthand(
+    fields: PlacedValue<'_>,
+    types: Option<PlacedValue<'_>>,
+    options: ShorthandOptions,
+) -> (SchemaNode, Vec<SchemaProblem>) {
+    let mut reader = ShorthandReader {
         types: HashMap::new(),
         built: HashMap::new(),
         trail: Vec::new(),
@@ -54,11 +58,11 @@ pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Optio
     }
     let root = match value {
         Value::Object(map) => reader.object(map, path, 0),
-        Value::Null => Node::of(Type::Object),
+        Value::Null => SchemaNode::of(SchemaType::Object),
         other => {
             let message = format!("the fields are {}, expected an object", article(other.kind()));
-            reader.problems.push(Problem::new(path.to_vec(), message));
-            Node::of(Type::Object)
+            reader.problems.push(SchemaProblem::new(path.to_vec(), message));
+            SchemaNode::of(SchemaType::Object)
         }
     };
     reader.rest_of_types();
@@ -66,27 +70,27 @@ pub(super) fn read(fields: Placed<'_>, types: Option<Placed<'_>>, options: Optio
 }
 
 /// A named type.
-struct Built {
-    node: Node,
+struct NamedType {
+    node: SchemaNode,
     nodes: usize,
     height: usize,
 }
 
-struct Reader<'v> {
+struct ShorthandReader<'v> {
     /// Where each named type is written.
     types: HashMap<&'v str, (&'v Value, Vec<Step>)>,
     /// The named types that are read; nothing for one that is wrong.
-    built: HashMap<Text, Option<Built>>,
+    built: HashMap<Text, Option<NamedType>>,
     /// The named types that lead here.
     trail: Vec<Text>,
-    problems: Vec<Problem>,
-    options: Options,
+    problems: Vec<SchemaProblem>,
+    options: ShorthandOptions,
     nodes: usize,
     /// Something was left out because there is too much.
     is_cut: bool,
 }
 
-impl<'v> Reader<'v> {
+impl<'v> ShorthandReader<'v> {
     /// Takes up named types. One that is known already stays as it is.
     fn declare(&mut self, types: &'v Value, path: &[Step]) {
         match types {
@@ -98,7 +102,7 @@ impl<'v> Reader<'v> {
             Value::Null => {}
             other => {
                 let message = format!("the types are {}, expected an object", article(other.kind()));
-                self.problems.push(Problem::new(path.to_vec(), message));
+                self.problems.push(SchemaProblem::new(path.to_vec(), message));
             }
         }
     }
@@ -114,10 +118,10 @@ impl<'v> Reader<'v> {
         }
     }
 
-    fn object(&mut self, map: &Map, path: &[Step], depth: usize) -> Node {
-        let mut node = Node::of(Type::Object);
+    fn object(&mut self, map: &Map, path: &[Step], depth: usize) -> SchemaNode {
+        let mut node = SchemaNode::of(SchemaType::Object);
         if self.options.is_closed {
-            node.additional = Additional::Closed;
+            node.additional = AdditionalProperties::Closed;
         }
         if !self.has_room(path, depth) {
             return node;
@@ -128,7 +132,7 @@ impl<'v> Reader<'v> {
                 "$default" => {}
                 "$types" if path.is_empty() || depth == 0 => {}
                 _ if name.starts_with('$') => {
-                    let problem = Problem::new(at, format!("unknown `{name}`"));
+                    let problem = SchemaProblem::new(at, format!("unknown `{name}`"));
                     self.problems.push(problem.help("with `$` there are only `$default` and `$types`"));
                 }
                 _ => match self.field(value, &at, depth + 1) {
@@ -138,7 +142,7 @@ impl<'v> Reader<'v> {
                         }
                         node.properties.insert(name.clone(), field);
                     }
-                    None => node.properties.insert(name.clone(), Node::default()),
+                    None => node.properties.insert(name.clone(), SchemaNode::default()),
                 },
             }
         }
@@ -150,7 +154,7 @@ impl<'v> Reader<'v> {
     }
 
     /// Reads `$default`: an object, or its JSON as text.
-    fn object_default(&mut self, node: &mut Node, default: &Value, path: Vec<Step>) {
+    fn object_default(&mut self, node: &mut SchemaNode, default: &Value, path: Vec<Step>) {
         const HELP: &str = "write an object, such as `$default: {}`";
         let value = match default {
             Value::Object(_) => default.clone(),
@@ -161,11 +165,11 @@ impl<'v> Reader<'v> {
                         "invalid $default: the text is {}, expected an object",
                         article(other.kind())
                     );
-                    return self.problems.push(Problem::new(path, message).help(HELP));
+                    return self.problems.push(SchemaProblem::new(path, message).help(HELP));
                 }
                 Err(error) => {
                     let message = format!("invalid $default: value is not a valid object: {}", error.message);
-                    return self.problems.push(Problem::new(path, message).help(HELP));
+                    return self.problems.push(SchemaProblem::new(path, message).help(HELP));
                 }
             },
             other => {
@@ -173,34 +177,34 @@ impl<'v> Reader<'v> {
                     "invalid $default: value must be an object or JSON text, got {}",
                     article(other.kind())
                 );
-                return self.problems.push(Problem::new(path, message).help(HELP));
+                return self.problems.push(SchemaProblem::new(path, message).help(HELP));
             }
         };
         for said in self.refusals(node, &value) {
-            self.problems.push(Problem::new(path.clone(), format!("invalid $default: {said}")));
+            self.problems.push(SchemaProblem::new(path.clone(), format!("invalid $default: {said}")));
         }
         node.default = Some(value);
     }
 
-    fn field(&mut self, value: &Value, path: &[Step], depth: usize) -> Option<Node> {
+    fn field(&mut self, value: &Value, path: &[Step], depth: usize) -> Option<SchemaNode> {
         match value {
             Value::String(text) => self.text(text, path, depth),
             Value::Object(map) => Some(self.object(map, path, depth)),
             other => {
                 let message = format!("unsupported field definition: {}", article(other.kind()));
                 let help = "write a type, such as `\"integer | default=1\"`, or an object of fields";
-                self.problems.push(Problem::new(path.to_vec(), message).help(help));
+                self.problems.push(SchemaProblem::new(path.to_vec(), message).help(help));
                 None
             }
         }
     }
 
     /// Reads `TYPE | constraints`.
-    fn text(&mut self, text: &str, path: &[Step], depth: usize) -> Option<Node> {
-        let whole = Piece::whole(text).trimmed();
+    fn text(&mut self, text: &str, path: &[Step], depth: usize) -> Option<SchemaNode> {
+        let whole = TextPiece::whole(text).trimmed();
         if whole.text.is_empty() {
-            let mistake =
-                Mistake::new(whole, "empty schema expression").help("write a type, such as `string`");
+            let mistake = ShorthandMistake::new(whole, "empty schema expression")
+                .help("write a type, such as `string`");
             self.mistake(text, path, mistake);
             return None;
         }
@@ -208,7 +212,8 @@ impl<'v> Reader<'v> {
             Some(at) => (whole.until(at).trimmed(), Some(whole.from(at + 1))),
             None => (whole, None),
         };
-        let built = types::parse(kind).and_then(|expression| self.typed(&expression, path, depth));
+        let built =
+            types::parse_type_expression(kind).and_then(|expression| self.typed(&expression, path, depth));
         let mut node = match built {
             Ok(node) => node?,
             Err(mistake) => {
@@ -223,19 +228,19 @@ impl<'v> Reader<'v> {
     }
 
     /// Adds constraints to `node`; returns whether all of them could be read.
-    fn constrain(&mut self, node: &mut Node, rest: Piece<'_>, text: &str, path: &[Step]) -> bool {
+    fn constrain(&mut self, node: &mut SchemaNode, rest: TextPiece<'_>, text: &str, path: &[Step]) -> bool {
         let before = self.problems.len();
         let mut default = None;
-        match tokens::split(rest) {
+        match tokens::split_words(rest) {
             Ok(tokens) => {
                 for token in tokens {
                     if token.text.starts_with("default=") {
                         default = Some(token);
                     }
-                    for mistake in constraints::apply(node, token) {
+                    for mistake in constraints::apply_constraint(node, token) {
                         self.mistake(text, path, mistake);
                     }
-                    if self.problems.len() > before + MOST_IN_A_FIELD {
+                    if self.problems.len() > before + MAX_PROBLEMS_PER_FIELD {
                         break;
                     }
                 }
@@ -244,19 +249,19 @@ impl<'v> Reader<'v> {
         }
         if let (Some(token), Some(value)) = (default, node.default.clone()) {
             for said in self.refusals(node, &value) {
-                self.mistake(text, path, Mistake::new(token, format!("invalid default: {said}")));
+                self.mistake(text, path, ShorthandMistake::new(token, format!("invalid default: {said}")));
             }
         }
         !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error)
     }
 
     /// Returns why `node` refuses its own default.
-    fn refusals(&self, node: &Node, default: &Value) -> Vec<String> {
+    fn refusals(&self, node: &SchemaNode, default: &Value) -> Vec<String> {
         if self.options.skips_defaults {
             return Vec::new();
         }
         let mut budget = Budget::new(Limits::default());
-        match check::check(node, default, &mut budget) {
+        match check::check_value(node, default, &mut budget) {
             Ok(wrongs) => {
                 let errors = wrongs.into_iter().filter(|wrong| wrong.severity == DiagnosticLevel::Error);
                 errors.map(|wrong| wrong.message).collect()
@@ -268,35 +273,41 @@ impl<'v> Reader<'v> {
     /// Returns the schema of a type. Nothing where a named type is wrong, which is told where it is written.
     fn typed(
         &mut self,
-        expression: &Expression<'_>,
+        expression: &TypeExpression<'_>,
         path: &[Step],
         depth: usize,
-    ) -> Result<Option<Node>, Mistake> {
+    ) -> Result<Option<SchemaNode>, ShorthandMistake> {
         if !self.has_room(path, depth) {
             return Ok(None);
         }
         Ok(Some(match expression {
-            Expression::Plain(kind) => Node::of(*kind),
-            Expression::List(item) => match self.typed(item, path, depth + 1)? {
-                Some(item) => Node { items: Some(Box::new(item)), ..Node::of(Type::Array) },
+            TypeExpression::Plain(kind) => SchemaNode::of(*kind),
+            TypeExpression::List(item) => match self.typed(item, path, depth + 1)? {
+                Some(item) => SchemaNode { items: Some(Box::new(item)), ..SchemaNode::of(SchemaType::Array) },
                 None => return Ok(None),
             },
-            Expression::Map(value) => match self.typed(value, path, depth + 1)? {
-                Some(value) => {
-                    Node { additional: Additional::Each(Box::new(value)), ..Node::of(Type::Object) }
-                }
+            TypeExpression::Map(value) => match self.typed(value, path, depth + 1)? {
+                Some(value) => SchemaNode {
+                    additional: AdditionalProperties::Each(Box::new(value)),
+                    ..SchemaNode::of(SchemaType::Object)
+                },
                 None => return Ok(None),
             },
-            Expression::Named(name) => return self.named(*name, path, depth),
+            TypeExpression::Named(name) => return self.named(*name, path, depth),
         }))
     }
 
-    fn named(&mut self, name: Piece<'_>, path: &[Step], depth: usize) -> Result<Option<Node>, Mistake> {
+    fn named(
+        &mut self,
+        name: TextPiece<'_>,
+        path: &[Step],
+        depth: usize,
+    ) -> Result<Option<SchemaNode>, ShorthandMistake> {
         if self.trail.iter().any(|known| known == name.text) {
             let mut around: Vec<&str> = self.trail.iter().map(Text::as_str).collect();
             around.push(name.text);
             let message = format!("cyclic type reference: {}", around.join(" → "));
-            return Err(Mistake::new(name, message).help("a type cannot contain itself"));
+            return Err(ShorthandMistake::new(name, message).help("a type cannot contain itself"));
         }
         if !self.types.contains_key(name.text) {
             return Err(self.unknown_type(name));
@@ -322,13 +333,13 @@ impl<'v> Reader<'v> {
             !self.problems.iter().skip(before).any(|problem| problem.severity == DiagnosticLevel::Error);
         let built = node.filter(|_| is_sound).map(|node| {
             let (nodes, height) = node.extent();
-            Built { node, nodes, height }
+            NamedType { node, nodes, height }
         });
         self.built.insert(name.into(), built);
     }
 
-    fn unknown_type(&self, name: Piece<'_>) -> Mistake {
-        let mistake = Mistake::new(name, format!("unknown type `{}`", name.text));
+    fn unknown_type(&self, name: TextPiece<'_>) -> ShorthandMistake {
+        let mistake = ShorthandMistake::new(name, format!("unknown type `{}`", name.text));
         let plain = match name.text.to_ascii_lowercase().as_str() {
             "" => return mistake.help("write a type there, such as `string`"),
             "int" | "int32" | "int64" | "uint" => Some("integer"),
@@ -338,7 +349,7 @@ impl<'v> Reader<'v> {
             _ => None,
         };
         let known = ["string", "integer", "number", "boolean"].into_iter().chain(self.types.keys().copied());
-        mistake.help(match plain.or_else(|| nearest(name.text, known)) {
+        mistake.help(match plain.or_else(|| nearest_word(name.text, known)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 "use `string`, `integer`, `number`, `boolean`, `[]T`, `map<T>`, or declare it under `types`"
@@ -349,26 +360,26 @@ impl<'v> Reader<'v> {
 
     fn has_room(&mut self, path: &[Step], depth: usize) -> bool {
         self.nodes = self.nodes.saturating_add(1);
-        let message = if depth > MAX_DEPTH {
-            format!("the schema is nested deeper than {MAX_DEPTH} levels")
-        } else if self.nodes > MAX_NODES {
-            format!("the schema has more than {MAX_NODES} parts when its types are written out")
+        let message = if depth > MAX_SCHEMA_DEPTH {
+            format!("the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")
+        } else if self.nodes > MAX_SCHEMA_NODES {
+            format!("the schema has more than {MAX_SCHEMA_NODES} parts when its types are written out")
         } else {
             return true;
         };
         if !self.is_cut {
-            self.problems.push(Problem::new(path.to_vec(), message));
+            self.problems.push(SchemaProblem::new(path.to_vec(), message));
         }
         self.is_cut = true;
         false
     }
 
-    fn mistake(&mut self, text: &str, path: &[Step], mistake: Mistake) {
+    fn mistake(&mut self, text: &str, path: &[Step], mistake: ShorthandMistake) {
         let end = mistake.offset.saturating_add(mistake.length);
         let covered = text.get(mistake.offset..end).unwrap_or_default().chars().count();
         let length = u32::try_from(covered).unwrap_or(u32::MAX).max(1);
-        let span = Span { position: Position::of(text, mistake.offset), length };
-        self.problems.push(Problem {
+        let span = TextRange { position: Position::of(text, mistake.offset), length };
+        self.problems.push(SchemaProblem {
             path: path.to_vec(),
             span: Some(span),
             message: mistake.message,
@@ -378,8 +389,8 @@ impl<'v> Reader<'v> {
     }
 }
 
-impl Mistake {
-    fn new(piece: Piece<'_>, message: impl Into<String>) -> Self {
+impl ShorthandMistake {
+    fn new(piece: TextPiece<'_>, message: impl Into<String>) -> Self {
         Self {
             offset: piece.offset,
             length: piece.text.len(),

@@ -3,8 +3,8 @@
 use kubewright_engine::DiagnosticLevel;
 use kubewright_value::{Budget, Limits, Value, json, yaml};
 
-use super::check::written;
-use super::{Child, Options, Problem, Schema, read_sections};
+use super::check::write_value_path;
+use super::{FieldLookup, Schema, SchemaProblem, ShorthandOptions, read_sections};
 
 fn budget() -> Budget {
     Budget::new(Limits::default())
@@ -15,8 +15,8 @@ fn parsed(text: &str) -> Value {
 }
 
 /// Reads shorthand; `$types` may stand beside the fields.
-fn shorthand(text: &str) -> (Schema, Vec<Problem>) {
-    Schema::shorthand((&parsed(text), &[]), None, Options::default())
+fn shorthand(text: &str) -> (Schema, Vec<SchemaProblem>) {
+    Schema::shorthand((&parsed(text), &[]), None, ShorthandOptions::default())
 }
 
 /// Reads shorthand that has no mistakes.
@@ -35,11 +35,11 @@ fn open_api(text: &str) -> Schema {
 }
 
 /// Each problem as `path@column+length: message (help)`.
-fn told(problems: &[Problem]) -> Vec<String> {
-    let one = |problem: &Problem| {
+fn told(problems: &[SchemaProblem]) -> Vec<String> {
+    let one = |problem: &SchemaProblem| {
         let span = problem.span.map(|span| format!("@{}+{}", span.position.column, span.length));
         let help = if problem.help.is_empty() { String::new() } else { format!(" ({})", problem.help) };
-        format!("{}{}: {}{help}", written(&problem.path), span.unwrap_or_default(), problem.message)
+        format!("{}{}: {}{help}", write_value_path(&problem.path), span.unwrap_or_default(), problem.message)
     };
     problems.iter().map(one).collect()
 }
@@ -48,7 +48,7 @@ fn told(problems: &[Problem]) -> Vec<String> {
 #[track_caller]
 fn mistake(expression: &str, want: &str) {
     let fields = [("f".into(), Value::from(expression))].into_iter().collect();
-    let (_, problems) = Schema::shorthand((&Value::object(fields), &[]), None, Options::default());
+    let (_, problems) = Schema::shorthand((&Value::object(fields), &[]), None, ShorthandOptions::default());
     assert_eq!(told(&problems), [want], "{expression}");
 }
 
@@ -56,7 +56,8 @@ fn mistake(expression: &str, want: &str) {
 #[track_caller]
 fn becomes(expression: &str, want: &str) {
     let fields = [("f".into(), Value::from(expression))].into_iter().collect();
-    let (schema, problems) = Schema::shorthand((&Value::object(fields), &[]), None, Options::default());
+    let (schema, problems) =
+        Schema::shorthand((&Value::object(fields), &[]), None, ShorthandOptions::default());
     assert!(problems.is_empty(), "{problems:?}");
     let found = schema.to_json_schema();
     assert_eq!(found.at(&["properties", "f"]).map(json::to_string).unwrap_or_default(), want, "{expression}");
@@ -168,7 +169,7 @@ fn what_would_swallow_the_rest_is_refused() {
     );
     mistake(
         "string | pattern=\"^\\d+$\"",
-        "f@18+7: invalid pattern `\"^\\d+$\"`: `\\d` is no escape in double quotes; in single quotes a backslash is a backslash",
+        "f@18+7: invalid pattern `\"^\\d+$\"`: `\\d` is not an escape in double quotes; in single quotes a backslash is a backslash",
     );
 }
 
@@ -373,7 +374,7 @@ fn schemas_are_combined() {
 
 #[test]
 fn formats_are_checked_where_they_are_known() {
-    let fits = super::formats::fits;
+    let fits = super::formats::has_format;
     for (format, good, bad) in [
         ("ipv4", "10.0.0.1", "10.0.0"),
         ("cidr", "10.0.0.0/8", "10.0.0.0/33"),
@@ -434,10 +435,10 @@ fn a_parameter_may_have_the_name_of_a_part() {
 #[test]
 fn names_are_followed_into_a_schema() {
     let schema = sound("{db: {port: integer}, labels: 'map<string>'}");
-    let Child::Known(db) = schema.root().child("db") else { panic!("db is declared") };
-    assert!(matches!(db.child("port"), Child::Known(field) if field.kind() == Some("integer")));
-    assert!(matches!(db.child("prot"), Child::Unknown(Some("port"))));
-    let Child::Known(labels) = schema.root().child("labels") else { panic!("labels is declared") };
-    assert!(matches!(labels.child("any"), Child::Known(field) if field.kind() == Some("string")));
+    let FieldLookup::Known(db) = schema.root().child("db") else { panic!("db is declared") };
+    assert!(matches!(db.child("port"), FieldLookup::Known(field) if field.kind() == Some("integer")));
+    assert!(matches!(db.child("prot"), FieldLookup::Unknown(Some("port"))));
+    let FieldLookup::Known(labels) = schema.root().child("labels") else { panic!("labels is declared") };
+    assert!(matches!(labels.child("any"), FieldLookup::Known(field) if field.kind() == Some("string")));
     assert!(schema.root().has_always("db"));
 }

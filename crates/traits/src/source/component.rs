@@ -1,24 +1,24 @@
 //! A Component, and the ReleaseBinding that puts it into an environment.
 
-use super::component_type::{is_cluster, uses};
-use super::{Component, ReleaseBinding, parts, workload};
+use super::component_type::{read_is_cluster_kind, read_trait_uses};
+use super::{ComponentDefinition, ReleaseBinding, parts, workload};
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located};
 
-pub(super) fn read(reader: &mut DocumentReader<'_>) -> Option<Component> {
-    let (metadata, spec) = parts::heads(reader)?;
+pub(super) fn read_component(reader: &mut DocumentReader<'_>) -> Option<ComponentDefinition> {
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,
         &["owner", "type", "componentType", "parameters", "traits", "workflow", "autoDeploy", "autoBuild"],
     );
-    let project = parts::owner(reader, &spec).project;
-    let component_type = component_type(reader, &spec);
-    let parameters = parts::raw(reader, &spec, "parameters");
-    let traits = uses(reader, &spec, None);
-    Some(Component { metadata, project, component_type, parameters, traits })
+    let project = parts::read_owner(reader, &spec).project;
+    let component_type = read_component_type_reference(reader, &spec);
+    let parameters = parts::read_raw_value(reader, &spec, "parameters");
+    let traits = read_trait_uses(reader, &spec, None);
+    Some(ComponentDefinition { metadata, project, component_type, parameters, traits })
 }
 
 /// Reads `componentType: {kind, name}`, or the name alone; `deployment/web-app` names the type after the slash.
-fn component_type<'d>(
+fn read_component_type_reference<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
 ) -> Option<(bool, Located<kubewright_value::Text>)> {
@@ -26,7 +26,7 @@ fn component_type<'d>(
     let (is_cluster, mut name) = if found.value.as_object().is_some() {
         let fields = reader.object(spec, "componentType")?;
         reader.only(&fields, &["kind", "name"]);
-        let is_cluster = is_cluster(reader, &fields, "ComponentType", "ClusterComponentType");
+        let is_cluster = read_is_cluster_kind(reader, &fields, "ComponentType", "ClusterComponentType");
         (is_cluster, reader.string(&fields, "name")?)
     } else {
         (false, reader.string(spec, "componentType")?)
@@ -37,8 +37,8 @@ fn component_type<'d>(
     Some((is_cluster, name))
 }
 
-pub(super) fn read_binding(reader: &mut DocumentReader<'_>) -> Option<ReleaseBinding> {
-    let (metadata, spec) = parts::heads(reader)?;
+pub(super) fn read_release_binding(reader: &mut DocumentReader<'_>) -> Option<ReleaseBinding> {
+    let (metadata, spec) = parts::read_metadata_and_spec(reader)?;
     reader.only(
         &spec,
         &[
@@ -53,19 +53,24 @@ pub(super) fn read_binding(reader: &mut DocumentReader<'_>) -> Option<ReleaseBin
             "state",
         ],
     );
-    let owner = parts::owner(reader, &spec);
-    let environment = parts::plain(reader, &spec, "environment");
-    let key = parts::renamed(reader, &spec, "componentTypeEnvironmentConfigs", "componentTypeEnvOverrides");
-    let component_type_configs = parts::raw(reader, &spec, key);
-    let key = parts::renamed(reader, &spec, "traitEnvironmentConfigs", "traitOverrides");
+    let owner = parts::read_owner(reader, &spec);
+    let environment = parts::read_plain_text(reader, &spec, "environment");
+    let key = parts::read_renamed_field(
+        reader,
+        &spec,
+        "componentTypeEnvironmentConfigs",
+        "componentTypeEnvOverrides",
+    );
+    let component_type_configs = parts::read_raw_value(reader, &spec, key);
+    let key = parts::read_renamed_field(reader, &spec, "traitEnvironmentConfigs", "traitOverrides");
     let trait_configs = reader.object(&spec, key).map(|fields| fields.values()).unwrap_or_default();
     let (mut env, mut files) = (Vec::new(), Vec::new());
     if let Some(overrides) = reader.object(&spec, "workloadOverrides") {
         reader.only(&overrides, &["container"]);
         if let Some(container) = reader.object(&overrides, "container") {
             reader.only(&container, &["env", "files"]);
-            env = workload::variables(reader, &container, "env");
-            files = workload::variables(reader, &container, "files");
+            env = workload::read_variables(reader, &container, "env");
+            files = workload::read_variables(reader, &container, "files");
         }
     }
     Some(ReleaseBinding { metadata, owner, environment, component_type_configs, trait_configs, env, files })

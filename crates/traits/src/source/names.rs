@@ -6,7 +6,7 @@ use crate::API_VERSION;
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OpenChoreoKind {
     Trait { is_cluster: bool },
     ComponentType { is_cluster: bool },
     Component,
@@ -18,22 +18,22 @@ pub(super) enum Kind {
 }
 
 /// Returns what `value` is. The guide leaves the group out of `apiVersion`, so both spellings are read.
-pub(super) fn of(value: &Value) -> Option<Kind> {
+pub(super) fn openchoreo_kind(value: &Value) -> Option<OpenChoreoKind> {
     let version = value.get("apiVersion").and_then(Value::as_str)?;
     if !matches!(version, "v1alpha1" | API_VERSION) {
         return None;
     }
     Some(match value.get("kind").and_then(Value::as_str)? {
-        "Trait" => Kind::Trait { is_cluster: false },
-        "ClusterTrait" => Kind::Trait { is_cluster: true },
-        "ComponentType" => Kind::ComponentType { is_cluster: false },
-        "ClusterComponentType" => Kind::ComponentType { is_cluster: true },
-        "Component" => Kind::Component,
-        "Workload" => Kind::Workload,
-        "ReleaseBinding" | "ComponentReleaseBinding" => Kind::ReleaseBinding,
-        "Environment" => Kind::Environment,
-        "DataPlane" | "ClusterDataPlane" => Kind::DataPlane,
-        "SecretReference" => Kind::SecretReference,
+        "Trait" => OpenChoreoKind::Trait { is_cluster: false },
+        "ClusterTrait" => OpenChoreoKind::Trait { is_cluster: true },
+        "ComponentType" => OpenChoreoKind::ComponentType { is_cluster: false },
+        "ClusterComponentType" => OpenChoreoKind::ComponentType { is_cluster: true },
+        "Component" => OpenChoreoKind::Component,
+        "Workload" => OpenChoreoKind::Workload,
+        "ReleaseBinding" | "ComponentReleaseBinding" => OpenChoreoKind::ReleaseBinding,
+        "Environment" => OpenChoreoKind::Environment,
+        "DataPlane" | "ClusterDataPlane" => OpenChoreoKind::DataPlane,
+        "SecretReference" => OpenChoreoKind::SecretReference,
         _ => return None,
     })
 }

@@ -4,7 +4,10 @@ use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Position, Step, Text, Value};
 
 use super::code;
-use super::{Assertion, Loop, Metadata, Owner, Plane, Rule, Target, Template};
+use super::{
+    ComponentOwner, LoopDefinition, Metadata, Plane, PostRenderValidation, PreRenderValidation,
+    TargetDefinition, TemplateDefinition,
+};
 use crate::schema::{Sections, read_sections};
 use kubewright_dialect_kit::fields::{DocumentFields, DocumentReader, Located, child_path, locate_within};
 
@@ -14,22 +17,24 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
 /// Returns the metadata and the spec. A name that is missing is told and is empty.
-pub(super) fn heads<'d>(reader: &mut DocumentReader<'d>) -> Option<(Metadata, DocumentFields<'d>)> {
+pub(super) fn read_metadata_and_spec<'d>(
+    reader: &mut DocumentReader<'d>,
+) -> Option<(Metadata, DocumentFields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
     // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
     reader.pairs(&metadata, "labels");
     let metadata = Metadata {
         name,
-        namespace: plain(reader, &metadata, "namespace"),
-        uid: plain(reader, &metadata, "uid"),
+        namespace: read_plain_text(reader, &metadata, "namespace"),
+        uid: read_plain_text(reader, &metadata, "uid"),
         annotations: reader.pairs(&metadata, "annotations"),
     };
     Some((metadata, spec))
 }
 
 /// Returns a text wherever it stands; an empty one counts as none.
-pub(super) fn plain<'d>(
+pub(super) fn read_plain_text<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
     key: &str,
@@ -38,7 +43,7 @@ pub(super) fn plain<'d>(
 }
 
 /// Returns a value of any shape.
-pub(super) fn raw<'d>(
+pub(super) fn read_raw_value<'d>(
     reader: &DocumentReader<'d>,
     fields: &DocumentFields<'d>,
     key: &str,
@@ -47,7 +52,7 @@ pub(super) fn raw<'d>(
 }
 
 /// Returns the value under `key`, or under the name that the field had before, with a warning.
-pub(super) fn renamed<'d>(
+pub(super) fn read_renamed_field<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
     key: &'static str,
@@ -63,7 +68,7 @@ pub(super) fn renamed<'d>(
 }
 
 /// Returns the schemas of the document, with a diagnostic for every mistake in them.
-pub(super) fn schemas(reader: &mut DocumentReader<'_>, spec: &DocumentFields<'_>) -> Sections {
+pub(super) fn read_schemas(reader: &mut DocumentReader<'_>, spec: &DocumentFields<'_>) -> Sections {
     let Some(value) = reader.document.value.follow(&spec.path) else { return Sections::default() };
     let (sections, problems) = read_sections(value);
     for problem in problems {
@@ -82,18 +87,24 @@ pub(super) fn schemas(reader: &mut DocumentReader<'_>, spec: &DocumentFields<'_>
     sections
 }
 
-pub(super) fn owner<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Owner {
-    let Some(owner) = reader.object(spec, "owner") else { return Owner::default() };
+pub(super) fn read_owner<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> ComponentOwner {
+    let Some(owner) = reader.object(spec, "owner") else { return ComponentOwner::default() };
     reader.only(&owner, &["projectName", "componentName"]);
-    Owner { project: plain(reader, &owner, "projectName"), component: plain(reader, &owner, "componentName") }
+    ComponentOwner {
+        project: read_plain_text(reader, &owner, "projectName"),
+        component: read_plain_text(reader, &owner, "componentName"),
+    }
 }
 
 /// Returns the rules that hold before anything is rendered, under either name.
-pub(super) fn rules_before<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Vec<Rule> {
+pub(super) fn read_pre_render_validations<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Vec<PreRenderValidation> {
     let (new, old) = ("preRenderValidations", "validations");
     if reader.any(spec, new).is_some() && reader.any(spec, old).is_some() {
         let location = reader.document.locate_key(&child_path(&spec.path, old));
-        let message = format!("`{old}` stands beside `{new}`, and both are the same field");
+        let message = format!("`{old}` and `{new}` are both set, and they are the same field");
         let help = format!("move its rules to `{new}`");
         reader.report(Diagnostic::new(&code::TWO_VALIDATIONS, message, location).help(help));
     }
@@ -101,88 +112,98 @@ pub(super) fn rules_before<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentF
     for key in [new, old] {
         for fields in reader.objects(spec, key).unwrap_or_default() {
             reader.only(&fields, &["rule", "message"]);
-            let (rule, message) = (reader.filled(&fields, "rule"), message(reader, &fields));
+            let (rule, message) = (reader.filled(&fields, "rule"), read_message(reader, &fields));
             let Some(rule) = rule else { continue };
-            whole(reader, &rule, "rule");
-            rules.push(Rule { rule, message });
+            check_whole_expression(reader, &rule, "rule");
+            rules.push(PreRenderValidation { rule, message });
         }
     }
     rules
 }
 
 /// Returns the rules about what was rendered.
-pub(super) fn rules_after<'d>(reader: &mut DocumentReader<'d>, spec: &DocumentFields<'d>) -> Vec<Assertion> {
+pub(super) fn read_post_render_validations<'d>(
+    reader: &mut DocumentReader<'d>,
+    spec: &DocumentFields<'d>,
+) -> Vec<PostRenderValidation> {
     let mut assertions = Vec::new();
     for fields in reader.objects(spec, "postRenderValidations").unwrap_or_default() {
         reader.only(&fields, &["when", "forEach", "var", "target", "targetPlane", "rule", "message"]);
-        let when = expression(reader, &fields, "when");
-        let each = each(reader, &fields);
-        let plane = plane(reader, &fields);
+        let when = read_expression(reader, &fields, "when");
+        let each = read_loop(reader, &fields);
+        let plane = read_plane(reader, &fields);
         let rule = reader.filled(&fields, "rule");
-        let message = message(reader, &fields);
+        let message = read_message(reader, &fields);
         let target = reader.required_object(&fields, "target");
         let (Some(rule), Some(target)) = (rule, target) else { continue };
-        whole(reader, &rule, "rule");
+        check_whole_expression(reader, &rule, "rule");
         let must_match = reader.boolean(&target, "mustMatch").unwrap_or(true);
-        let target = read_target(reader, &target, &["mustMatch"]);
-        assertions.push(Assertion { when, each, target, plane, must_match, rule, message });
+        let target = read_target_fields(reader, &target, &["mustMatch"]);
+        assertions.push(PostRenderValidation { when, each, target, plane, must_match, rule, message });
     }
     assertions
 }
 
-fn message<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Text {
+fn read_message<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Text {
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
 /// Returns what makes resources: `creates` or `resources`.
-pub(super) fn templates<'d>(
+pub(super) fn read_templates<'d>(
     reader: &mut DocumentReader<'d>,
     spec: &DocumentFields<'d>,
     key: &str,
-) -> Vec<Template> {
+) -> Vec<TemplateDefinition> {
     let mut templates = Vec::new();
     for fields in reader.objects(spec, key).unwrap_or_default() {
         reader.only(&fields, &["id", "targetPlane", "includeWhen", "forEach", "var", "template"]);
-        let id = plain(reader, &fields, "id");
-        let plane = plane(reader, &fields);
-        let include_when = expression(reader, &fields, "includeWhen");
-        let each = each(reader, &fields);
-        let Some(template) = raw(reader, &fields, "template") else {
+        let id = read_plain_text(reader, &fields, "id");
+        let plane = read_plane(reader, &fields);
+        let include_when = read_expression(reader, &fields, "includeWhen");
+        let each = read_loop(reader, &fields);
+        let Some(template) = read_raw_value(reader, &fields, "template") else {
             reader.missing(&fields, "template");
             continue;
         };
-        templates.push(Template { path: fields.path, id, plane, include_when, each, template });
+        templates.push(TemplateDefinition { path: fields.path, id, plane, include_when, each, template });
     }
     templates
 }
 
 /// Returns the target of a patch or removal.
-pub(super) fn target<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Target> {
+pub(super) fn read_patch_target<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<TargetDefinition> {
     let target = reader.required_object(fields, "target")?;
-    Some(read_target(reader, &target, &[]))
+    Some(read_target_fields(reader, &target, &[]))
 }
 
-fn read_target<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>, more: &[&str]) -> Target {
+fn read_target_fields<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+    more: &[&str],
+) -> TargetDefinition {
     let mut known = vec!["kind", "group", "version", "name", "where"];
     known.extend(more);
     reader.only(fields, &known);
     let text = |reader: &mut DocumentReader<'d>, key| reader.string(fields, key).map(|text| text.value);
-    let target = Target {
+    let target = TargetDefinition {
         path: fields.path.clone(),
         kind: text(reader, "kind").filter(|kind| !kind.is_empty()),
         group: text(reader, "group"),
         version: text(reader, "version").filter(|version| !version.is_empty()),
         name: reader.string(fields, "name").filter(|name| !name.value.is_empty()),
-        condition: expression(reader, fields, "where"),
+        condition: read_expression(reader, fields, "where"),
     };
     if target.kind.is_none() {
-        let message = "the target has no `kind`, so everything would be meant";
-        report(
+        let message = "the target has no `kind`, so it would match everything";
+        report_problem(
             reader,
             &code::MISSING_FIELD,
             &target.path,
             message,
-            "name the kind of the resources that are meant",
+            "set the kind of the resources to match",
         );
     }
     let parts = [("group", &target.group), ("version", &target.version)];
@@ -198,7 +219,7 @@ fn read_target<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>,
 }
 
 /// Returns the plane; the data plane where nothing is said.
-pub(super) fn plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Plane {
+pub(super) fn read_plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
         return Plane::Data;
@@ -207,29 +228,32 @@ pub(super) fn plane<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields
 }
 
 /// Returns `forEach` and its variable, which is `item` where none is named.
-pub(super) fn each<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<'d>) -> Option<Loop> {
-    let over = expression(reader, fields, "forEach");
+pub(super) fn read_loop<'d>(
+    reader: &mut DocumentReader<'d>,
+    fields: &DocumentFields<'d>,
+) -> Option<LoopDefinition> {
+    let over = read_expression(reader, fields, "forEach");
     let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
     match (over, variable) {
         (Some(over), Some(variable)) => {
-            if !is_name(&variable.value) {
+            if !is_loop_variable_name(&variable.value) {
                 let location = reader.place(&variable.path);
-                let message = format!("`{}` is no name for a variable", variable.value);
+                let message = format!("`{}` is not a valid variable name", variable.value);
                 let help = "use letters, digits and `_`, and no digit first";
                 reader.report(Diagnostic::new(&code::BAD_VARIABLE, message, location).help(help));
             }
-            Some(Loop { over, variable: variable.value })
+            Some(LoopDefinition { over, variable: variable.value })
         }
         (Some(over), None) => {
             let location = reader.document.locate_key(&over.path);
             let message = "`forEach` without `var`: the variable is `item`";
             let help = "write `var: item`; the cluster wants it";
             reader.report(Diagnostic::new(&code::NO_VARIABLE, message, location).help(help));
-            Some(Loop { over, variable: "item".into() })
+            Some(LoopDefinition { over, variable: "item".into() })
         }
         (None, Some(variable)) => {
             let path = variable.path;
-            unread(reader, &path, "`var` without `forEach` names nothing");
+            report_unread(reader, &path, "`var` without `forEach` names nothing");
             None
         }
         (None, None) => None,
@@ -237,18 +261,18 @@ pub(super) fn each<'d>(reader: &mut DocumentReader<'d>, fields: &DocumentFields<
 }
 
 /// Returns a field that is one expression; an empty text counts as none.
-pub(super) fn expression<'d>(
+pub(super) fn read_expression<'d>(
     reader: &mut DocumentReader<'d>,
     fields: &DocumentFields<'d>,
     key: &str,
 ) -> Option<Located<Text>> {
     let found = reader.string(fields, key).filter(|text| !text.value.trim().is_empty())?;
-    whole(reader, &found, key);
+    check_whole_expression(reader, &found, key);
     Some(found)
 }
 
 /// Reports a text that is not one `${…}` as a whole.
-fn whole(reader: &mut DocumentReader<'_>, found: &Located<Text>, key: &str) {
+fn check_whole_expression(reader: &mut DocumentReader<'_>, found: &Located<Text>, key: &str) {
     let text = found.value.trim();
     if text.starts_with("${") && text.ends_with('}') {
         return;
@@ -259,11 +283,11 @@ fn whole(reader: &mut DocumentReader<'_>, found: &Located<Text>, key: &str) {
     reader.report(Diagnostic::new(&code::NOT_AN_EXPRESSION, message, location).help(help));
 }
 
-pub(super) fn unread(reader: &mut DocumentReader<'_>, path: &[Step], message: &str) {
-    report(reader, &code::VALUE_NOT_READ, path, message, "");
+pub(super) fn report_unread(reader: &mut DocumentReader<'_>, path: &[Step], message: &str) {
+    report_problem(reader, &code::VALUE_NOT_READ, path, message, "");
 }
 
-pub(super) fn report(
+pub(super) fn report_problem(
     reader: &mut DocumentReader<'_>,
     code: &'static Code,
     path: &[Step],
@@ -274,7 +298,7 @@ pub(super) fn report(
     reader.report(Diagnostic::new(code, message, location).help(help));
 }
 
-fn is_name(text: &str) -> bool {
+fn is_loop_variable_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(is_start) && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
 }

@@ -2,7 +2,7 @@
 
 use kubewright_value::{Document, Source, yaml};
 
-use super::{Op, Plane, Resource, Trait, read};
+use super::{OpenChoreoResource, PathOp, Plane, TraitDefinition, read_openchoreo_document};
 
 fn document(text: &str) -> Document {
     let reading = yaml::read(&Source::new("t.yaml", text));
@@ -21,7 +21,7 @@ fn with_spec(kind: &str, spec: &str) -> Document {
 /// Compares everything that is said about a `kind`, as `code line:column message`; the spec starts in line 5, column 3.
 #[track_caller]
 fn check(kind: &str, spec: &str, want: &[&str]) {
-    let found: Vec<String> = read(&with_spec(kind, spec))
+    let found: Vec<String> = read_openchoreo_document(&with_spec(kind, spec))
         .1
         .iter()
         .map(|found| format!("{} {} {}", found.code.id, found.location.position, found.message))
@@ -30,11 +30,11 @@ fn check(kind: &str, spec: &str, want: &[&str]) {
 }
 
 #[track_caller]
-fn a_trait(spec: &str) -> Trait {
-    let (resource, diagnostics) = read(&with_spec("Trait", spec));
+fn a_trait(spec: &str) -> TraitDefinition {
+    let (resource, diagnostics) = read_openchoreo_document(&with_spec("Trait", spec));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     match resource {
-        Some(Resource::Trait(found)) => found,
+        Some(OpenChoreoResource::Trait(found)) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -44,11 +44,11 @@ fn both_spellings_of_the_version_are_read() {
     for version in ["v1alpha1", "openchoreo.dev/v1alpha1"] {
         let text =
             format!("apiVersion: {version}\nkind: ClusterTrait\nmetadata: {{name: web}}\nspec: {{}}\n");
-        let (resource, diagnostics) = read(&document(&text));
-        assert!(matches!(resource, Some(Resource::Trait(found)) if found.is_cluster), "{version}");
+        let (resource, diagnostics) = read_openchoreo_document(&document(&text));
+        assert!(matches!(resource, Some(OpenChoreoResource::Trait(found)) if found.is_cluster), "{version}");
         assert!(diagnostics.is_empty(), "{version}: {diagnostics:?}");
     }
-    assert!(!super::is_known(&document("apiVersion: example.com/v1\nkind: Trait\n")));
+    assert!(!super::is_openchoreo_document(&document("apiVersion: example.com/v1\nkind: Trait\n")));
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn a_patch_has_its_target_loop_and_operations() {
     assert_eq!(patch.target.name.as_ref().map(|name| name.value.as_str()), Some("${metadata.name}"));
     assert_eq!(patch.each.as_ref().map(|each| each.variable.as_str()), Some("port"));
     let [add, remove] = patch.operations.as_slice() else { panic!("two operations") };
-    assert!(add.op == Op::Add && add.value.as_ref().is_some_and(|value| value.value.is_null()));
-    assert!(remove.op == Op::Remove && remove.value.is_none());
+    assert!(add.op == PathOp::Add && add.value.as_ref().is_some_and(|value| value.value.is_null()));
+    assert!(remove.op == PathOp::Remove && remove.value.is_none());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn loops_are_checked() {
         "creates:\n- {forEach: '${a}', template: '${b}'}\n- {forEach: '${a}', var: a-b, template: '${b}'}\n- {var: c, template: '${b}'}\n- {includeWhen: yes please, template: '${b}'}",
         &[
             "KW-R025 6:6 `forEach` without `var`: the variable is `item`",
-            "KW-R006 7:28 `a-b` is no name for a variable",
+            "KW-R006 7:28 `a-b` is not a valid variable name",
             "KW-R026 8:6 `var` without `forEach` names nothing",
             "KW-R007 9:19 `includeWhen` must be wrapped in `${…}`",
         ],
@@ -142,7 +142,7 @@ fn rules_under_both_names_are_read_and_told() {
         "Trait",
         spec,
         &[
-            "KW-R008 5:3 `validations` stands beside `preRenderValidations`, and both are the same field",
+            "KW-R008 5:3 `validations` and `preRenderValidations` are both set, and they are the same field",
             "KW-R007 6:34 `rule` must be wrapped in `${…}`",
         ],
     );
@@ -184,7 +184,9 @@ fn older_names_are_read_with_a_warning() {
             "KW-R023 7:3 `traitOverrides` is called `traitEnvironmentConfigs` now",
         ],
     );
-    let (Some(Resource::ReleaseBinding(found)), _) = read(&with_spec("ReleaseBinding", spec)) else {
+    let (Some(OpenChoreoResource::ReleaseBinding(found)), _) =
+        read_openchoreo_document(&with_spec("ReleaseBinding", spec))
+    else {
         panic!("a release binding")
     };
     assert!(found.component_type_configs.is_some());
@@ -199,7 +201,9 @@ fn a_workload_has_variables_files_and_endpoints() {
         spec,
         &["KW-R004 10:81 unknown endpoint type `http`", "KW-R003 10:69 field `port` is missing"],
     );
-    let (Some(Resource::Workload(found)), _) = read(&with_spec("Workload", spec)) else {
+    let (Some(OpenChoreoResource::Workload(found)), _) =
+        read_openchoreo_document(&with_spec("Workload", spec))
+    else {
         panic!("a workload")
     };
     assert_eq!(found.env.len(), 2);
@@ -221,7 +225,9 @@ fn a_component_names_its_type_in_three_ways() {
         ("deployment/web", false),
     ] {
         let document = with_spec("Component", &format!("componentType: {written}"));
-        let (Some(Resource::Component(found)), _) = read(&document) else { panic!("a component") };
+        let (Some(OpenChoreoResource::Component(found)), _) = read_openchoreo_document(&document) else {
+            panic!("a component")
+        };
         let (found_cluster, name) = found.component_type.unwrap();
         assert_eq!((found_cluster, name.value.as_str()), (is_cluster, "web"), "{written}");
     }
@@ -237,7 +243,7 @@ fn traits_are_allowed_by_kind_and_name_and_instances_are_unique() {
         "Component",
         "traits: [{name: a, instanceName: data}, {kind: ClusterTrait, name: a, instanceName: x}]",
     );
-    let found: Vec<String> = crate::check_traits(&kind, &component)
+    let found: Vec<String> = crate::check_component_traits(&kind, &component)
         .iter()
         .map(|found| format!("{} {}", found.code.id, found.message))
         .collect();
@@ -259,7 +265,7 @@ fn every_code_has_a_page_that_starts_with_it() {
 
 #[test]
 fn a_target_without_a_kind_is_refused() {
-    let message = "the target has no `kind`, so everything would be meant";
+    let message = "the target has no `kind`, so it would match everything";
     check("Trait", "removes: [{target: {group: apps, version: v1}}]", &[&format!("KW-R003 5:14 {message}")]);
     check(
         "Trait",

@@ -4,26 +4,27 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::{Map, Value};
 
-use super::program::{Answer, Program};
-use super::{CaseResult, SuiteResult, list, text};
+use super::program::{KubewrightProgram, ProgramOutput};
+use super::{SuiteCaseResult, SuiteResult, case_list, case_text};
 
-pub(super) fn run(name: &str, suite: &Value, program: &Program) -> SuiteResult {
-    let cases = list(suite, "cases")
-        .iter()
-        .map(|case| CaseResult { name: text(case, "name").to_owned(), failure: check(case, program).err() });
+pub(super) fn run_probe_suite(name: &str, suite: &Value, program: &KubewrightProgram) -> SuiteResult {
+    let cases = case_list(suite, "cases").iter().map(|case| SuiteCaseResult {
+        name: case_text(case, "name").to_owned(),
+        failure: check_probe(case, program).err(),
+    });
     SuiteResult { name: name.to_owned(), cases: cases.collect(), uncounted: 0 }
 }
 
-fn check(case: &Value, program: &Program) -> Result<(), String> {
-    let folder = Folder::with(case)?;
+fn check_probe(case: &Value, program: &KubewrightProgram) -> Result<(), String> {
+    let folder = ProbeFolder::with(case)?;
     let mut words = vec!["apply", "policy.yaml", "-r", "resources.yaml"];
-    words.extend(list(case, "flags").iter().filter_map(Value::as_str));
+    words.extend(case_list(case, "flags").iter().filter_map(Value::as_str));
     let answer = program.run(&folder.path, &words)?;
-    if case.get("stderr").is_some() && list(case, "expected").is_empty() {
-        return refused(&answer);
+    if case.get("stderr").is_some() && case_list(case, "expected").is_empty() {
+        return expect_refused(&answer);
     }
-    let expected: Vec<Row> = list(case, "expected").iter().map(Row::recorded).collect();
-    compare(&expected, &rows(&answer.document))?;
+    let expected: Vec<ProbeRow> = case_list(case, "expected").iter().map(ProbeRow::recorded).collect();
+    compare_rows(&expected, &report_rows(&answer.document))?;
     let is_clean = |code: Option<i64>| code == Some(0);
     let (wanted, code) = (case.get("exitCode").and_then(Value::as_i64), answer.code.map(i64::from));
     if is_clean(wanted) == is_clean(code) {
@@ -34,23 +35,23 @@ fn check(case: &Value, program: &Program) -> Result<(), String> {
 }
 
 /// A policy that the original refuses must be refused with a reason.
-fn refused(answer: &Answer) -> Result<(), String> {
-    let is_error = |diagnostic: &Value| text(diagnostic, "severity") == "error";
-    match list(&answer.document, "diagnostics").iter().any(is_error) && answer.code != Some(0) {
+fn expect_refused(answer: &ProgramOutput) -> Result<(), String> {
+    let is_error = |diagnostic: &Value| case_text(diagnostic, "severity") == "error";
+    match case_list(&answer.document, "diagnostics").iter().any(is_error) && answer.code != Some(0) {
         true => Ok(()),
         false => Err("the policy is to be refused, and was not".to_owned()),
     }
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row {
+pub(super) struct ProbeRow {
     pub(super) resource: String,
     pub(super) rule: String,
     pub(super) result: String,
     pub(super) message: String,
 }
 
-impl Row {
+impl ProbeRow {
     /// Reads a row of the corpus, where a message that was left out was written down as `None`.
     fn recorded(row: &Value) -> Self {
         let mut row = Self::of(row, "resource", "rule", "result");
@@ -61,7 +62,7 @@ impl Row {
     }
 
     fn of(row: &Value, resource: &str, rule: &str, result: &str) -> Self {
-        let field = |key: &str| text(row, key).to_owned();
+        let field = |key: &str| case_text(row, key).to_owned();
         Self {
             resource: field(resource),
             rule: field(rule),
@@ -71,12 +72,12 @@ impl Row {
     }
 }
 
-fn rows(document: &Value) -> Vec<Row> {
+fn report_rows(document: &Value) -> Vec<ProbeRow> {
     let mut rows = Vec::new();
-    for object in list(document, "objects") {
-        for outcome in list(object, "outcomes") {
-            let row = Row::of(outcome, "", "name", "status");
-            rows.push(Row { resource: text(object, "name").to_owned(), ..row });
+    for object in case_list(document, "objects") {
+        for outcome in case_list(object, "outcomes") {
+            let row = ProbeRow::of(outcome, "", "name", "status");
+            rows.push(ProbeRow { resource: case_text(object, "name").to_owned(), ..row });
         }
     }
     rows
@@ -84,15 +85,15 @@ fn rows(document: &Value) -> Vec<Row> {
 
 /// Compares rows in any order. Where the original has no words, ours are not compared. A difference in messages alone
 /// says so, because it is the lesser one.
-pub(super) fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
-    let result = |row: &Row| format!("{}/{} {}", row.resource, row.rule, row.result);
-    let fits = |expected: &Row, actual: &Row| {
+pub(super) fn compare_rows(expected: &[ProbeRow], actual: &[ProbeRow]) -> Result<(), String> {
+    let result = |row: &ProbeRow| format!("{}/{} {}", row.resource, row.rule, row.result);
+    let fits = |expected: &ProbeRow, actual: &ProbeRow| {
         result(expected) == result(actual)
             && (expected.message.is_empty() || expected.message == actual.message)
     };
-    let mut missing: Vec<&Row> =
+    let mut missing: Vec<&ProbeRow> =
         expected.iter().filter(|row| !actual.iter().any(|found| fits(row, found))).collect();
-    let mut surplus: Vec<&Row> =
+    let mut surplus: Vec<&ProbeRow> =
         actual.iter().filter(|row| !expected.iter().any(|wanted| fits(wanted, row))).collect();
     if expected.len() == actual.len() && missing.is_empty() && surplus.is_empty() {
         return Ok(());
@@ -100,7 +101,7 @@ pub(super) fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
     missing.sort();
     surplus.sort();
     let is_message_only = missing.iter().map(|row| result(row)).eq(surplus.iter().map(|row| result(row)));
-    let show = |rows: &[&Row]| -> String {
+    let show = |rows: &[&ProbeRow]| -> String {
         let texts: Vec<String> =
             rows.iter().map(|row| format!("{} {:?}", result(row), row.message)).collect();
         if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
@@ -110,18 +111,18 @@ pub(super) fn compare(expected: &[Row], actual: &[Row]) -> Result<(), String> {
 }
 
 /// A folder with the files of a case, removed at the end.
-struct Folder {
+struct ProbeFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl ProbeFolder {
     fn with(case: &Value) -> Result<Self, String> {
         let name = format!("kubewright-conformance-{}", std::process::id());
         let folder = Self { path: std::env::temp_dir().join(name) };
         std::fs::create_dir_all(&folder.path)
             .map_err(|error| format!("{}: {error}", folder.path.display()))?;
-        folder.write("policy.yaml", text(case, "policy"))?;
-        folder.write("resources.yaml", text(case, "resources"))?;
+        folder.write("policy.yaml", case_text(case, "policy"))?;
+        folder.write("resources.yaml", case_text(case, "resources"))?;
         for (name, content) in case.get("files").and_then(Value::as_object).into_iter().flat_map(Map::iter) {
             folder.write(name, content.as_str().unwrap_or_default())?;
         }
@@ -135,7 +136,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ProbeFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }

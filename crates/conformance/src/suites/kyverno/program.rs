@@ -5,27 +5,27 @@ use std::process::{Command, Output};
 
 use kubewright_value::{Value, json};
 
-const BUILD: &str = "build it with `cargo build --release -p kubewright`";
+const BUILD_HELP: &str = "build it with `cargo build --release -p kubewright`";
 
 /// The program, or why there is none.
-pub(super) struct Program {
+pub(super) struct KubewrightProgram {
     path: Result<PathBuf, String>,
 }
 
 /// What the program printed.
-pub(super) struct Answer {
+pub(super) struct ProgramOutput {
     pub(super) document: Value,
     pub(super) code: Option<i32>,
 }
 
-impl Program {
+impl KubewrightProgram {
     /// Finds the program. Under `cargo run` it is built first, so that it is never an old one.
     pub(super) fn find() -> Self {
-        Self { path: find() }
+        Self { path: find_binary() }
     }
 
     /// Runs the program in `folder` and reads the JSON that it prints.
-    pub(super) fn run(&self, folder: &Path, words: &[&str]) -> Result<Answer, String> {
+    pub(super) fn run(&self, folder: &Path, words: &[&str]) -> Result<ProgramOutput, String> {
         let path = self.path.as_ref().map_err(Clone::clone)?;
         let output = Command::new(path)
             .args(words)
@@ -36,22 +36,22 @@ impl Program {
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let printed = String::from_utf8_lossy(&output.stdout);
         match json::parse(&printed) {
-            Ok(document) => Ok(Answer { document, code: output.status.code() }),
-            Err(_) => Err(format!("no JSON was printed: {}", complaint(&output))),
+            Ok(document) => Ok(ProgramOutput { document, code: output.status.code() }),
+            Err(_) => Err(format!("no JSON was printed: {}", describe_failure(&output))),
         }
     }
 }
 
-fn find() -> Result<PathBuf, String> {
+fn find_binary() -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let folder = this.parent().unwrap_or(Path::new("."));
-    build(folder)?;
+    build_binary(folder)?;
     let path = folder.join(format!("kubewright{}", std::env::consts::EXE_SUFFIX));
-    if path.is_file() { Ok(path) } else { Err(format!("there is no {}: {BUILD}", path.display())) }
+    if path.is_file() { Ok(path) } else { Err(format!("there is no {}: {BUILD_HELP}", path.display())) }
 }
 
 /// Cargo says where it is; `folder` is the folder of a profile in a target folder.
-fn build(folder: &Path) -> Result<(), String> {
+fn build_binary(folder: &Path) -> Result<(), String> {
     let (Some(cargo), Some(manifest)) = (std::env::var_os("CARGO"), std::env::var_os("CARGO_MANIFEST_DIR"))
     else {
         return Ok(());
@@ -64,11 +64,11 @@ fn build(folder: &Path) -> Result<(), String> {
         command.arg("--profile").arg(profile);
     }
     let output = command.output().map_err(|error| format!("cargo: {error}"))?;
-    if output.status.success() { Ok(()) } else { Err(complaint(&output)) }
+    if output.status.success() { Ok(()) } else { Err(describe_failure(&output)) }
 }
 
 /// Returns the end of what was said on standard error.
-fn complaint(output: &Output) -> String {
+fn describe_failure(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let start = lines.len().saturating_sub(3);

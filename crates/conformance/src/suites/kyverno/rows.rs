@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::Value;
 
-use super::program::Program;
-use super::sorts::{Sorts, documents};
-use super::{CaseResult, Row, SuiteResult, list, text};
+use super::program::KubewrightProgram;
+use super::sorts::{RuleSorts, read_policy_documents};
+use super::{SuiteCaseResult, SuiteResult, TestRow, case_list, case_text};
 
 const TEST_FILE: &str = "kyverno-test.yaml";
 
 /// Runs the tests of `tree`, a folder below `folder`; one suite for each sort of rule.
-pub(super) fn run(
+pub(super) fn run_test_tree(
     folder: &Path,
     tree: &str,
-    uncounted: &BTreeSet<Row>,
-    program: &Program,
+    uncounted: &BTreeSet<TestRow>,
+    program: &KubewrightProgram,
 ) -> Result<Vec<SuiteResult>, String> {
     let answer = program.run(folder, &["test", tree]);
     let mut results: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for result in answer.as_ref().map(|answer| list(&answer.document, "results")).unwrap_or_default() {
-        results.entry(text(result, "file").to_owned()).or_default().push(result.clone());
+    for result in answer.as_ref().map(|answer| case_list(&answer.document, "results")).unwrap_or_default() {
+        results.entry(case_text(result, "file").to_owned()).or_default().push(result.clone());
     }
     let missing = answer.err().unwrap_or_else(|| "the program has no result for this row".to_owned());
     let mut suites: BTreeMap<String, SuiteResult> = BTreeMap::new();
     for path in test_files(&folder.join(tree))? {
-        let file = relative(folder, &path);
-        let test = TestFile::read(&path, &file);
+        let file = path_in_folder(folder, &path);
+        let test = KyvernoTestFile::read(&path, &file);
         for (row, failure) in test.judge(results.get(&file).map_or(&[], Vec::as_slice), &missing) {
             let name = format!("kyverno/{tree}/{}", test.sorts.of(&row.1, &row.2));
             let suite = suites.entry(name.clone()).or_insert_with(|| SuiteResult {
@@ -41,7 +41,7 @@ pub(super) fn run(
                 suite.uncounted += 1;
             } else {
                 let name = format!("{}#{}/{}/{}", row.0, row.1, row.2, row.3);
-                suite.cases.push(CaseResult { name, failure });
+                suite.cases.push(SuiteCaseResult { name, failure });
             }
         }
     }
@@ -49,34 +49,39 @@ pub(super) fn run(
 }
 
 /// The rows of one test file.
-pub(super) struct TestFile {
-    rows: Vec<Row>,
-    sorts: Sorts,
+pub(super) struct KyvernoTestFile {
+    rows: Vec<TestRow>,
+    sorts: RuleSorts,
 }
 
-impl TestFile {
+impl KyvernoTestFile {
     fn read(path: &Path, file: &str) -> Self {
-        let test = documents(path).into_iter().next().unwrap_or_default();
-        let sorts = Sorts::read(path.parent().unwrap_or(path), &test);
+        let test = read_policy_documents(path).into_iter().next().unwrap_or_default();
+        let sorts = RuleSorts::read(path.parent().unwrap_or(path), &test);
         Self::new(file, &test, sorts)
     }
 
-    pub(super) fn new(file: &str, test: &Value, sorts: Sorts) -> Self {
+    pub(super) fn new(file: &str, test: &Value, sorts: RuleSorts) -> Self {
         let mut rows = Vec::new();
-        for row in list(test, "results") {
-            for resource in resources(row) {
+        for row in case_list(test, "results") {
+            for resource in row_resources(row) {
                 let resource = resource.rsplit('/').next().unwrap_or_default().to_owned();
-                rows.push((file.to_owned(), text(row, "policy").into(), text(row, "rule").into(), resource));
+                rows.push((
+                    file.to_owned(),
+                    case_text(row, "policy").into(),
+                    case_text(row, "rule").into(),
+                    resource,
+                ));
             }
         }
         Self { rows, sorts }
     }
 
     /// Returns each row of `results` with what is wrong with it, and those that have no result.
-    pub(super) fn judge(&self, results: &[Value], missing: &str) -> Vec<(Row, Option<String>)> {
-        let mut judged: Vec<(Row, Option<String>)> =
-            results.iter().map(|result| (row_of(result), failure(result))).collect();
-        let answered: BTreeSet<Row> = judged.iter().map(|(row, _)| row.clone()).collect();
+    pub(super) fn judge(&self, results: &[Value], missing: &str) -> Vec<(TestRow, Option<String>)> {
+        let mut judged: Vec<(TestRow, Option<String>)> =
+            results.iter().map(|result| (row_of(result), row_failure(result))).collect();
+        let answered: BTreeSet<TestRow> = judged.iter().map(|(row, _)| row.clone()).collect();
         let unanswered = self.rows.iter().filter(|row| {
             let is_any =
                 row.3.is_empty() && answered.iter().any(|other| (&other.1, &other.2) == (&row.1, &row.2));
@@ -88,24 +93,30 @@ impl TestFile {
 }
 
 /// Returns the resources of a row in all the ways to name them; one empty name when it names none.
-fn resources(row: &Value) -> Vec<&str> {
-    let specs = list(row, "resourceSpecs").iter().map(|spec| text(spec, "name"));
-    let mut names: Vec<&str> = list(row, "resources").iter().filter_map(Value::as_str).chain(specs).collect();
+fn row_resources(row: &Value) -> Vec<&str> {
+    let specs = case_list(row, "resourceSpecs").iter().map(|spec| case_text(spec, "name"));
+    let mut names: Vec<&str> =
+        case_list(row, "resources").iter().filter_map(Value::as_str).chain(specs).collect();
     if names.is_empty() {
-        names.push(text(row, "resource"));
+        names.push(case_text(row, "resource"));
     }
     names
 }
 
-fn row_of(result: &Value) -> Row {
-    let resource = text(result, "resource").rsplit('/').next().unwrap_or_default();
-    (text(result, "file").into(), text(result, "policy").into(), text(result, "rule").into(), resource.into())
+fn row_of(result: &Value) -> TestRow {
+    let resource = case_text(result, "resource").rsplit('/').next().unwrap_or_default();
+    (
+        case_text(result, "file").into(),
+        case_text(result, "policy").into(),
+        case_text(result, "rule").into(),
+        resource.into(),
+    )
 }
 
-fn failure(result: &Value) -> Option<String> {
-    let (expected, actual) = (text(result, "expected"), text(result, "actual"));
+fn row_failure(result: &Value) -> Option<String> {
+    let (expected, actual) = (case_text(result, "expected"), case_text(result, "actual"));
     let is_ok = result.get("ok").and_then(Value::as_bool).unwrap_or(expected == actual);
-    (!is_ok).then(|| format!("expected {expected}, got {actual}: {}", text(result, "message")))
+    (!is_ok).then(|| format!("expected {expected}, got {actual}: {}", case_text(result, "message")))
 }
 
 /// Returns the test files of a tree, also those in hidden folders.
@@ -122,6 +133,6 @@ fn test_files(folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
     Ok(files)
 }
 
-fn relative(folder: &Path, path: &Path) -> String {
+fn path_in_folder(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -1,17 +1,17 @@
 use kubewright_value::{Value, yaml};
 
-use super::probes::{Row, compare};
-use super::rows::TestFile;
-use super::sorts::Sorts;
+use super::probes::{ProbeRow, compare_rows};
+use super::rows::KyvernoTestFile;
+use super::sorts::RuleSorts;
 
-fn row(resource: &str, result: &str, message: &str) -> Row {
+fn row(resource: &str, result: &str, message: &str) -> ProbeRow {
     let [resource, result, message] = [resource, result, message].map(str::to_owned);
-    Row { resource, rule: "r".to_owned(), result, message }
+    ProbeRow { resource, rule: "r".to_owned(), result, message }
 }
 
-fn file(results: &str) -> TestFile {
+fn file(results: &str) -> KyvernoTestFile {
     let test = yaml::parse(results).unwrap();
-    TestFile::new("f", &test, Sorts::default())
+    KyvernoTestFile::new("f", &test, RuleSorts::default())
 }
 
 fn result(resource: &str, is_ok: bool) -> Value {
@@ -22,20 +22,20 @@ fn result(resource: &str, is_ok: bool) -> Value {
 #[test]
 fn rows_agree_in_any_order() {
     let (a, b) = (|| row("a", "pass", "m"), || row("b", "fail", "n"));
-    assert_eq!(compare(&[a(), b()], &[b(), a()]), Ok(()));
+    assert_eq!(compare_rows(&[a(), b()], &[b(), a()]), Ok(()));
 }
 
 #[test]
 fn a_difference_in_messages_alone_says_so() {
-    let differs = compare(&[row("a", "fail", "m")], &[row("a", "fail", "n")]).unwrap_err();
+    let differs = compare_rows(&[row("a", "fail", "m")], &[row("a", "fail", "n")]).unwrap_err();
     assert!(differs.starts_with("message only: "), "{differs}");
-    let differs = compare(&[row("a", "fail", "m")], &[row("a", "pass", "m")]).unwrap_err();
+    let differs = compare_rows(&[row("a", "fail", "m")], &[row("a", "pass", "m")]).unwrap_err();
     assert!(!differs.starts_with("message only: "), "{differs}");
 }
 
 #[test]
 fn a_row_too_many_is_a_difference() {
-    assert!(compare(&[row("a", "pass", "m")], &[row("a", "pass", "m"), row("a", "pass", "m")]).is_err());
+    assert!(compare_rows(&[row("a", "pass", "m")], &[row("a", "pass", "m"), row("a", "pass", "m")]).is_err());
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_row_that_names_no_resource_needs_one_result() {
 fn rules_are_sorted_by_what_they_do() {
     let policy = "{kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: a, validate: {cel: {}}}, \
                   {name: b, validate: {pattern: {}}}, {name: c, mutate: {}}]}}";
-    let sorts = Sorts::of_policies([yaml::parse(policy).unwrap()]);
+    let sorts = RuleSorts::of_policies([yaml::parse(policy).unwrap()]);
     let found = ["a", "autogen-b", "autogen-cronjob-c"].map(|rule| sorts.of("ns/p", rule));
     assert_eq!(found, ["cel", "validate", "mutate"]);
     assert_eq!(sorts.of("q", "a"), "unknown");

@@ -4,7 +4,7 @@ use kubewright_engine::DiagnosticLevel;
 use kubewright_traits as traits;
 use kubewright_value::{Document, Map, Source, Value, json, yaml};
 
-use super::super::{list, text};
+use super::super::{case_list, case_text};
 
 /// The spec of a trait with its schemas.
 pub(super) fn trait_spec(case: &Value) -> Result<(), String> {
@@ -18,29 +18,30 @@ pub(super) fn trait_spec(case: &Value) -> Result<(), String> {
             spec.insert(key.into(), Value::object(section));
         }
     }
-    judge(case, &errors(&document("Trait", spec)))
+    judge_error_count(case, &document_errors(&spec_document("Trait", spec)))
 }
 
 /// The resources of a component type.
-pub(super) fn workload_resources(case: &Value) -> Result<(), String> {
+pub(super) fn check_type_resources(case: &Value) -> Result<(), String> {
     let spec = case.get("input").and_then(Value::as_object).cloned().unwrap_or_default();
-    judge(case, &errors(&document("ComponentType", spec)))
+    judge_error_count(case, &document_errors(&spec_document("ComponentType", spec)))
 }
 
 /// The traits of a component and those that its type allows, or has already.
 pub(super) fn component_traits(case: &Value) -> Result<(), String> {
     let input = case.get("input").unwrap_or(&Value::Null);
-    let is_about_names = text(case, "function") == "ValidateTraitInstanceNameUniqueness";
-    let used = named(list(input, "componentTraits"));
-    let mut kind: Map = [("traits".into(), named(list(input, "embeddedTraits")))].into_iter().collect();
+    let is_about_names = case_text(case, "function") == "ValidateTraitInstanceNameUniqueness";
+    let used = with_trait_names(case_list(input, "componentTraits"));
+    let mut kind: Map =
+        [("traits".into(), with_trait_names(case_list(input, "embeddedTraits")))].into_iter().collect();
     let allowed =
         if is_about_names { used.clone() } else { input.get("allowedTraits").cloned().unwrap_or_default() };
     kind.insert("allowedTraits".into(), names_alone(&allowed));
-    let component = document("Component", [("traits".into(), used)].into_iter().collect());
-    let kind = document("ComponentType", kind);
-    let mut found = errors(&kind);
-    found.extend(errors(&component));
-    found.extend(traits::check_traits(&kind, &component).iter().map(ToString::to_string));
+    let component = spec_document("Component", [("traits".into(), used)].into_iter().collect());
+    let kind = spec_document("ComponentType", kind);
+    let mut found = document_errors(&kind);
+    found.extend(document_errors(&component));
+    found.extend(traits::check_component_traits(&kind, &component).iter().map(ToString::to_string));
     match (case.get("error"), found.as_slice()) {
         (None, []) => Ok(()),
         (None, found) => Err(format!("expected no error, got {found:?}")),
@@ -50,10 +51,10 @@ pub(super) fn component_traits(case: &Value) -> Result<(), String> {
 }
 
 /// The recorded tests leave out the names of traits that do not matter.
-fn named(uses: &[Value]) -> Value {
+fn with_trait_names(uses: &[Value]) -> Value {
     let with_name = |one: &Value| {
         let mut one = one.clone();
-        if text(&one, "name").is_empty()
+        if case_text(&one, "name").is_empty()
             && let Some(map) = one.as_object_mut()
         {
             map.insert("name".into(), Value::from("any"));
@@ -71,7 +72,7 @@ fn names_alone(uses: &Value) -> Value {
     Value::array(uses.as_array().unwrap_or_default().iter().map(name).collect())
 }
 
-fn document(kind: &str, spec: Map) -> Document {
+fn spec_document(kind: &str, spec: Map) -> Document {
     let metadata: Map = [("name".into(), Value::from("case"))].into_iter().collect();
     let whole: Map = [
         ("apiVersion".into(), Value::from("openchoreo.dev/v1alpha1")),
@@ -87,15 +88,15 @@ fn document(kind: &str, spec: Map) -> Document {
     read.unwrap_or_else(|| Document::made(value, source))
 }
 
-fn errors(document: &Document) -> Vec<String> {
-    let found = traits::check(document);
+fn document_errors(document: &Document) -> Vec<String> {
+    let found = traits::check_trait_document(document);
     let errors = found.iter().filter(|diagnostic| diagnostic.severity() == DiagnosticLevel::Error);
     errors.map(ToString::to_string).collect()
 }
 
 /// The cluster's errors are counted; where each stands is tested elsewhere.
-fn judge(case: &Value, errors: &[String]) -> Result<(), String> {
-    let expected = list(case.get("expected").unwrap_or(&Value::Null), "fieldErrors");
+fn judge_error_count(case: &Value, errors: &[String]) -> Result<(), String> {
+    let expected = case_list(case.get("expected").unwrap_or(&Value::Null), "fieldErrors");
     match expected.len() == errors.len() {
         true => Ok(()),
         false => Err(format!("expected {} errors, got {errors:?}", expected.len())),

@@ -1,24 +1,24 @@
 //! A component from its resources to its manifests, and the parts of a component type one by one.
 
 use kubewright_engine::Diagnostic;
-use kubewright_traits::{Context, Library, Manifest, Plane, RenderOptions, Rendering};
+use kubewright_traits::{Manifest, Plane, RenderContext, RenderOptions, Rendering, ResourceLibrary};
 use kubewright_value::{Document, Map, Value};
 
-use super::Answer;
-use super::context::{component_type, joined, resource, variables};
-use crate::suites::{list, text};
+use super::TraitAnswer;
+use super::context::{case_variables, compile_component_type, join_diagnostics, recorded_document};
+use crate::suites::{case_list, case_text};
 
 /// What the original hashes as Go prints it, so that no other program has the same.
-const HASH: &str = "openchoreo.dev/dp-resource-hash";
+const HASH_ANNOTATION_KEY: &str = "openchoreo.dev/dp-resource-hash";
 /// The code of an environment without its data plane.
 const NO_DATA_PLANE: &str = "KW-R059";
 /// What all resources of a case are called that have no name.
-const NAME: &str = "case";
+const CASE_NAME: &str = "case";
 
 /// Renders the component of a case. What the recording gives by hand is given here, too.
-pub(super) fn render(input: &Value) -> Answer {
+pub(super) fn render_component(input: &Value) -> TraitAnswer {
     let input = input.get("renderInput").unwrap_or(&Value::Null);
-    let (library, found) = Library::read(&documents(input), &[]);
+    let (library, found) = ResourceLibrary::read(&recorded_documents(input), &[]);
     fail(&found)?;
     // The original cannot do without a data plane; here that is a warning.
     if let Some(missing) = found.iter().find(|found| found.code.id == NO_DATA_PLANE) {
@@ -29,8 +29,8 @@ pub(super) fn render(input: &Value) -> Answer {
     let dependencies =
         Map::from([("items", part("dependencyItems")), ("resources", part("resourceDependencyItems"))]);
     let mut given =
-        Context::new().with("metadata", part("metadata")).with("dependencies", dependencies.into());
-    if !text(input, "defaultNotificationChannel").is_empty() {
+        RenderContext::new().with("metadata", part("metadata")).with("dependencies", dependencies.into());
+    if !case_text(input, "defaultNotificationChannel").is_empty() {
         let channel = Map::from([("defaultNotificationChannel", part("defaultNotificationChannel"))]);
         given.set("environment", channel.into());
     }
@@ -40,14 +40,14 @@ pub(super) fn render(input: &Value) -> Answer {
 }
 
 /// Renders the templates of a component type.
-pub(super) fn resources(input: &Value) -> Answer {
+pub(super) fn render_type_resources(input: &Value) -> TraitAnswer {
     let spec = Map::from([("resources", list_of(input, "templates"))]);
-    Ok(Map::from([("resources", made(spec, input)?)]).into())
+    Ok(Map::from([("resources", render_component_type(spec, input)?)]).into())
 }
 
 /// Makes a resource of every item, in which everything stands that the template sees.
-pub(super) fn each(input: &Value) -> Answer {
-    let variable = match text(input, "var") {
+pub(super) fn render_each_item(input: &Value) -> TraitAnswer {
+    let variable = match case_text(input, "var") {
         "" => "item",
         variable => variable,
     };
@@ -57,43 +57,43 @@ pub(super) fn each(input: &Value) -> Answer {
     names.push(variable);
     let seen = |name: &&str| ((*name).into(), Value::from(format!("${{{name}}}")));
     let data: Map = names.iter().map(seen).collect();
-    let mut template = template(&[("data", data.into())]);
-    template.insert("forEach".into(), text(input, "forEach").into());
+    let mut template = template_spec(&[("data", data.into())]);
+    template.insert("forEach".into(), case_text(input, "forEach").into());
     template.insert("var".into(), variable.into());
-    let made = made(Map::from([("resources", Value::array(vec![template.into()]))]), input)?;
+    let made = render_component_type(Map::from([("resources", Value::array(vec![template.into()]))]), input)?;
     let contexts = made.as_array().unwrap_or_default().iter();
     let contexts = contexts.filter_map(|made| made.at(&["resource", "data"]).cloned()).collect();
     Ok(Map::from([("contexts", Value::array(contexts))]).into())
 }
 
 /// Goes through a value.
-pub(super) fn items(input: &Value) -> Answer {
+pub(super) fn list_loop_items(input: &Value) -> TraitAnswer {
     let context = Map::from([("value", input.get("value").cloned().unwrap_or_default())]);
     let looped = Map::from([("context", context.into()), ("forEach", "${value}".into())]);
-    let contexts = each(&looped.into())?;
-    let items = list(&contexts, "contexts").iter().filter_map(|context| context.get("item").cloned());
+    let contexts = render_each_item(&looped.into())?;
+    let items = case_list(&contexts, "contexts").iter().filter_map(|context| context.get("item").cloned());
     Ok(Map::from([("items", Value::array(items.collect()))]).into())
 }
 
-pub(super) fn rules(input: &Value) -> Answer {
+pub(super) fn evaluate_validations(input: &Value) -> TraitAnswer {
     let spec = Map::from([("validations", list_of(input, "rules")), ("resources", Value::array(Vec::new()))]);
-    made(spec, input)?;
+    render_component_type(spec, input)?;
     Ok(Map::from([("valid", true.into())]).into())
 }
 
-pub(super) fn include(input: &Value) -> Answer {
-    let mut template = template(&[]);
-    if !text(input, "includeWhen").is_empty() {
-        template.insert("includeWhen".into(), text(input, "includeWhen").into());
+pub(super) fn include(input: &Value) -> TraitAnswer {
+    let mut template = template_spec(&[]);
+    if !case_text(input, "includeWhen").is_empty() {
+        template.insert("includeWhen".into(), case_text(input, "includeWhen").into());
     }
-    let made = made(Map::from([("resources", Value::array(vec![template.into()]))]), input)?;
+    let made = render_component_type(Map::from([("resources", Value::array(vec![template.into()]))]), input)?;
     Ok(Map::from([("include", (!made.as_array().unwrap_or_default().is_empty()).into())]).into())
 }
 
 /// Judges manifests by the rules of several sources.
-pub(super) fn assertions(input: &Value) -> Answer {
-    let manifests = list(input, "resources").iter().enumerate().map(|(number, one)| {
-        let plane = match text(one, "targetPlane") {
+pub(super) fn assertions(input: &Value) -> TraitAnswer {
+    let manifests = case_list(input, "resources").iter().enumerate().map(|(number, one)| {
+        let plane = match case_text(one, "targetPlane") {
             "observabilityplane" => Plane::Observability,
             _ => Plane::Data,
         };
@@ -101,22 +101,22 @@ pub(super) fn assertions(input: &Value) -> Answer {
     });
     let manifests: Vec<Manifest> = manifests.collect();
     let mut found = Vec::new();
-    for pending in list(input, "pending") {
-        let (context, more) = variables(pending.get("context"));
+    for pending in case_list(input, "pending") {
+        let (context, more) = case_variables(pending.get("context"));
         let spec = Map::from([("postRenderValidations", list_of(pending, "validations"))]);
-        found.extend(component_type(spec, &more)?.judge(&manifests, &context));
+        found.extend(compile_component_type(spec, &more)?.judge(&manifests, &context));
     }
     fail(&found)?;
     Ok(Map::from([("valid", true.into())]).into())
 }
 
 /// Returns what a component type of `spec` makes where expressions see the `context` of `input`.
-fn made(spec: Map, input: &Value) -> Answer {
-    let (context, more) = variables(input.get("context"));
-    resources_of(component_type(spec, &more)?.render(&context, &RenderOptions::default()))
+fn render_component_type(spec: Map, input: &Value) -> TraitAnswer {
+    let (context, more) = case_variables(input.get("context"));
+    resources_of(compile_component_type(spec, &more)?.render(&context, &RenderOptions::default()))
 }
 
-fn resources_of(rendering: Rendering) -> Answer {
+fn resources_of(rendering: Rendering) -> TraitAnswer {
     fail(&rendering.diagnostics)?;
     let written = |manifest: Manifest| {
         let plane = if manifest.plane == Plane::Data { "dataplane" } else { "observabilityplane" };
@@ -127,7 +127,7 @@ fn resources_of(rendering: Rendering) -> Answer {
 
 fn fail(diagnostics: &[Diagnostic]) -> Result<(), String> {
     let errors: Vec<Diagnostic> = diagnostics.iter().filter(|found| found.is_error()).cloned().collect();
-    if errors.is_empty() { Ok(()) } else { Err(joined(&errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(join_diagnostics(&errors)) }
 }
 
 /// The recorded functions leave a plane empty that their caller fills, and count what nobody else counts.
@@ -135,7 +135,7 @@ pub(super) fn comparable(expected: &Value) -> Value {
     let whole = expected.get("output").unwrap_or(expected);
     let Some(resources) = whole.get("resources").and_then(Value::as_array) else { return expected.clone() };
     let one = |resource: &Value| {
-        let plane = match text(resource, "targetPlane") {
+        let plane = match case_text(resource, "targetPlane") {
             "" => "dataplane",
             plane => plane,
         };
@@ -149,19 +149,19 @@ pub(super) fn comparable(expected: &Value) -> Value {
 fn without_hash(mut object: Value) -> Value {
     let path = ["spec", "template", "metadata", "annotations"];
     let annotations = path.iter().try_fold(&mut object, |value, key| value.as_object_mut()?.get_mut(key));
-    if let Some(hash) = annotations.and_then(|found| found.as_object_mut()?.get_mut(HASH)) {
+    if let Some(hash) = annotations.and_then(|found| found.as_object_mut()?.get_mut(HASH_ANNOTATION_KEY)) {
         *hash = Value::from("(hash)");
     }
     object
 }
 
 /// Returns the resources of a case as files would hold them: the recorded structs do not name each other.
-fn documents(input: &Value) -> Vec<Document> {
+fn recorded_documents(input: &Value) -> Vec<Document> {
     let of = |key: &str| input.get(key).filter(|found| !found.is_null()).cloned();
     let component = of("component").map(|mut found| {
-        let name = Value::object(Map::from([("name", NAME.into())]));
-        set(&mut found, &["metadata", "name"], NAME.into());
-        set(&mut found, &["spec", "componentType"], name);
+        let name = Value::object(Map::from([("name", CASE_NAME.into())]));
+        set_recorded_field(&mut found, &["metadata", "name"], CASE_NAME.into());
+        set_recorded_field(&mut found, &["spec", "componentType"], name);
         found
     });
     let component_type = of("componentType").map(|mut found| {
@@ -174,27 +174,27 @@ fn documents(input: &Value) -> Vec<Document> {
             Value::object(fields.collect())
         };
         let allowed = used.unwrap_or_default().iter().map(allowed).collect();
-        set(&mut found, &["spec", "allowedTraits"], Value::array(allowed));
-        set(&mut found, &["metadata", "name"], NAME.into());
+        set_recorded_field(&mut found, &["spec", "allowedTraits"], Value::array(allowed));
+        set_recorded_field(&mut found, &["metadata", "name"], CASE_NAME.into());
         found
     });
     let workload = of("workload").map(|mut found| {
-        set(&mut found, &["spec", "owner", "componentName"], NAME.into());
+        set_recorded_field(&mut found, &["spec", "owner", "componentName"], CASE_NAME.into());
         found
     });
     let binding = of("releaseBinding").map(|mut found| {
-        set(&mut found, &["spec", "owner", "componentName"], NAME.into());
-        set(&mut found, &["spec", "environment"], NAME.into());
+        set_recorded_field(&mut found, &["spec", "owner", "componentName"], CASE_NAME.into());
+        set_recorded_field(&mut found, &["spec", "environment"], CASE_NAME.into());
         found
     });
     let environment = of("environment").map(|mut found| {
-        let plane = Value::object(Map::from([("kind", "DataPlane".into()), ("name", NAME.into())]));
-        set(&mut found, &["metadata", "name"], NAME.into());
-        set(&mut found, &["spec", "dataPlaneRef"], plane);
+        let plane = Value::object(Map::from([("kind", "DataPlane".into()), ("name", CASE_NAME.into())]));
+        set_recorded_field(&mut found, &["metadata", "name"], CASE_NAME.into());
+        set_recorded_field(&mut found, &["spec", "dataPlaneRef"], plane);
         found
     });
     let data_plane = of("dataPlane").map(|mut found| {
-        set(&mut found, &["metadata", "name"], NAME.into());
+        set_recorded_field(&mut found, &["metadata", "name"], CASE_NAME.into());
         found
     });
     let mut all = vec![
@@ -205,21 +205,21 @@ fn documents(input: &Value) -> Vec<Document> {
         ("Environment", environment),
         ("DataPlane", data_plane),
     ];
-    for found in list(input, "traits") {
-        let kind = if text(found, "kind") == "ClusterTrait" { "ClusterTrait" } else { "Trait" };
+    for found in case_list(input, "traits") {
+        let kind = if case_text(found, "kind") == "ClusterTrait" { "ClusterTrait" } else { "Trait" };
         all.push((kind, Some(found.clone())));
     }
     for (name, found) in
         input.get("secretReferences").and_then(Value::as_object).into_iter().flat_map(Map::iter)
     {
         let mut found = found.clone();
-        set(&mut found, &["metadata", "name"], name.clone().into());
+        set_recorded_field(&mut found, &["metadata", "name"], name.clone().into());
         all.push(("SecretReference", Some(found)));
     }
-    all.iter().filter_map(|(kind, found)| resource(kind, found.as_ref())).collect()
+    all.iter().filter_map(|(kind, found)| recorded_document(kind, found.as_ref())).collect()
 }
 
-fn set(value: &mut Value, path: &[&str], new: Value) {
+fn set_recorded_field(value: &mut Value, path: &[&str], new: Value) {
     let Some(map) = value.as_object_mut() else { return };
     match path {
         [] => {}
@@ -231,25 +231,25 @@ fn set(value: &mut Value, path: &[&str], new: Value) {
                 map.insert((*first).into(), Map::new().into());
             }
             if let Some(inner) = map.get_mut(first) {
-                set(inner, rest, new);
+                set_recorded_field(inner, rest, new);
             }
         }
     }
 }
 
 fn list_of(input: &Value, key: &str) -> Value {
-    Value::array(list(input, key).to_vec())
+    Value::array(case_list(input, key).to_vec())
 }
 
 /// Returns a template of a resource with `more` in it.
-fn template(more: &[(&str, Value)]) -> Map {
+fn template_spec(more: &[(&str, Value)]) -> Map {
     let mut object = Map::from([
         ("apiVersion", "v1".into()),
         ("kind", "ConfigMap".into()),
-        ("metadata", Map::from([("name", NAME.into())]).into()),
+        ("metadata", Map::from([("name", CASE_NAME.into())]).into()),
     ]);
     for (key, value) in more {
         object.insert((*key).into(), value.clone());
     }
-    Map::from([("id", NAME.into()), ("template", object.into())])
+    Map::from([("id", CASE_NAME.into()), ("template", object.into())])
 }

@@ -6,13 +6,18 @@ use std::sync::Arc;
 
 use kubewright_engine::DiagnosticLevel;
 use kubewright_traits::schema::Schema;
-use kubewright_traits::{self as traits, Context, Instance, Manifest, RenderOptions, Trait, render};
+use kubewright_traits::{
+    self as traits, CompiledTrait, Instance, Manifest, RenderContext, RenderOptions, render_traits,
+};
 use kubewright_value::{Document, Map, Source, Value, yaml};
 
-use super::super::{CaseResult, SuiteResult};
+use super::super::{SuiteCaseResult, SuiteResult};
 
 /// Runs the files of `folder`, if it is there.
-pub(in super::super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResult>, String> {
+pub(in super::super) fn run_published_traits(
+    folder: &Path,
+    prefix: &str,
+) -> Result<Vec<SuiteResult>, String> {
     const NAME: &str = "trait/published";
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     if !NAME.starts_with(prefix) {
@@ -25,37 +30,45 @@ pub(in super::super) fn run(folder: &Path, prefix: &str) -> Result<Vec<SuiteResu
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        cases.push(CaseResult { failure: load(&Source::new(name.clone(), without_helm(&text))).err(), name });
+        cases.push(SuiteCaseResult {
+            failure: load_trait_file(&Source::new(name.clone(), without_helm(&text))).err(),
+            name,
+        });
     }
     Ok(vec![SuiteResult { name: NAME.to_owned(), cases, uncounted: 0 }])
 }
 
-fn load(source: &Arc<Source>) -> Result<(), String> {
+fn load_trait_file(source: &Arc<Source>) -> Result<(), String> {
     let reading = yaml::read(source);
     if let Some(problem) = reading.problems.first() {
         return Err(problem.message.clone());
     }
-    let known: Vec<_> = reading.documents.iter().filter(|document| traits::is_known(document)).collect();
+    let known: Vec<_> =
+        reading.documents.iter().filter(|document| traits::is_trait_resource(document)).collect();
     if known.is_empty() {
         return Err("no document of the file is known".to_owned());
     }
     let found: Vec<String> = known
         .into_iter()
-        .flat_map(traits::lint)
+        .flat_map(traits::lint_trait_document)
         .filter(|diagnostic| diagnostic.severity() == DiagnosticLevel::Error)
         .map(|diagnostic| diagnostic.to_string())
         .collect();
     if !found.is_empty() {
         return Err(found.join("\n        "));
     }
-    reading.documents.iter().filter(|document| traits::is_known(document)).try_for_each(rendered)
+    reading
+        .documents
+        .iter()
+        .filter(|document| traits::is_trait_resource(document))
+        .try_for_each(render_published_trait)
 }
 
 /// Renders a trait with everything that can be given to it.
-fn rendered(document: &Document) -> Result<(), String> {
-    let (Some(of), _) = Trait::compile(document, &[]) else { return Ok(()) };
+fn render_published_trait(document: &Document) -> Result<(), String> {
+    let (Some(of), _) = CompiledTrait::compile(document, &[]) else { return Ok(()) };
     let made = |schema: Option<&Schema>| {
-        let value = schema.map(|schema| sample(&schema.to_json_schema())).unwrap_or_default();
+        let value = schema.map(|schema| sample_value(&schema.to_json_schema())).unwrap_or_default();
         Document::made(value, Source::new("sample", ""))
     };
     let sections = of.sections();
@@ -64,27 +77,27 @@ fn rendered(document: &Document) -> Result<(), String> {
     let instance = Instance { of, name: "sample".into(), parameters, environment_configs };
     let base = yaml::read(&Source::new("base.yaml", BASE)).documents.into_iter().enumerate();
     let base = base.map(|(number, document)| Manifest::given(number, document.value)).collect();
-    let mut context = Context::new();
+    let mut context = RenderContext::new();
     let values = yaml::parse(CONTEXT).map_err(|error| error.to_string())?;
     for (name, value) in values.as_object().into_iter().flat_map(Map::iter) {
         context.set(name, value.clone());
     }
-    let rendering = render(base, &[instance], &context, &RenderOptions::default());
+    let rendering = render_traits(base, &[instance], &context, &RenderOptions::default());
     let errors = rendering.diagnostics.iter().filter(|found| found.is_error()).map(ToString::to_string);
     let errors: Vec<String> = errors.collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n        ")) }
 }
 
 /// Returns a value that fits a JSON schema: its default or what its type allows, and every field of an object.
-fn sample(schema: &Value) -> Value {
+fn sample_value(schema: &Value) -> Value {
     let choice = schema.get("enum").and_then(Value::as_array).and_then(<[Value]>::first);
     match schema.get("type").and_then(Value::as_str) {
         Some("object") => {
             let fields = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::iter);
-            Value::object(fields.map(|(name, schema)| (name.clone(), sample(schema))).collect())
+            Value::object(fields.map(|(name, schema)| (name.clone(), sample_value(schema))).collect())
         }
         Some("array") => match schema.get("items") {
-            Some(items) => Value::array(vec![sample(items)]),
+            Some(items) => Value::array(vec![sample_value(items)]),
             None => Value::array(Vec::new()),
         },
         _ if choice.is_some() => choice.cloned().unwrap_or_default(),

@@ -1,10 +1,10 @@
 //! The parameters of traits: schemas, their defaults, and what they refuse.
 
 use kubewright_engine::DiagnosticLevel;
-use kubewright_traits::schema::{Options, Problem, Schema};
+use kubewright_traits::schema::{Schema, SchemaProblem, ShorthandOptions};
 use kubewright_value::{Budget, Limits, Value};
 
-use super::super::{equal, text};
+use super::super::{case_text, expect_equal};
 
 /// What an error is about; the first of these that the recorded error has, ours must have too.
 const SUBJECTS: [&str; 40] = [
@@ -51,66 +51,74 @@ const SUBJECTS: [&str; 40] = [
 ];
 
 /// Shorthand to JSON Schema.
-pub(super) fn shorthand(case: &Value) -> Result<(), String> {
-    let input = input(case, "fields");
+pub(super) fn check_shorthand(case: &Value) -> Result<(), String> {
+    let input = case_input(case, "fields");
     let option = |key| case.at(&["input", "options", key]).and_then(Value::as_bool).unwrap_or(false);
-    let options = Options {
+    let options = ShorthandOptions {
         is_closed: option("setAdditionalPropertiesFalse"),
         skips_defaults: option("skipDefaultValidation"),
     };
     let types = case.at(&["input", "types"]).map(|types| (types, [].as_slice()));
     let (schema, problems) = Schema::shorthand((input, &[]), types, options);
-    judge(case, &errors(&problems), |expected| equal(&schema.to_json_schema(), schema_of(expected)))
+    judge_schema_case(case, &schema_errors(&problems), |expected| {
+        expect_equal(&schema.to_json_schema(), schema_of(expected))
+    })
 }
 
 /// JSON Schema with its references written out.
-pub(super) fn resolved(case: &Value) -> Result<(), String> {
-    if input(case, "schema").is_null() {
+pub(super) fn check_resolved_schema(case: &Value) -> Result<(), String> {
+    if case_input(case, "schema").is_null() {
         return Ok(());
     }
-    let (schema, problems) = Schema::open_api(input(case, "schema"), &[]);
-    judge(case, &errors(&problems), |expected| equal(&schema.to_display_schema(), schema_of(expected)))
+    let (schema, problems) = Schema::open_api(case_input(case, "schema"), &[]);
+    judge_schema_case(case, &schema_errors(&problems), |expected| {
+        expect_equal(&schema.to_display_schema(), schema_of(expected))
+    })
 }
 
 /// JSON Schema that is read or refused.
 pub(super) fn accepted(case: &Value) -> Result<(), String> {
-    let (_, problems) = Schema::open_api(input(case, "schema"), &[]);
-    judge(case, &errors(&problems), |_| Ok(()))
+    let (_, problems) = Schema::open_api(case_input(case, "schema"), &[]);
+    judge_schema_case(case, &schema_errors(&problems), |_| Ok(()))
 }
 
 /// JSON Schema as it is validated with.
 pub(super) fn json_schema(case: &Value) -> Result<(), String> {
-    let (schema, problems) = Schema::open_api(input(case, "schema"), &[]);
-    judge(case, &errors(&problems), |expected| equal(&schema.to_json_schema(), schema_of(expected)))
+    let (schema, problems) = Schema::open_api(case_input(case, "schema"), &[]);
+    judge_schema_case(case, &schema_errors(&problems), |expected| {
+        expect_equal(&schema.to_json_schema(), schema_of(expected))
+    })
 }
 
 /// Values with the defaults of a schema.
-pub(super) fn defaults(case: &Value) -> Result<(), String> {
-    let (schema, problems) = Schema::open_api(input(case, "schema"), &[]);
-    let values = schema.with_defaults(input(case, "values"), &mut Budget::new(Limits::default()));
+pub(super) fn check_defaults(case: &Value) -> Result<(), String> {
+    let (schema, problems) = Schema::open_api(case_input(case, "schema"), &[]);
+    let values = schema.with_defaults(case_input(case, "values"), &mut Budget::new(Limits::default()));
     let values = values.map_err(|error| error.to_string())?;
-    judge(case, &errors(&problems), |expected| equal(&values, expected.get("values").unwrap_or(&Value::Null)))
+    judge_schema_case(case, &schema_errors(&problems), |expected| {
+        expect_equal(&values, expected.get("values").unwrap_or(&Value::Null))
+    })
 }
 
 /// Values that a schema takes or refuses.
-pub(super) fn validation(case: &Value) -> Result<(), String> {
-    if input(case, "schema").is_null() {
-        return judge(case, &["schema is nil".to_owned()], |_| Ok(()));
+pub(super) fn check_validation(case: &Value) -> Result<(), String> {
+    if case_input(case, "schema").is_null() {
+        return judge_schema_case(case, &["schema is nil".to_owned()], |_| Ok(()));
     }
-    let (schema, problems) = Schema::open_api(input(case, "schema"), &[]);
-    let wrongs = schema.check(input(case, "values"), &mut Budget::new(Limits::default()));
+    let (schema, problems) = Schema::open_api(case_input(case, "schema"), &[]);
+    let wrongs = schema.check(case_input(case, "values"), &mut Budget::new(Limits::default()));
     let wrongs = wrongs.map_err(|error| error.to_string())?;
-    let mut messages = errors(&problems);
+    let mut messages = schema_errors(&problems);
     messages.extend(
         wrongs
             .into_iter()
             .filter(|wrong| wrong.severity == DiagnosticLevel::Error)
             .map(|wrong| wrong.message),
     );
-    judge(case, &messages, |_| Ok(()))
+    judge_schema_case(case, &messages, |_| Ok(()))
 }
 
-fn judge(
+fn judge_schema_case(
     case: &Value,
     errors: &[String],
     compare: impl Fn(&Value) -> Result<(), String>,
@@ -125,18 +133,19 @@ fn judge(
     let subject = SUBJECTS.iter().find(|subject| error.contains(**subject)).copied().unwrap_or_default();
     match errors.iter().any(|ours| ours.contains(subject)) {
         true => Ok(()),
-        false => {
-            Err(format!("expected an error with `{subject}`, got {errors:?} in {}", text(case, "function")))
-        }
+        false => Err(format!(
+            "expected an error with `{subject}`, got {errors:?} in {}",
+            case_text(case, "function")
+        )),
     }
 }
 
-fn errors(problems: &[Problem]) -> Vec<String> {
+fn schema_errors(problems: &[SchemaProblem]) -> Vec<String> {
     let errors = problems.iter().filter(|problem| problem.severity == DiagnosticLevel::Error);
     errors.map(|problem| problem.message.clone()).collect()
 }
 
-fn input<'v>(case: &'v Value, key: &str) -> &'v Value {
+fn case_input<'v>(case: &'v Value, key: &str) -> &'v Value {
     case.at(&["input", key]).unwrap_or(&Value::Null)
 }
 

@@ -8,14 +8,14 @@ use kubewright_interpolate::{RenderedValue, ValueTemplate, find_expressions, omi
 use kubewright_traits::functions;
 use kubewright_value::{Map, Value};
 
-use super::Answer;
-use crate::suites::{list, text};
+use super::TraitAnswer;
+use crate::suites::{case_list, case_text};
 
 /// What stands for a value that is left out.
 const OMITTED: &str = "$omit";
 
-pub(super) fn find(input: &Value) -> Answer {
-    let string = text(input, "string");
+pub(super) fn find_template_expressions(input: &Value) -> TraitAnswer {
+    let string = case_text(input, "string");
     let found = find_expressions(string).map_err(|unfinished| unfinished.message)?;
     let part = |range| Value::from(string.get(range).unwrap_or_default());
     let matches: Vec<Value> = found
@@ -26,11 +26,12 @@ pub(super) fn find(input: &Value) -> Answer {
     Ok(Map::from([("matches", matches)]).into())
 }
 
-pub(super) fn render(input: &Value) -> Answer {
+pub(super) fn render_template(input: &Value) -> TraitAnswer {
     let empty = Map::new();
     let inputs = input.get("inputs").and_then(Value::as_object).unwrap_or(&empty);
-    let environment =
-        inputs.keys().fold(functions::environment(), |environment, name| environment.variable(name.clone()));
+    let environment = inputs
+        .keys()
+        .fold(functions::trait_environment(), |environment, name| environment.variable(name.clone()));
     let (template, problems) =
         ValueTemplate::compile(input.get("template").unwrap_or(&Value::Null), &environment);
     if let Some(problem) = problems.first() {
@@ -38,19 +39,19 @@ pub(super) fn render(input: &Value) -> Answer {
     }
     let bindings =
         inputs.iter().fold(CelBindings::new(), |bindings, (name, value)| bindings.with(name, value));
-    answer(template.render(&bindings, &mut CelCost::default()).map_err(|error| error.message)?)
+    template_answer(template.render(&bindings, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
-pub(super) fn remove_omitted(input: &Value) -> Answer {
-    let value = marked(input.get("value").unwrap_or(&Value::Null));
-    answer(render_val(&value, &mut CelCost::default()).map_err(|error| error.message)?)
+pub(super) fn remove_omitted(input: &Value) -> TraitAnswer {
+    let value = omit_marked(input.get("value").unwrap_or(&Value::Null));
+    template_answer(render_val(&value, &mut CelCost::default()).map_err(|error| error.message)?)
 }
 
-pub(super) fn name(input: &Value) -> Answer {
+pub(super) fn make_name(input: &Value) -> TraitAnswer {
     let limit = input.get("limit").and_then(Value::as_i64).and_then(|limit| usize::try_from(limit).ok());
-    let parts: Vec<&str> = list(input, "names").iter().filter_map(Value::as_str).collect();
-    let name =
-        naming::hashed(&parts, text(input, "extraHashInput"), limit.unwrap_or_default()).ok_or("no parts")?;
+    let parts: Vec<&str> = case_list(input, "names").iter().filter_map(Value::as_str).collect();
+    let name = naming::hashed_name(&parts, case_text(input, "extraHashInput"), limit.unwrap_or_default())
+        .ok_or("no parts")?;
     Ok(Map::from([("name", name.into())]).into())
 }
 
@@ -58,7 +59,7 @@ pub(super) fn name(input: &Value) -> Answer {
 pub(super) fn without_omitted(value: &Value) -> Value {
     let Some(map) = value.as_object() else { return value.clone() };
     let kept = map.iter().map(|(key, value)| match value {
-        value if is_mark(value) => (key.clone(), value.clone()),
+        value if is_omit_mark(value) => (key.clone(), value.clone()),
         value => (key.clone(), cleaned(value)),
     });
     Value::object(kept.collect())
@@ -67,34 +68,34 @@ pub(super) fn without_omitted(value: &Value) -> Value {
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::Array(items) => {
-            Value::array(items.iter().filter(|item| !is_mark(item)).map(cleaned).collect())
+            Value::array(items.iter().filter(|item| !is_omit_mark(item)).map(cleaned).collect())
         }
         Value::Object(map) => {
-            let kept = map.iter().filter(|(_, value)| !is_mark(value));
+            let kept = map.iter().filter(|(_, value)| !is_omit_mark(value));
             Value::object(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect())
         }
         scalar => scalar.clone(),
     }
 }
 
-fn is_mark(value: &Value) -> bool {
+fn is_omit_mark(value: &Value) -> bool {
     value.get(OMITTED).is_some()
 }
 
-fn marked(value: &Value) -> Val<'_> {
+fn omit_marked(value: &Value) -> Val<'_> {
     match value {
-        value if is_mark(value) => omitted(),
-        Value::Array(items) => Val::list(items.iter().map(marked).collect()),
+        value if is_omit_mark(value) => omitted(),
+        Value::Array(items) => Val::list(items.iter().map(omit_marked).collect()),
         Value::Object(map) => {
             let entries: MapEntries<'_> =
-                map.iter().map(|(key, value)| (key.clone(), marked(value))).collect();
+                map.iter().map(|(key, value)| (key.clone(), omit_marked(value))).collect();
             Val::Map(MapVal::Made(Arc::new(entries)))
         }
         scalar => Val::borrowed(scalar),
     }
 }
 
-fn answer(rendered: RenderedValue) -> Answer {
+fn template_answer(rendered: RenderedValue) -> TraitAnswer {
     let value = match rendered {
         RenderedValue::Value(value) => value,
         RenderedValue::Omitted => Map::from([(OMITTED, true.into())]).into(),

@@ -14,7 +14,7 @@ use kubewright_engine::{Decision, DecisionSettings, Dialect, Engine, RuleOutcome
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
 use kubewright_k8s::{AdmissionRequest, Operation};
-use kubewright_value::{Document, Text, Value};
+use kubewright_value::{Document, Text};
 
 use super::ConvertedDocument;
 use crate::commands::test::{CaseSetup, FileCache, RowCases, is_kyverno_test, with_cases};
@@ -94,7 +94,7 @@ pub(super) fn prove(
 fn policy_key(document: &Document) -> PolicyKey {
     let path = Path::new(document.source.name.as_str());
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let text = |key| document.value.at(&["metadata", key]).and_then(Value::as_str).unwrap_or_default();
+    let text = |key| document.value.str_at(&["metadata", key]);
     (path, format!("{}/{}", text("namespace"), text("name")).into())
 }
 
@@ -137,7 +137,7 @@ impl ConversionProver<'_> {
         let place = *self.known.get(&policy_key(policy))?;
         let one = self.converted.get(place)?;
         let source = self.engine(std::slice::from_ref(policy));
-        let name = policy.value.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().into();
+        let name = policy.value.str_at(&["metadata", "name"]).into();
         // Values that override those of the object are visible to the source only.
         let is_given = |request: &AdmissionRequest| {
             source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())

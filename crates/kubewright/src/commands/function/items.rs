@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use kubewright_k8s::ObjectName;
-use kubewright_traits::{Manifest, Origin, Plane, Rendering};
+use kubewright_traits::{Manifest, ManifestOrigin, Plane, Rendering};
 use kubewright_value::Value;
 
 use super::list::{ItemRole, ResourceList};
@@ -26,8 +26,8 @@ pub(super) fn items_after(
     let (mut given, mut made): (HashMap<usize, Manifest>, Vec<Option<Manifest>>) = Default::default();
     for manifest in rendering.manifests {
         match manifest.origin {
-            Origin::Given(number) => drop(given.insert(number, manifest)),
-            Origin::Made(_) => made.push(Some(manifest)),
+            ManifestOrigin::Given(number) => drop(given.insert(number, manifest)),
+            ManifestOrigin::Made(_) => made.push(Some(manifest)),
         }
     }
     let (mut items, mut notes) = (Vec::new(), Vec::new());

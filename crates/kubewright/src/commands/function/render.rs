@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_k8s::ObjectName;
-use kubewright_traits::{self as traits, Instance, Origin, RenderOptions, Rendering};
+use kubewright_traits::{self as traits, Instance, ManifestOrigin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 
 use super::config::FunctionConfig;
@@ -35,7 +35,7 @@ pub(super) fn render_list(
     hint_missing_trait(wish, list, problems);
     let is_strict = arguments.strict || wish.is_strict;
     if is_strict {
-        traits::raise(problems);
+        traits::raise_strict_warnings(problems);
     }
     let work = FunctionWork {
         said: &said,
@@ -107,8 +107,8 @@ impl FunctionWork<'_> {
         let mut rendering =
             RenderJob { base: &base, instances, given, options, checks_idempotence }.run(&mut found)?;
         for manifest in &mut rendering.manifests {
-            if let Origin::Given(place) = manifest.origin {
-                manifest.origin = Origin::Given(kept.get(place).copied().unwrap_or(place));
+            if let ManifestOrigin::Given(place) = manifest.origin {
+                manifest.origin = ManifestOrigin::Given(kept.get(place).copied().unwrap_or(place));
             }
         }
         Ok(RenderAttempt { rendering: Some(rendering), found })
@@ -119,7 +119,7 @@ impl RenderAttempt {
     /// Returns the names of what was created, as far as it came.
     fn made(&self) -> HashSet<ObjectName> {
         let manifests = self.rendering.iter().flat_map(|rendering| &rendering.manifests);
-        let made = manifests.filter(|manifest| matches!(manifest.origin, Origin::Made(_)));
+        let made = manifests.filter(|manifest| matches!(manifest.origin, ManifestOrigin::Made(_)));
         made.map(|manifest| ObjectName::of(&manifest.object)).collect()
     }
 }

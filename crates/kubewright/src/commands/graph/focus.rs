@@ -1,7 +1,7 @@
 //! Finds the object of `--focus`.
 
 use kubewright_draw::short_name;
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_graph::{Graph, GraphNode, Id};
 
 use crate::failure::CommandFailure;
@@ -66,7 +66,7 @@ fn unknown_focus(
     let failure = CommandFailure::usage(format!("there is no object `{text}`"));
     if of_kind.is_empty() {
         let kinds = graph.kinds();
-        let near = nearest(kind, kinds.iter().copied());
+        let near = nearest_word(kind, kinds.iter().copied());
         return failure.help(match near {
             Some(near) => format!("no object has the kind `{kind}`; did you mean `{near}`?"),
             None => format!("no object has the kind `{kind}`; the kinds are {}", kinds.join(", ")),
@@ -76,7 +76,7 @@ fn unknown_focus(
     if !elsewhere.is_empty() {
         return failure.help(format!("there is {}", node_list(&elsewhere)));
     }
-    match nearest(name, of_kind.iter().map(|(_, node)| node.name.as_str())) {
+    match nearest_word(name, of_kind.iter().map(|(_, node)| node.name.as_str())) {
         Some(near) => {
             let near: Vec<&(Id, &GraphNode)> = of_kind.iter().filter(|(_, node)| node.name == near).collect();
             failure.help(format!("did you mean {}?", node_list(&near)))

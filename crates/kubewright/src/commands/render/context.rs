@@ -4,7 +4,7 @@
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::{ObjectName, PodTemplatePath, WorkloadKind};
-use kubewright_traits::{Context, context};
+use kubewright_traits::{RenderContext, context};
 use kubewright_value::{Document, Map, Text, Value};
 
 use super::setting::{self, PathSetting};
@@ -36,7 +36,7 @@ pub(in crate::commands) const ASSUMED_NAME: &str = "default";
 
 /// The context that all instances share.
 pub(in crate::commands) struct InstanceContext {
-    pub(in crate::commands) context: Context,
+    pub(in crate::commands) context: RenderContext,
     /// The number of workloads, if the component's name is not given.
     pub(in crate::commands) unnamed: Option<usize>,
     /// Whether the namespace is assumed.
@@ -121,7 +121,8 @@ impl ContextLayers {
         if values.get("derived").is_none() {
             let of = |name: &str| values.get(name).cloned().unwrap_or_default();
             let (workload, configurations) = (of("workload"), of("configurations"));
-            let derived = context::derived(&workload, &configurations, &of("dependencies"), &of("metadata"));
+            let derived =
+                context::derive_variables(&workload, &configurations, &of("dependencies"), &of("metadata"));
             lay_over(&mut values, &Map::from([("derived", derived)]).into(), 1);
         }
         if let (None, Some(gateway)) =
@@ -133,7 +134,7 @@ impl ContextLayers {
     }
 
     /// Returns the values that override those of components. Component and environment only select, and override nothing.
-    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> Context {
+    pub(in crate::commands) fn overrides(self, problems: &mut Vec<Diagnostic>) -> RenderContext {
         let names = ComponentNames { component: None, environment: None, ..self.names.clone() };
         let mut values = Value::from(Map::new());
         self.lay(&mut values, metadata_of_options(&names, self.namespace.as_ref()), problems);
@@ -281,8 +282,8 @@ fn complete_metadata(metadata: &mut Value) {
     }
 }
 
-fn bind_context(values: &Value) -> Context {
-    let mut bound = Context::new();
+fn bind_context(values: &Value) -> RenderContext {
+    let mut bound = RenderContext::new();
     for (name, value) in values.as_object().into_iter().flat_map(Map::iter) {
         bound.set(name, value.clone());
     }

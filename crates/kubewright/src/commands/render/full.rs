@@ -7,7 +7,9 @@ use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::plural;
-use kubewright_traits::{self as traits, Context, Library, Release, RenderOptions, Rendering};
+use kubewright_traits::{
+    self as traits, ComponentRelease, RenderContext, RenderOptions, Rendering, ResourceLibrary,
+};
 use kubewright_value::{Document, Value};
 
 use super::base::BaseManifests;
@@ -34,7 +36,8 @@ pub(super) struct ComponentInputs<'f> {
 /// Returns whether components are among `documents`.
 pub(super) fn has_components(documents: &[Document]) -> bool {
     let is_component = |document: &Document| {
-        document.value.get("kind").and_then(Value::as_str) == Some("Component") && traits::is_known(document)
+        document.value.get("kind").and_then(Value::as_str) == Some("Component")
+            && traits::is_trait_resource(document)
     };
     documents.iter().any(is_component)
 }
@@ -57,12 +60,12 @@ pub(super) fn render_components(
         selection::retain_selected(&mut documents, component)?;
     }
     let others = documents.iter().filter(|document| !is_platform(document)).count();
-    let (library, wrong) = Library::read(&documents, &found.said.more());
+    let (library, wrong) = ResourceLibrary::read(&documents, &found.said.more());
     problems.extend(wrong);
     let releases = build_releases(arguments, &library, &mut problems)?;
     let given = found.said.overrides(&mut problems);
     if arguments.strict {
-        traits::raise(&mut problems);
+        traits::raise_strict_warnings(&mut problems);
     }
     if problems.iter().any(Diagnostic::is_error) {
         print_diagnostics(&problems, color.paint_errors());
@@ -127,15 +130,15 @@ fn refuse_component_options(
 /// Returns whether `document` belongs to the platform and not to an application.
 fn is_platform(document: &Document) -> bool {
     let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    traits::is_known(document) || version.starts_with(traits::GROUP)
+    traits::is_trait_resource(document) || version.starts_with(traits::GROUP)
 }
 
 /// Returns the requested releases.
 fn build_releases(
     arguments: &RenderArguments,
-    library: &Library,
+    library: &ResourceLibrary,
     problems: &mut Vec<Diagnostic>,
-) -> Result<Vec<Release>, CommandFailure> {
+) -> Result<Vec<ComponentRelease>, CommandFailure> {
     let releases = match &arguments.names.environment {
         Some(environment) => {
             let (releases, wrong) = library.releases_in(environment);
@@ -164,9 +167,9 @@ fn build_releases(
 }
 
 fn render_releases(
-    library: &Library,
-    releases: &[Release],
-    given: &Context,
+    library: &ResourceLibrary,
+    releases: &[ComponentRelease],
+    given: &RenderContext,
     options: RenderOptions,
 ) -> Result<Vec<Rendering>, CommandFailure> {
     Ok(workers::run_on_workers(releases, |release| library.render(release, given, &options))?)
@@ -179,12 +182,12 @@ fn keep_diagnostics_once(problems: &mut Vec<Diagnostic>) {
 }
 
 /// Returns the manifests of each release, with title and folder.
-fn release_groups<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<ManifestGroup<'r>> {
+fn release_groups<'r>(releases: &[ComponentRelease], rendered: &'r [Rendering]) -> Vec<ManifestGroup<'r>> {
     let mut same: HashMap<(&str, &str), usize> = HashMap::new();
     for release in releases {
         *same.entry((release.environment(), release.component())).or_default() += 1;
     }
-    let part = |(release, rendering): (&Release, &'r Rendering)| {
+    let part = |(release, rendering): (&ComponentRelease, &'r Rendering)| {
         let (environment, component) = (release.environment(), release.component());
         let is_double = same.get(&(environment, component)).is_some_and(|count| *count > 1);
         let folder = match release.namespace().filter(|_| is_double) {
@@ -201,10 +204,10 @@ fn release_groups<'r>(releases: &[Release], rendered: &'r [Rendering]) -> Vec<Ma
 }
 
 /// Prints a one-line summary.
-fn summarise_releases(releases: &[Release], rendered: &[Rendering], others: usize) {
+fn summarise_releases(releases: &[ComponentRelease], rendered: &[Rendering], others: usize) {
     let components: BTreeSet<_> =
         releases.iter().map(|release| (release.namespace(), release.component())).collect();
-    let environments: BTreeSet<_> = releases.iter().map(Release::environment).collect();
+    let environments: BTreeSet<_> = releases.iter().map(ComponentRelease::environment).collect();
     let manifests: usize = rendered.iter().map(|rendering| rendering.manifests.len()).sum();
     let left_out = match others {
         0 => String::new(),

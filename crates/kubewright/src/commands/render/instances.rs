@@ -1,7 +1,7 @@
 //! Trait instances, in order, each with its values.
 
 use kubewright_engine::Diagnostic;
-use kubewright_traits::{Instance, Trait};
+use kubewright_traits::{CompiledTrait, Instance};
 use kubewright_value::{Document, Text};
 
 use super::library::TraitLibrary;
@@ -97,14 +97,14 @@ pub(in crate::commands) fn instances_with_values(
 
 /// An instance whose values are still in layers.
 struct LayeredInstance<'l> {
-    of: &'l Trait,
+    of: &'l CompiledTrait,
     name: Text,
     /// Of the parameters, and of the environment configs.
     layers: [Vec<Document>; 2],
 }
 
 impl<'l> LayeredInstance<'l> {
-    fn plain(of: &'l Trait) -> Self {
+    fn plain(of: &'l CompiledTrait) -> Self {
         Self { of, name: of.name().clone(), layers: [Vec::new(), Vec::new()] }
     }
 

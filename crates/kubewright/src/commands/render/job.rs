@@ -4,7 +4,7 @@ use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_k8s::ObjectName;
 use kubewright_report::text::plural;
-use kubewright_traits::{self as traits, Instance, Manifest, Origin, RenderOptions, Rendering};
+use kubewright_traits::{self as traits, Instance, Manifest, ManifestOrigin, RenderOptions, Rendering};
 use kubewright_value::Document;
 
 use super::context::{self, InstanceContext};
@@ -53,7 +53,7 @@ impl RenderJob<'_> {
     /// Renders on a thread whose stack is large enough for the deepest document that can be read.
     fn render(&self, manifests: Vec<Manifest>, options: RenderOptions) -> Result<Rendering, CommandFailure> {
         let done = workers::run_on_workers(&[manifests], |manifests| {
-            traits::render(manifests.clone(), self.instances, &self.given.context, &options)
+            traits::render_traits(manifests.clone(), self.instances, &self.given.context, &options)
         })?;
         Ok(done.into_iter().next().unwrap_or_default())
     }
@@ -85,8 +85,8 @@ fn assumed_namespace_warning(rendering: &Rendering, is_strict: bool) -> Option<D
     let is_there = |manifest: &&Manifest| ObjectName::of(&manifest.object).namespace == context::ASSUMED_NAME;
     let mut made = rendering.manifests.iter().filter(is_there);
     let (manifest, writer) = made.find_map(|manifest| match manifest.origin {
-        Origin::Made(writer) => Some((manifest, writer)),
-        Origin::Given(_) => None,
+        ManifestOrigin::Made(writer) => Some((manifest, writer)),
+        ManifestOrigin::Given(_) => None,
     })?;
     let location = rendering.writer(writer)?.location(writer.part).clone();
     let message = format!(

@@ -1,9 +1,9 @@
 //! The traits in files and stacks.
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
 use kubewright_report::text::listed_paths;
-use kubewright_traits::{self as traits, Trait};
+use kubewright_traits::{self as traits, CompiledTrait};
 use kubewright_value::{Document, Text, Value};
 
 use super::stack::{KINDS, StackInstance};
@@ -12,7 +12,7 @@ use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 /// Traits, in document order.
 #[derive(Default)]
 pub(in crate::commands) struct TraitLibrary {
-    pub(in crate::commands) traits: Vec<Trait>,
+    pub(in crate::commands) traits: Vec<CompiledTrait>,
 }
 
 impl TraitLibrary {
@@ -37,7 +37,7 @@ impl TraitLibrary {
         }
         let mut library = Self::default();
         for document in documents.iter().chain(more_documents) {
-            let (compiled, diagnostics) = Trait::compile(document, more);
+            let (compiled, diagnostics) = CompiledTrait::compile(document, more);
             wrong.extend(diagnostics);
             library.add(compiled, &mut wrong);
         }
@@ -50,8 +50,8 @@ impl TraitLibrary {
         &self,
         used: &StackInstance,
         problems: &mut Vec<Diagnostic>,
-    ) -> Option<&Trait> {
-        let is_kind = |one: &&Trait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
+    ) -> Option<&CompiledTrait> {
+        let is_kind = |one: &&CompiledTrait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
         let mut found = self.traits.iter().filter(|one| one.name() == used.of.as_str()).filter(is_kind);
         let problem = match (found.next(), found.next()) {
             (Some(one), None) => return Some(one),
@@ -76,7 +76,7 @@ impl TraitLibrary {
             return format!("there is a {} of that name", other.kind());
         }
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
-        match nearest(&used.of, names.iter().copied()) {
+        match nearest_word(&used.of, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if names.is_empty() => "list the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),
@@ -84,9 +84,13 @@ impl TraitLibrary {
     }
 
     /// Adds a trait, unless there is one of its name.
-    pub(in crate::commands) fn add(&mut self, compiled: Option<Trait>, problems: &mut Vec<Diagnostic>) {
+    pub(in crate::commands) fn add(
+        &mut self,
+        compiled: Option<CompiledTrait>,
+        problems: &mut Vec<Diagnostic>,
+    ) {
         let Some(compiled) = compiled else { return };
-        let is_same = |one: &&Trait| one.kind() == compiled.kind() && one.name() == compiled.name();
+        let is_same = |one: &&CompiledTrait| one.kind() == compiled.kind() && one.name() == compiled.name();
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
         let place = first.document().locate(&[]);
         let message = format!(
@@ -104,5 +108,5 @@ impl TraitLibrary {
 /// Returns whether `document` is a trait.
 pub(in crate::commands) fn is_trait(document: &Document) -> bool {
     let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or_default();
-    KINDS.contains(&kind) && traits::is_known(document)
+    KINDS.contains(&kind) && traits::is_trait_resource(document)
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
-use kubewright_value::{Document, Value};
+use kubewright_value::Document;
 
 use crate::failure::CommandFailure;
 
@@ -30,7 +30,7 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
     let mut names = BTreeSet::new();
     let mut is_there = false;
     documents.retain(|document| {
-        if !traits::is_known(document) {
+        if !traits::is_trait_resource(document) {
             return true;
         }
         match text_under(document, &["kind"]) {
@@ -53,7 +53,7 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
     }
     let failure = CommandFailure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
-    Err(failure.help(match nearest(name, known()).filter(|near| *near != name) {
+    Err(failure.help(match nearest_word(name, known()).filter(|near| *near != name) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the components are {}", known().collect::<Vec<_>>().join(", ")),
     }))
@@ -61,5 +61,5 @@ pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Re
 
 /// Returns the text at `keys`; empty if there is none.
 fn text_under<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
-    document.value.at(keys).and_then(Value::as_str).unwrap_or_default()
+    document.value.str_at(keys)
 }

@@ -7,7 +7,7 @@ use kubewright_k8s::ObjectName;
 use kubewright_patch::Pointer;
 use kubewright_report::text::plural;
 use kubewright_report::trace::node_value;
-use kubewright_traits::{Manifest, Origin, Plane, Rendering, Writer};
+use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering};
 use kubewright_value::{Document, Map, Text, Value, json};
 
 use super::write::manifest_name;
@@ -82,8 +82,8 @@ fn write_trace_text(
         }
         let subject = paint.bold(&visible(&manifest_name(&manifest.object)));
         match manifest.origin {
-            Origin::Given(_) => writeln!(out, "{subject}")?,
-            Origin::Made(_) => writeln!(out, "{subject}  created")?,
+            ManifestOrigin::Given(_) => writeln!(out, "{subject}")?,
+            ManifestOrigin::Made(_) => writeln!(out, "{subject}  created")?,
         }
         let widths = fields.iter().map(|field| field.path.chars().count());
         let width = widths.filter(|width| *width <= MAX_FIELD_WIDTH).max().unwrap_or_default();
@@ -153,7 +153,7 @@ struct WrittenField {
 }
 
 fn written_fields(manifest: &Manifest, rendering: &Rendering) -> Vec<WrittenField> {
-    let field = |(path, writer): (Vec<_>, &Writer)| {
+    let field = |(path, writer): (Vec<_>, &ManifestWriter)| {
         let by = rendering.writer(*writer)?;
         let path = match path.is_empty() {
             true => "(all of it)".to_owned(),
@@ -167,7 +167,7 @@ fn written_fields(manifest: &Manifest, rendering: &Rendering) -> Vec<WrittenFiel
 /// Returns the removed manifests.
 fn removed<'r>(traced: &'r TracedRendering<'r>) -> impl Iterator<Item = &'r Document> {
     let is_there = |number: usize| {
-        traced.rendering.manifests.iter().any(|manifest| manifest.origin == Origin::Given(number))
+        traced.rendering.manifests.iter().any(|manifest| manifest.origin == ManifestOrigin::Given(number))
     };
     let all = traced.base.iter().enumerate().filter(move |(number, _)| !is_there(*number));
     all.map(|(_, document)| document)
@@ -181,15 +181,17 @@ fn json_manifest(manifest: &Manifest, traced: &TracedRendering<'_>) -> Value {
         Plane::Observability => "observabilityplane",
     };
     let (origin, location) = match manifest.origin {
-        Origin::Given(number) => ("given", traced.base.get(number).map(|document| document.locate(&[]))),
-        Origin::Made(writer) => {
+        ManifestOrigin::Given(number) => {
+            ("given", traced.base.get(number).map(|document| document.locate(&[])))
+        }
+        ManifestOrigin::Made(writer) => {
             ("created", rendering.writer(writer).map(|by| by.location(writer.part).clone()))
         }
     };
     let (file, line, _) = json_place(location.as_ref());
     let more = [("plane", plane.into()), ("origin", Value::from(origin)), ("file", file), ("line", line)];
     more.into_iter().for_each(|(key, value)| drop(item.insert(key.into(), value)));
-    let field = |(path, writer): (Vec<_>, &Writer)| {
+    let field = |(path, writer): (Vec<_>, &ManifestWriter)| {
         let by = rendering.writer(*writer)?;
         let (file, line, column) = json_place(Some(by.location(writer.part)));
         let path = Pointer::from_steps(&path).to_string();
@@ -210,7 +212,7 @@ fn json_manifest(manifest: &Manifest, traced: &TracedRendering<'_>) -> Value {
 
 fn manifest_head(object: &Value) -> Map {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = object.str_at(&["apiVersion"]);
     Map::from([
         ("apiVersion", Value::from(version)),
         ("kind", kind.into()),

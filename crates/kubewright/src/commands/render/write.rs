@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use kubewright_k8s::{ObjectName, object_title};
-use kubewright_traits::{Manifest, Origin, Plane, Rendering, order};
+use kubewright_traits::{Manifest, ManifestOrigin, Plane, Rendering, manifest_sort_key};
 use kubewright_value::{Document, Map, Value, json};
 
 use crate::arguments::{RenderArguments, RenderFormat, RenderPlane};
@@ -81,7 +81,7 @@ fn ordered_manifests<'m>(arguments: &RenderArguments, manifests: &'m [Manifest])
     };
     let mut chosen: Vec<&Manifest> = manifests.iter().filter(is_wanted).collect();
     if arguments.sort {
-        chosen.sort_by_cached_key(|manifest| order(&manifest.object));
+        chosen.sort_by_cached_key(|manifest| manifest_sort_key(&manifest.object));
     }
     chosen.sort_by_key(|manifest| manifest.plane == Plane::Observability);
     chosen
@@ -173,19 +173,19 @@ fn write_manifest_changes(
     let mut out = standard_output();
     for manifest in manifests {
         let (head, before) = match manifest.origin {
-            Origin::Given(number) => {
+            ManifestOrigin::Given(number) => {
                 let Some(document) = base.get(number) else { continue };
                 if document.value == manifest.object {
                     continue;
                 }
                 (base_place(document), yaml_text(&document.value))
             }
-            Origin::Made(_) => ("(nothing)".to_owned(), String::new()),
+            ManifestOrigin::Made(_) => ("(nothing)".to_owned(), String::new()),
         };
         let writers = written_by(manifest, rendering);
         let after = match manifest.origin {
-            Origin::Given(_) => format!("after {writers}"),
-            Origin::Made(_) => format!("{}  created by {writers}", manifest_name(&manifest.object)),
+            ManifestOrigin::Given(_) => format!("after {writers}"),
+            ManifestOrigin::Made(_) => format!("{}  created by {writers}", manifest_name(&manifest.object)),
         };
         write_difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
@@ -215,8 +215,8 @@ fn write_difference(
 /// Returns the index of `manifest` in the base, if it was given.
 pub(super) fn base_number(manifest: &Manifest) -> Option<usize> {
     match manifest.origin {
-        Origin::Given(number) => Some(number),
-        Origin::Made(_) => None,
+        ManifestOrigin::Given(number) => Some(number),
+        ManifestOrigin::Made(_) => None,
     }
 }
 

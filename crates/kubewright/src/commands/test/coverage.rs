@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kubewright_engine::{Rule, RuleId, RuleOutcome, TraceNode, TraceVerdict};
 use kubewright_report::{CoverageSummary, UncoveredBranch};
-use kubewright_traits::Part;
+use kubewright_traits::TraitPart;
 use kubewright_value::{Document, Location};
 
 /// Rules by position, over all files, and whether a case exercised them.
@@ -84,7 +84,7 @@ impl Coverage {
         name: &str,
         document: &Document,
         is_exercised: bool,
-        parts: Vec<Part>,
+        parts: Vec<TraitPart>,
     ) {
         let parts =
             parts.into_iter().map(|part| (part.what, part.location, BranchSide::Is, part.is_exercised));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kubewright_engine::{Decision, RuleId, RuleOutcome, RuleStatus};
 use kubewright_files::{self as files, Input};
-use kubewright_patch::{self as patch, Operation, Options};
+use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Value, yaml};
 
 use super::difference::object_difference_lines;
@@ -162,15 +162,16 @@ impl JudgedRuleCase<'_> {
 
     /// Returns the object after the expected patch.
     fn expected_effect(&self, expected: &Value) -> Result<Value, String> {
-        let options = Options {
+        let options = PatchOptions {
             create_parents: true,
             ignore_missing_removes: true,
             negative_indices: true,
-            ..Options::rfc6902()
+            ..PatchOptions::rfc6902()
         };
-        let operations = Operation::list(expected).map_err(|error| format!("the expected patch: {error}"))?;
+        let operations =
+            JsonPatchOperation::list(expected).map_err(|error| format!("the expected patch: {error}"))?;
         let mut object = self.original.clone();
-        patch::apply(&mut object, &operations, &options, &mut Budget::default())
+        patch::apply_patch(&mut object, &operations, &options, &mut Budget::default())
             .map_err(|error| format!("the expected patch cannot be applied: {error}"))?;
         Ok(object)
     }

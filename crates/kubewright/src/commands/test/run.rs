@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
-    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest,
+    Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest_word,
 };
 use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::References;
@@ -56,7 +56,7 @@ impl<'a> RuleTestRun<'a> {
         let found = files::find_files(&files::resolve_paths(folder, &file.rules, problems));
         problems.extend(found.problems);
         let rule_documents = files::read_documents(&found.inputs, problems);
-        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_known);
+        let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_trait_resource);
         let rule_documents: Vec<Document> = rule_documents;
         let is_pattern =
             |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
@@ -238,7 +238,7 @@ impl<'a> RuleTestRun<'a> {
                     .iter()
                     .map(|document| wanted.spelt_like(&self.request(document, operation)))
                     .collect();
-                Err(match nearest(&case.resource, names.iter().map(String::as_str)) {
+                Err(match nearest_word(&case.resource, names.iter().map(String::as_str)) {
                     Some(near) => format!("there is no resource `{}`; did you mean `{near}`?", case.resource),
                     None => format!("there is no resource `{}`", case.resource),
                 })

@@ -13,7 +13,7 @@ use std::path::Path;
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_report::{CaseRule, TestCaseResult};
-use kubewright_traits::{self as traits, Context, Instance, RenderOptions, Rendering, Trait};
+use kubewright_traits::{self as traits, CompiledTrait, Instance, RenderContext, RenderOptions, Rendering};
 use kubewright_value::{Document, Map, Source, Text};
 
 use super::coverage::Coverage;
@@ -53,7 +53,7 @@ struct LoadedTraits {
 struct RenderSetup {
     instances: Vec<Instance>,
     base: Vec<Document>,
-    context: Context,
+    context: RenderContext,
     /// Diagnostics of the traits.
     wrong: Vec<Diagnostic>,
 }
@@ -64,7 +64,7 @@ struct RenderedCase {
     /// The result of rendering once more, if `idempotent` is expected.
     again: Option<Rendering>,
     /// The context of rules about manifests.
-    context: Context,
+    context: RenderContext,
 }
 
 impl<'a> TraitTestRun<'a> {
@@ -128,7 +128,7 @@ impl<'a> TraitTestRun<'a> {
         }
         let again = (case.is_idempotent && !rendering.has_failed()).then(|| {
             let again = idempotent::render_again(&rendering);
-            traits::render(again, &set.instances, &set.context, &RenderOptions::default())
+            traits::render_traits(again, &set.instances, &set.context, &RenderOptions::default())
         });
         Ok(RenderedCase { rendering, again, context: set.context })
     }
@@ -205,7 +205,7 @@ impl LoadedTraits {
 
     fn add(&mut self, documents: &[Document], more: &[Text], problems: &mut Vec<Diagnostic>) {
         for document in documents.iter().filter(|document| is_trait(document)) {
-            let (compiled, wrong) = Trait::compile(document, more);
+            let (compiled, wrong) = CompiledTrait::compile(document, more);
             let before = self.library.traits.len();
             self.library.add(compiled, problems);
             if self.library.traits.len() > before {
@@ -219,7 +219,7 @@ impl LoadedTraits {
     fn file(&self, subject: &TraitSubject) -> Option<&str> {
         let TraitSubject::Instances(uses) = subject else { return None };
         let [used] = uses.as_slice() else { return None };
-        let source = |one: &Trait| one.document().source.name.clone();
+        let source = |one: &CompiledTrait| one.document().source.name.clone();
         let of = self.library.traits.iter().find(|one| one.name() == used.of.as_str())?;
         let is_alone = self.library.traits.iter().filter(|one| source(one) == source(of)).count() == 1;
         is_alone.then(|| of.document().source.name.as_str())
@@ -234,7 +234,7 @@ impl LoadedTraits {
             let Some(of) = self.library.find(used, &mut problems).cloned() else {
                 return Err(problems.iter().map(judge::diagnostic_with_help).collect::<Vec<_>>().join("\n"));
             };
-            let is_it = |one: &Trait| one.kind() == of.kind() && one.name() == of.name();
+            let is_it = |one: &CompiledTrait| one.kind() == of.kind() && one.name() == of.name();
             let place = self.library.traits.iter().position(is_it).unwrap_or_default();
             wrong.extend(self.wrong.get(place).into_iter().flatten().cloned());
             if let Some(is_used) = self.is_used.get_mut(place) {
@@ -255,12 +255,13 @@ impl LoadedTraits {
 fn render_unless_broken(set: &RenderSetup, options: &RenderOptions) -> Rendering {
     let mut wrong = set.wrong.clone();
     if options.strict {
-        traits::raise(&mut wrong);
+        traits::raise_strict_warnings(&mut wrong);
     }
     if wrong.iter().any(Diagnostic::is_error) {
         return Rendering { diagnostics: wrong, ..Rendering::default() };
     }
-    let mut rendering = traits::render(given_manifests(&set.base), &set.instances, &set.context, options);
+    let mut rendering =
+        traits::render_traits(given_manifests(&set.base), &set.instances, &set.context, options);
     wrong.append(&mut rendering.diagnostics);
     rendering.diagnostics = wrong;
     rendering
@@ -303,7 +304,7 @@ fn refuse_errors(problems: &[Diagnostic]) -> Result<(), String> {
 }
 
 /// Adds the parts of `of` to the coverage, exercised if the rendering used them.
-fn cover(coverage: Option<&mut Coverage>, of: &Trait, rendering: Option<&Rendering>) {
+fn cover(coverage: Option<&mut Coverage>, of: &CompiledTrait, rendering: Option<&Rendering>) {
     let Some(coverage) = coverage else { return };
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("trait/{}", of.name()), of.document(), rendering.is_some(), parts);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
 use kubewright_patterns::{
@@ -119,7 +119,7 @@ fn find_named_objects(name: &str, graph: &Graph) -> Result<Vec<Id>, CommandFailu
     let nodes = graph.ids().filter_map(|id| graph.node(id)).filter(|node| node.sort == Sort::Object);
     let names: Vec<String> = nodes.map(spelt).collect();
     let failure = CommandFailure::usage(format!("there is no object `{name}`"));
-    Err(match nearest(name, names.iter().map(String::as_str)) {
+    Err(match nearest_word(name, names.iter().map(String::as_str)) {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => failure.help("write `Kind/namespace/name`, or `Kind/name`"),
     })

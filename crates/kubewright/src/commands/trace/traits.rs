@@ -1,7 +1,7 @@
 //! `trace` for traits: renders them with `--trace`.
 
 use kubewright_files as files;
-use kubewright_traits::is_known;
+use kubewright_traits::is_trait_resource;
 use kubewright_value::{Document, Value};
 
 use crate::arguments::{RenderArguments, RenderFormat, TraceArguments, TraceFormat};
@@ -14,7 +14,7 @@ pub(super) fn are_traits(paths: &[String]) -> bool {
         return false;
     }
     let documents = read_rule_documents(paths);
-    let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_known);
+    let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_trait_resource);
     let dialects = kubewright_dialects::all_dialects(&kubewright_dialects::DialectOptions::default());
     let is_rule = |document: &Document| dialects.iter().any(|dialect| dialect.claims(document));
     !known.is_empty() && !others.iter().any(is_rule)
@@ -34,7 +34,8 @@ pub(super) fn rendering(arguments: &TraceArguments) -> Result<RenderArguments, C
     // A folder with everything for a component is given as a whole, and may be given twice.
     let has_component = |path: &String| {
         let is_component = |document: &Document| {
-            is_known(document) && document.value.get("kind").and_then(Value::as_str) == Some("Component")
+            is_trait_resource(document)
+                && document.value.get("kind").and_then(Value::as_str) == Some("Component")
         };
         objects.resources.contains(path)
             && read_rule_documents(std::slice::from_ref(path)).iter().any(is_component)

@@ -113,7 +113,7 @@ fn a_key_that_looks_like_an_ignored_path_is_not_ignored() {
 }
 
 #[test]
-fn an_account_that_nobody_signed_is_a_difference() {
+fn unsigned_service_account_is_a_difference() {
     let pod = |spec: &str| format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{{spec}}}}}");
     let check = |before: &str, after: &str, want: &[&str]| differs(&pod(before), &pod(after), want);
     check("hostname: h", "hostname: h, serviceAccountName: default, serviceAccount: default", &[]);

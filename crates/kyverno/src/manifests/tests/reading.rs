@@ -23,7 +23,7 @@ fn a_good_rule_has_nothing_said_about_it() {
 }
 
 #[test]
-fn somebody_must_be_named() {
+fn rule_without_signer_is_an_error() {
     says("{}", &["KW-K080"]);
     says("{attestors: []}", &["KW-K080"]);
     says("{attestors: [{entries: []}]}", &["KW-K080"]);

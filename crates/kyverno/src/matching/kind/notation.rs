@@ -3,7 +3,7 @@
 //! Kyverno takes `/` and the last `.` for the same separator and decides by the number of parts, so that
 //! `Deployment.apps` is a subresource `apps` and `*/*/Pod` a subresource `Pod`, which no cluster has. Its reading counts
 //! wherever it could fit anything. Where it could not, the notation of kubectl (`Kind.group`, `Kind.version.group`) and
-//! `group/Kind` are tried. Whoever needs the parts of a kind asks here, so that matching, webhooks, the rewriting for
+//! `group/Kind` are tried. All code splits kinds here, so that matching, webhooks, the rewriting for
 //! controllers and conversion agree.
 
 use kubewright_golib::glob;
@@ -114,7 +114,7 @@ fn is_possible(&[group, version, kind, subresource]: &NotationParts<'_>) -> bool
 
 /// Returns whether `text` can only be a group where a subresource is possible too.
 fn is_undotted_group(text: &str) -> bool {
-    let fits = |name: &&str| glob::matches(text, name, &mut Budget::default()).unwrap_or(false);
+    let fits = |name: &&str| glob::matches_wildcard(text, name, &mut Budget::default()).unwrap_or(false);
     UNDOTTED_GROUPS.iter().any(fits) && !SUBRESOURCES.iter().any(fits)
 }
 

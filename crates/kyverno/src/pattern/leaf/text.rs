@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use kubewright_golib::float;
-use kubewright_golib::glob::Glob;
+use kubewright_golib::glob::WildcardPattern;
 use kubewright_value::duration::Duration;
 use kubewright_value::quantity::Quantity;
 use kubewright_value::{Budget, Exhausted, Number, Text, Value};
@@ -43,7 +43,7 @@ pub struct TermComparison {
     /// The operand as a quantity, where it is one.
     pub quantity: Option<Quantity>,
     /// The operand as wildcards.
-    pub glob: Glob,
+    pub glob: WildcardPattern,
 }
 
 /// How a value is compared with the operand of a text.
@@ -280,7 +280,7 @@ fn value_as_quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::Null => Some(Quantity::from_i64(0)),
         Value::Number(Number::Int(integer)) => Some(Quantity::from_i64(*integer)),
-        Value::Number(number) => Quantity::parse(&float::format(number.as_f64(), 'f', Some(6))).ok(),
+        Value::Number(number) => Quantity::parse(&float::format_float(number.as_f64(), 'f', Some(6))).ok(),
         Value::String(text) => Quantity::parse(text).ok(),
         _ => None,
     }
@@ -292,7 +292,7 @@ fn wildcard_text(value: &Value) -> Option<Cow<'_, str>> {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),
         // As a double with an exponent, so that 100 is `1E+02`.
-        Value::Number(number) => Cow::Owned(float::format(number.as_f64(), 'E', None)),
+        Value::Number(number) => Cow::Owned(float::format_float(number.as_f64(), 'E', None)),
         Value::String(text) => Cow::Borrowed(text.as_str()),
         _ => return None,
     })

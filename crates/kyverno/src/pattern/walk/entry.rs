@@ -46,8 +46,8 @@ impl PatternComparison<'_> {
         walked
     }
 
-    /// A key with wildcards is as the pattern says when one of the keys that fit it is; when none does, it stands
-    /// for itself.
+    /// A key with wildcards matches when the value of one of the matching keys does; without a matching key it is
+    /// compared literally.
     fn any_key(&mut self, asked: ComparedEntry<'_>, map: &Map, place: &ComparedPath<'_>) -> ComparisonResult {
         let entry = asked.entry;
         let Some(keys) = asked.keys else { return self.keyed(entry, &entry.key, map, place) };

@@ -81,7 +81,7 @@ fn wanted<'w>(hooks: Vec<(&'w str, &'w WebhookPlan)>) -> WebhookInputs<'w> {
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value.str_at(&[key])
 }
 
 fn entries(configuration: &Value) -> &[Value] {

@@ -1,17 +1,22 @@
-//! Protobuf files, as much of them as says which services and methods there are.
+//! A reader of the services and methods of a protobuf file.
 //!
-//! Messages and options are skipped with their braces. Imports need not be there, because no name of a service or a
-//! method comes from one.
+//! Messages and options are skipped. Imports are not needed, because they do not contribute names of services or
+//! methods of this file.
 
-use super::Offer;
+use super::EndpointOffer;
 
 /// Returns the methods of all services.
-pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
-    let mut parser = Parser { words: words(content)?, next: 0, package: String::new(), offers: Vec::new() };
+pub(super) fn read_proto(content: &str) -> Result<Vec<EndpointOffer>, String> {
+    let mut parser = ProtoParser {
+        words: split_proto_tokens(content)?,
+        next: 0,
+        package: String::new(),
+        offers: Vec::new(),
+    };
     while parser.peek().is_some() {
         parser.definition()?;
     }
-    let Parser { package, mut offers, .. } = parser;
+    let ProtoParser { package, mut offers, .. } = parser;
     for offer in &mut offers {
         if let Some(service) = offer.service.as_mut().filter(|_| !package.is_empty()) {
             *service = format!("{package}.{service}");
@@ -20,21 +25,21 @@ pub(super) fn read(content: &str) -> Result<Vec<Offer>, String> {
     Ok(offers)
 }
 
-/// A word, a text in quotes or a single sign.
+/// A token: a word, a quoted text or a single sign.
 #[derive(Debug, Clone, Copy)]
-struct Word<'t> {
+struct ProtoToken<'t> {
     text: &'t str,
     line: usize,
 }
 
-struct Parser<'t> {
-    words: Vec<Word<'t>>,
+struct ProtoParser<'t> {
+    words: Vec<ProtoToken<'t>>,
     next: usize,
     package: String,
-    offers: Vec<Offer>,
+    offers: Vec<EndpointOffer>,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ProtoParser<'t> {
     fn definition(&mut self) -> Result<(), String> {
         match self.take()?.text {
             ";" => Ok(()),
@@ -67,7 +72,7 @@ impl<'t> Parser<'t> {
                 "rpc" => {
                     let method = self.method()?;
                     let service = Some(service.clone());
-                    self.offers.push(Offer { kind: "gRPC", service, path: None, method });
+                    self.offers.push(EndpointOffer { kind: "gRPC", service, path: None, method });
                 }
                 _ => return Err(self.unexpected("`rpc`, `option` or `}`")),
             }
@@ -139,13 +144,13 @@ impl<'t> Parser<'t> {
         self.words.get(self.next).map(|word| word.text)
     }
 
-    fn take(&mut self) -> Result<Word<'t>, String> {
+    fn take(&mut self) -> Result<ProtoToken<'t>, String> {
         let word = self.words.get(self.next).copied().ok_or("the text ends too early")?;
         self.next += 1;
         Ok(word)
     }
 
-    /// Says that the word that was just taken is wrong.
+    /// Returns the error about the token that was taken last.
     fn unexpected(&self, expected: &str) -> String {
         match self.next.checked_sub(1).and_then(|last| self.words.get(last)) {
             Some(word) => format!("found `{}` in line {}, expected {expected}", word.text, word.line),
@@ -154,8 +159,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Splits `content` into words, without comments.
-fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
+/// Splits `content` into tokens, without comments.
+fn split_proto_tokens(content: &str) -> Result<Vec<ProtoToken<'_>>, String> {
     let mut words = Vec::new();
     let mut rest = content;
     let mut line = 1;
@@ -166,7 +171,7 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
             let end = rest.get(2..).and_then(|inner| inner.find("*/"));
             end.map(|end| end + 4).ok_or_else(|| format!("the comment in line {line} has no end"))?
         } else if matches!(first, '"' | '\'') {
-            quoted(rest, first).ok_or_else(|| format!("the text in line {line} has no end"))?
+            quoted_proto_length(rest, first).ok_or_else(|| format!("the text in line {line} has no end"))?
         } else {
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
             rest.find(|c| !is_part(c)).filter(|end| *end > 0).unwrap_or(match is_part(first) {
@@ -176,7 +181,7 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
         };
         let (text, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
         if !first.is_whitespace() && !text.starts_with("//") && !text.starts_with("/*") {
-            words.push(Word { text, line });
+            words.push(ProtoToken { text, line });
         }
         line += text.matches('\n').count();
         rest = behind;
@@ -184,8 +189,8 @@ fn words(content: &str) -> Result<Vec<Word<'_>>, String> {
     Ok(words)
 }
 
-/// Returns how long the text in quotes is that `rest` starts with.
-fn quoted(rest: &str, quote: char) -> Option<usize> {
+/// Returns the length of the quoted text at the start of `rest`.
+fn quoted_proto_length(rest: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {

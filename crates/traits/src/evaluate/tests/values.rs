@@ -87,7 +87,11 @@ fn empty_text_is_no_segment() {
 #[test]
 fn a_path_that_is_one_expression_is_a_path() {
     done("{}", &["add ${'/s/a/b'} <- 1"], "{a: {b: 1}}");
-    fails("{}", &["add ${''} <- 1"], "KW-R016 `` is no path: the path is empty, which is the whole document");
+    fails(
+        "{}",
+        &["add ${''} <- 1"],
+        "KW-R016 `` is not a path: the path is empty, which is the whole document",
+    );
 }
 
 #[test]

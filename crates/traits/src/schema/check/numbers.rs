@@ -2,10 +2,10 @@
 
 use kubewright_value::Number;
 
-use super::super::node::Node;
+use super::super::node::SchemaNode;
 
 /// Returns what is wrong with `number`.
-pub(super) fn judge(node: &Node, number: Number) -> Vec<String> {
+pub(super) fn check_number_bounds(node: &SchemaNode, number: Number) -> Vec<String> {
     let mut wrongs = Vec::new();
     if let Some(least) = node.minimum {
         match node.excludes_minimum {

@@ -1,16 +1,16 @@
 //! The constraints of a field: `name=value`, each a change of its schema.
 
-use kubewright_engine::nearest;
+use kubewright_engine::nearest_word;
 use kubewright_golib::regex;
 use kubewright_value::{Text, Value};
 
-use super::super::node::{Node, Type};
-use super::Mistake;
-use super::tokens::{Piece, State};
+use super::super::node::{SchemaNode, SchemaType};
+use super::ShorthandMistake;
+use super::tokens::{OpenBrackets, TextPiece};
 use super::values;
 
 /// The constraints and the types that each says something about.
-const KNOWN: [(&str, &[Type]); 19] = [
+const CONSTRAINTS: [(&str, &[SchemaType]); 19] = [
     ("default", ANY),
     ("enum", ANY),
     ("minimum", NUMBERS),
@@ -31,46 +31,52 @@ const KNOWN: [(&str, &[Type]); 19] = [
     ("description", ANY),
     ("example", ANY),
 ];
-const ANY: &[Type] = &[];
-const NUMBERS: &[Type] = &[Type::Integer, Type::Number];
-const TEXTS: &[Type] = &[Type::String];
-const LISTS: &[Type] = &[Type::Array];
-const OBJECTS: &[Type] = &[Type::Object];
+const ANY: &[SchemaType] = &[];
+const NUMBERS: &[SchemaType] = &[SchemaType::Integer, SchemaType::Number];
+const TEXTS: &[SchemaType] = &[SchemaType::String];
+const LISTS: &[SchemaType] = &[SchemaType::Array];
+const OBJECTS: &[SchemaType] = &[SchemaType::Object];
 
 /// What other tools put into a field; nothing here reads it.
-const FOREIGN: &str = "oc:";
+const FOREIGN_PREFIX: &str = "oc:";
 
 /// Changes `node` as `token` says; returns what is wrong with it.
-pub(super) fn apply(node: &mut Node, token: Piece<'_>) -> Vec<Mistake> {
-    if token.text.starts_with(FOREIGN) {
+pub(super) fn apply_constraint(node: &mut SchemaNode, token: TextPiece<'_>) -> Vec<ShorthandMistake> {
+    if token.text.starts_with(FOREIGN_PREFIX) {
         return Vec::new();
     }
-    let Some(equals) = token.text.find('=') else { return vec![without_value(token)] };
+    let Some(equals) = token.text.find('=') else { return vec![missing_value_mistake(token)] };
     let (name, value) = (token.until(equals).trimmed(), token.from(equals + 1).trimmed());
     let mut mistakes = Vec::new();
-    match KNOWN.iter().find(|(known, _)| *known == name.text) {
+    match CONSTRAINTS.iter().find(|(known, _)| *known == name.text) {
         Some((_, types)) => {
             if let Some(kind) = node.kind.filter(|kind| !types.is_empty() && !types.contains(kind)) {
                 let message = format!("`{}` says nothing about type `{}`", name.text, kind.name());
-                mistakes.push(Mistake::new(token, message).warning());
+                mistakes.push(ShorthandMistake::new(token, message).warning());
             }
-            mistakes.extend(swallowed(value));
-            mistakes.extend(set(node, name, value).err());
+            mistakes.extend(swallowed_constraint(value));
+            mistakes.extend(set_constraint(node, name, value).err());
         }
-        None => mistakes.push(unknown(name)),
+        None => mistakes.push(unknown_constraint(name)),
     }
     mistakes
 }
 
-fn set(node: &mut Node, name: Piece<'_>, value: Piece<'_>) -> Result<(), Mistake> {
-    let bad = |said: String| Mistake::new(value, format!("invalid {} `{}`: {said}", name.text, value.text));
-    let plain = || values::unquoted(value.text).map_err(bad);
-    let number = || plain().and_then(|text| values::number(&text).map_err(bad));
-    let count = || plain().and_then(|text| values::count(&text).map_err(bad));
-    let boolean = || plain().and_then(|text| values::boolean(&text).map_err(bad));
+fn set_constraint(
+    node: &mut SchemaNode,
+    name: TextPiece<'_>,
+    value: TextPiece<'_>,
+) -> Result<(), ShorthandMistake> {
+    let bad = |said: String| {
+        ShorthandMistake::new(value, format!("invalid {} `{}`: {said}", name.text, value.text))
+    };
+    let plain = || values::unquote_text(value.text).map_err(bad);
+    let number = || plain().and_then(|text| values::parse_number_value(&text).map_err(bad));
+    let count = || plain().and_then(|text| values::parse_count(&text).map_err(bad));
+    let boolean = || plain().and_then(|text| values::parse_boolean_value(&text).map_err(bad));
     match name.text {
-        "default" => node.default = Some(values::parse(value.text, node.kind).map_err(bad)?),
-        "enum" => node.choices = choices(node.kind, value)?,
+        "default" => node.default = Some(values::parse_typed_value(value.text, node.kind).map_err(bad)?),
+        "enum" => node.choices = parse_choices(node.kind, value)?,
         "minimum" => node.minimum = Some(number()?),
         "maximum" => node.maximum = Some(number()?),
         "exclusiveMinimum" => node.excludes_minimum = boolean()?,
@@ -90,50 +96,56 @@ fn set(node: &mut Node, name: Piece<'_>, value: Piece<'_>) -> Result<(), Mistake
         "maxProperties" => node.size.most = Some(count()?),
         "uniqueItems" => node.is_unique = boolean()?,
         "pattern" => {
-            let pattern = regex::compile(&plain()?).map_err(|error| bad(error.to_string()))?;
+            let pattern = regex::compile_regex(&plain()?).map_err(|error| bad(error.to_string()))?;
             node.pattern = Some(pattern);
         }
         "format" => node.format = Some(plain()?.into()),
-        "example" => note(node, name.text, values::any(value.text, node.kind).map_err(bad)?),
-        _ => note(node, name.text, Value::from(plain()?)),
+        "example" => {
+            note_annotation(node, name.text, values::parse_any_value(value.text, node.kind).map_err(bad)?)
+        }
+        _ => note_annotation(node, name.text, Value::from(plain()?)),
     }
     Ok(())
 }
 
-fn note(node: &mut Node, name: &str, value: Value) {
+fn note_annotation(node: &mut SchemaNode, name: &str, value: Value) {
     node.notes.retain(|(known, _)| known != name);
     node.notes.push((Text::new(name), value));
 }
 
 /// Reads `a,b,c`. The list as a whole may stand in quotes, and so may each value.
-fn choices(kind: Option<Type>, list: Piece<'_>) -> Result<Vec<Value>, Mistake> {
-    let mut parts = commas(list, kind);
+fn parse_choices(kind: Option<SchemaType>, list: TextPiece<'_>) -> Result<Vec<Value>, ShorthandMistake> {
+    let mut parts = split_at_commas(list, kind);
     let opened;
     if let [only] = parts.as_slice()
         && values::is_quoted(only.text)
     {
-        opened = values::unquoted(only.text).unwrap_or_default();
-        parts = commas(Piece { text: &opened, offset: list.offset }, kind);
+        opened = values::unquote_text(only.text).unwrap_or_default();
+        parts = split_at_commas(TextPiece { text: &opened, offset: list.offset }, kind);
         // Places inside of the quotes are told as the place of the list.
-        return parts.iter().map(|part| choice(kind, part.text, list)).collect();
+        return parts.iter().map(|part| parse_choice(kind, part.text, list)).collect();
     }
     if parts.is_empty() {
-        return Err(Mistake::new(list, "invalid enum: it has no values").help("write `enum=a,b,c`"));
+        return Err(ShorthandMistake::new(list, "invalid enum: it has no values").help("write `enum=a,b,c`"));
     }
-    parts.iter().map(|part| choice(kind, part.text, *part)).collect()
+    parts.iter().map(|part| parse_choice(kind, part.text, *part)).collect()
 }
 
-fn choice(kind: Option<Type>, text: &str, place: Piece<'_>) -> Result<Value, Mistake> {
-    values::parse(text, kind)
-        .map_err(|said| Mistake::new(place, format!("invalid enum value `{text}`: {said}")))
+fn parse_choice(
+    kind: Option<SchemaType>,
+    text: &str,
+    place: TextPiece<'_>,
+) -> Result<Value, ShorthandMistake> {
+    values::parse_typed_value(text, kind)
+        .map_err(|said| ShorthandMistake::new(place, format!("invalid enum value `{text}`: {said}")))
 }
 
 /// Returns what stands between commas outside of quotes, and for lists and objects outside of brackets.
-fn commas(list: Piece<'_>, kind: Option<Type>) -> Vec<Piece<'_>> {
+fn split_at_commas(list: TextPiece<'_>, kind: Option<SchemaType>) -> Vec<TextPiece<'_>> {
     let mut parts = Vec::new();
-    let mut state = State::default();
+    let mut state = OpenBrackets::default();
     let mut start = 0;
-    let has_brackets = matches!(kind, Some(Type::Array | Type::Object));
+    let has_brackets = matches!(kind, Some(SchemaType::Array | SchemaType::Object));
     for (at, character) in list.text.char_indices() {
         if character == ',' && state.is_outside() {
             parts.push(list.until(at).from(start).trimmed());
@@ -155,36 +167,36 @@ fn commas(list: Piece<'_>, kind: Option<Type>) -> Vec<Piece<'_>> {
     parts
 }
 
-fn without_value(token: Piece<'_>) -> Mistake {
-    let mistake = Mistake::new(token, format!("constraint `{}` is missing a value", token.text));
+fn missing_value_mistake(token: TextPiece<'_>) -> ShorthandMistake {
+    let mistake = ShorthandMistake::new(token, format!("constraint `{}` is missing a value", token.text));
     mistake.help(match token.text {
         "required" => "leave it out: every field without a default is required",
         _ => "write `name=value` without spaces; a value with spaces goes in quotes",
     })
 }
 
-fn unknown(name: Piece<'_>) -> Mistake {
+fn unknown_constraint(name: TextPiece<'_>) -> ShorthandMistake {
     if name.text == "required" {
-        let mistake = Mistake::new(name, "`required` is not allowed");
+        let mistake = ShorthandMistake::new(name, "`required` is not allowed");
         return mistake.help("every field is required unless it has a default");
     }
-    let mistake = Mistake::new(name, format!("unknown constraint marker `{}`", name.text));
-    let known = KNOWN.iter().map(|(known, _)| *known);
-    mistake.help(match nearest(name.text, known) {
+    let mistake = ShorthandMistake::new(name, format!("unknown constraint marker `{}`", name.text));
+    let known = CONSTRAINTS.iter().map(|(known, _)| *known);
+    mistake.help(match nearest_word(name.text, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
-            let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
+            let known: Vec<&str> = CONSTRAINTS.iter().map(|(known, _)| *known).collect();
             format!("use one of {}", known.join(", "))
         }
     })
 }
 
 /// Finds `a,b|default=a`: without spaces around it, the `|` is a part of the value.
-fn swallowed(value: Piece<'_>) -> Option<Mistake> {
+fn swallowed_constraint(value: TextPiece<'_>) -> Option<ShorthandMistake> {
     if values::is_quoted(value.text) {
         return None;
     }
-    let at = KNOWN.iter().find_map(|(known, _)| value.text.find(&format!("|{known}=")))?;
+    let at = CONSTRAINTS.iter().find_map(|(known, _)| value.text.find(&format!("|{known}=")))?;
     let message = format!("`{}` is a part of the value", value.from(at).text);
-    Some(Mistake::new(value.from(at), message).help("put spaces around the `|`").warning())
+    Some(ShorthandMistake::new(value.from(at), message).help("put spaces around the `|`").warning())
 }

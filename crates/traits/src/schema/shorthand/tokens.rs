@@ -1,16 +1,16 @@
 //! The words of a field: separated by white space outside of quotes and of `{}` and `[]`.
 
-use super::Mistake;
+use super::ShorthandMistake;
 
 /// A piece of a field's text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'t> {
+pub(super) struct TextPiece<'t> {
     pub(super) text: &'t str,
     /// Where it starts, in bytes.
     pub(super) offset: usize,
 }
 
-impl<'t> Piece<'t> {
+impl<'t> TextPiece<'t> {
     pub(super) fn whole(text: &'t str) -> Self {
         Self { text, offset: 0 }
     }
@@ -37,10 +37,10 @@ impl<'t> Piece<'t> {
 /// Returns the words of `piece`; a `|` on its own separates and says nothing.
 ///
 /// A quote or bracket that is never closed would take in all that follows, so it is a mistake if anything does.
-pub(super) fn split(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, Mistake> {
+pub(super) fn split_words(piece: TextPiece<'_>) -> Result<Vec<TextPiece<'_>>, ShorthandMistake> {
     let mut words = Vec::new();
     let mut start = None;
-    let mut state = State::default();
+    let mut state = OpenBrackets::default();
     for (at, character) in piece.text.char_indices() {
         if character.is_whitespace() && state.is_outside() {
             if let Some(start) = start.take() {
@@ -62,13 +62,13 @@ pub(super) fn split(piece: Piece<'_>) -> Result<Vec<Piece<'_>>, Mistake> {
 
 /// What is open.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct OpenBrackets {
     quote: Option<(usize, char)>,
     is_escaped: bool,
     brackets: Vec<(usize, char)>,
 }
 
-impl State {
+impl OpenBrackets {
     pub(super) fn is_outside(&self) -> bool {
         self.quote.is_none() && self.brackets.is_empty()
     }
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    fn closed(&self, piece: Piece<'_>, last: Piece<'_>) -> Result<(), Mistake> {
+    fn closed(&self, piece: TextPiece<'_>, last: TextPiece<'_>) -> Result<(), ShorthandMistake> {
         let Some((at, character)) = self.quote.or_else(|| self.brackets.first().copied()) else {
             return Ok(());
         };
@@ -101,6 +101,6 @@ impl State {
         let open = piece.until(at + character.len_utf8()).from(at);
         let message = format!("`{character}` is never closed and takes in everything after it");
         let help = "put the value in quotes: '…', in which '' is a quote, or \"…\"";
-        Err(Mistake::new(open, message).help(help))
+        Err(ShorthandMistake::new(open, message).help(help))
     }
 }

@@ -2,32 +2,32 @@
 
 use kubewright_value::{Number, Value, json};
 
-use super::super::node::Type;
+use super::super::node::SchemaType;
 
 /// Reads a value of type `kind`; says why it is none.
-pub(super) fn parse(text: &str, kind: Option<Type>) -> Result<Value, String> {
+pub(super) fn parse_typed_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
-        Some(Type::String) => unquoted(text).map(Value::from),
-        Some(Type::Integer) => integer(&unquoted(text)?).map(Value::from),
-        Some(Type::Number) => number(&unquoted(text)?).map(Value::from),
-        Some(Type::Boolean) => boolean(&unquoted(text)?).map(Value::Bool),
-        Some(Type::Array) if text.is_empty() => Ok(Value::array(Vec::new())),
-        Some(Type::Object) if text.is_empty() => Ok(Value::object(kubewright_value::Map::new())),
-        Some(Type::Array | Type::Object) => parsed(text),
-        None => parsed(text).or_else(|_| unquoted(text).map(Value::from)),
+        Some(SchemaType::String) => unquote_text(text).map(Value::from),
+        Some(SchemaType::Integer) => parse_integer_value(&unquote_text(text)?).map(Value::from),
+        Some(SchemaType::Number) => parse_number_value(&unquote_text(text)?).map(Value::from),
+        Some(SchemaType::Boolean) => parse_boolean_value(&unquote_text(text)?).map(Value::Bool),
+        Some(SchemaType::Array) if text.is_empty() => Ok(Value::array(Vec::new())),
+        Some(SchemaType::Object) if text.is_empty() => Ok(Value::object(kubewright_value::Map::new())),
+        Some(SchemaType::Array | SchemaType::Object) => parse_json_value(text),
+        None => parse_json_value(text).or_else(|_| unquote_text(text).map(Value::from)),
     }
 }
 
 /// Reads a value whose type does not matter: JSON, or text.
-pub(super) fn any(text: &str, kind: Option<Type>) -> Result<Value, String> {
+pub(super) fn parse_any_value(text: &str, kind: Option<SchemaType>) -> Result<Value, String> {
     match kind {
-        Some(Type::String) => unquoted(text).map(Value::from),
-        _ if text.starts_with(['{', '[']) => parsed(text),
-        _ => json::parse(text).or_else(|_| unquoted(text).map(Value::from)),
+        Some(SchemaType::String) => unquote_text(text).map(Value::from),
+        _ if text.starts_with(['{', '[']) => parse_json_value(text),
+        _ => json::parse(text).or_else(|_| unquote_text(text).map(Value::from)),
     }
 }
 
-pub(super) fn integer(text: &str) -> Result<i64, String> {
+pub(super) fn parse_integer_value(text: &str) -> Result<i64, String> {
     match text {
         "" => Err("empty integer value".to_owned()),
         _ => text.parse().map_err(|_| "expected a whole number".to_owned()),
@@ -35,14 +35,14 @@ pub(super) fn integer(text: &str) -> Result<i64, String> {
 }
 
 /// A length or a number of items.
-pub(super) fn count(text: &str) -> Result<i64, String> {
-    match integer(text)? {
+pub(super) fn parse_count(text: &str) -> Result<i64, String> {
+    match parse_integer_value(text)? {
         count if count < 0 => Err("expected at least 0".to_owned()),
         count => Ok(count),
     }
 }
 
-pub(super) fn number(text: &str) -> Result<Number, String> {
+pub(super) fn parse_number_value(text: &str) -> Result<Number, String> {
     if text.is_empty() {
         return Err("empty number value".to_owned());
     }
@@ -54,7 +54,7 @@ pub(super) fn number(text: &str) -> Result<Number, String> {
     float.map(|float| Number::Float(float).normalized()).ok_or_else(|| "expected a number".to_owned())
 }
 
-pub(super) fn boolean(text: &str) -> Result<bool, String> {
+pub(super) fn parse_boolean_value(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
@@ -62,12 +62,12 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-fn parsed(text: &str) -> Result<Value, String> {
+fn parse_json_value(text: &str) -> Result<Value, String> {
     json::parse(text).map_err(|error| format!("not JSON: {}", error.message))
 }
 
 /// Returns the text in `'…'`, in which `''` is a quote, or in `"…"` with escapes, or the text itself.
-pub(super) fn unquoted(text: &str) -> Result<String, String> {
+pub(super) fn unquote_text(text: &str) -> Result<String, String> {
     let inside = |quote: char| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
         (text.len() >= 2).then_some(inner)
@@ -76,7 +76,7 @@ pub(super) fn unquoted(text: &str) -> Result<String, String> {
         return Ok(inner.replace("''", "'"));
     }
     match inside('"') {
-        Some(inner) => unescaped(inner),
+        Some(inner) => unescape_go_text(inner),
         None => Ok(text.to_owned()),
     }
 }
@@ -87,29 +87,29 @@ pub(super) fn is_quoted(text: &str) -> bool {
     let Some(quote @ ('"' | '\'')) = characters.next() else { return false };
     let Some(inner) = text.get(1..).and_then(|rest| rest.strip_suffix(quote)) else { return false };
     match quote {
-        '"' => unescaped(inner).is_ok(),
+        '"' => unescape_go_text(inner).is_ok(),
         _ => !inner.replace("''", "").contains('\''),
     }
 }
 
 /// Reads the escapes of Go's text in double quotes.
-fn unescaped(inner: &str) -> Result<String, String> {
+fn unescape_go_text(inner: &str) -> Result<String, String> {
     let mut text = String::with_capacity(inner.len());
     let mut characters = inner.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' | '\n' => return Err("a quote or a line break inside of double quotes".to_owned()),
-            '\\' => text.push(escape(&mut characters)?),
+            '\\' => text.push(read_go_escape(&mut characters)?),
             other => text.push(other),
         }
     }
     Ok(text)
 }
 
-fn escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
+fn read_go_escape(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
     let unknown = |written: &str| {
         Err(format!(
-            "`\\{written}` is no escape in double quotes; in single quotes a backslash is a backslash"
+            "`\\{written}` is not an escape in double quotes; in single quotes a backslash is a backslash"
         ))
     };
     let Some(character) = characters.next() else { return unknown("") };

@@ -1,6 +1,6 @@
 //! The policies of a test: their documents and compiled rules.
 
-use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest};
+use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
 use super::super::library::CachedFile;
@@ -79,7 +79,7 @@ pub(super) fn load_policies<'b>(
 
 impl TestPolicy {
     fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
-        let text = |path: &[&str]| document.value.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| document.value.str_at(path);
         let kind = text(&["kind"]);
         let mut parts =
             if kind_has_rules(kind) { document_rules(document) } else { vec![policy_as_one_rule(kind)] };
@@ -138,7 +138,7 @@ impl TestPolicy {
             return Ok(found);
         }
         let names = || self.parts.iter().map(|part| part.name.as_str());
-        Err(match nearest(rule, names()) {
+        Err(match nearest_word(rule, names()) {
             Some(near) => format!("policy `{}` has no rule `{rule}`; did you mean `{near}`?", self.name),
             None => {
                 let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
@@ -200,7 +200,7 @@ fn is_of(part: &str, rule: &str) -> bool {
 }
 
 fn is_testable_policy(document: &Document) -> bool {
-    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| document.value.str_at(&[key]);
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     text("kind").ends_with("Policy")
         && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
@@ -234,7 +234,7 @@ fn document_rules(document: &Document) -> Vec<TestPolicyRule> {
 
 fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
-    let name = rule.get("name").and_then(Value::as_str).unwrap_or_default().into();
+    let name = rule.str_at(&["name"]).into();
     if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
         let unsupported = Some((*sort).to_owned());
         return TestPolicyRule {

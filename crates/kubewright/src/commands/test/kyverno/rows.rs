@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use kubewright_engine::{
-    Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest,
+    Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest_word,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_report::{CaseRule, TestCaseResult, path_text};
@@ -119,7 +119,7 @@ impl<'a> KyvernoTestRun<'a> {
     fn no_policy(&self, name: &str) -> String {
         let names = || self.policies.iter().map(|policy| policy.name.as_str());
         let short = name.rsplit_once('/').map_or(name, |(_, short)| short);
-        match nearest(short, names()) {
+        match nearest_word(short, names()) {
             Some(near) if near != short => format!("there is no policy `{name}`; did you mean `{near}`?"),
             Some(_) => {
                 let known = self.policies.iter().find(|policy| policy.name == short);

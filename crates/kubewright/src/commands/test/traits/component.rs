@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_engine::{Diagnostic, nearest};
-use kubewright_traits::{self as traits, ComponentType, Library, Release, RenderOptions, Rendering};
+use kubewright_engine::{Diagnostic, nearest_word};
+use kubewright_traits::{
+    self as traits, CompiledComponentType, ComponentRelease, RenderOptions, Rendering, ResourceLibrary,
+};
 use kubewright_value::{Document, Text};
 
 use super::super::coverage::Coverage;
@@ -15,7 +17,7 @@ use crate::commands::render::library::is_trait;
 pub(super) struct CasePlatform {
     documents: Vec<Document>,
     /// With the resources of the file; read when a case first needs it.
-    shared: Option<(Library, Vec<Diagnostic>)>,
+    shared: Option<(ResourceLibrary, Vec<Diagnostic>)>,
     is_used: bool,
 }
 
@@ -32,13 +34,14 @@ impl CasePlatform {
 
     /// Adds the component types to the coverage, not exercised yet.
     pub(super) fn count(&self, more: &[Text], coverage: &mut Coverage) {
-        let types = self.documents.iter().filter_map(|document| ComponentType::compile(document, more).0);
+        let types =
+            self.documents.iter().filter_map(|document| CompiledComponentType::compile(document, more).0);
         types.for_each(|of| cover_component_type(&of, None, coverage));
     }
 
     /// Returns the diagnostics of the documents that are not traits.
     pub(super) fn mistakes(&self) -> impl Iterator<Item = Diagnostic> {
-        self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check)
+        self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check_trait_document)
     }
 }
 
@@ -68,7 +71,7 @@ impl TraitTestRun<'_> {
         };
         let mut wrong = wrong.clone();
         if case.is_strict {
-            traits::raise(&mut wrong);
+            traits::raise_strict_warnings(&mut wrong);
         }
         if wrong.iter().any(Diagnostic::is_error) {
             let rendering = Rendering { diagnostics: wrong, ..Rendering::default() };
@@ -90,26 +93,31 @@ impl TraitTestRun<'_> {
     }
 
     /// Reads what a component is rendered with.
-    fn read(&self, own: Vec<Document>) -> (Library, Vec<Diagnostic>) {
+    fn read(&self, own: Vec<Document>) -> (ResourceLibrary, Vec<Diagnostic>) {
         let mut documents = self.platform.documents.clone();
-        documents.extend(own.into_iter().filter(traits::is_known));
-        Library::read(&documents, &self.more)
+        documents.extend(own.into_iter().filter(traits::is_trait_resource));
+        ResourceLibrary::read(&documents, &self.more)
     }
 }
 
 /// Adds the parts of `of` to the coverage, exercised if the rendering used them.
-fn cover_component_type(of: &ComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
+fn cover_component_type(of: &CompiledComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("type/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
 /// Returns the only release of the component called `name`, in `environment` if given.
-fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<Release, String> {
+fn release(
+    library: &ResourceLibrary,
+    name: &str,
+    environment: Option<&str>,
+) -> Result<ComponentRelease, String> {
     let (releases, wrong) = match environment {
         Some(environment) => library.releases_in(environment),
         None => (library.releases().to_vec(), library.unreleased()),
     };
-    let found: Vec<&Release> = releases.iter().filter(|release| release.component() == name).collect();
+    let found: Vec<&ComponentRelease> =
+        releases.iter().filter(|release| release.component() == name).collect();
     match found.as_slice() {
         [release] => return Ok((*release).clone()),
         [] => {}
@@ -133,7 +141,7 @@ fn release(library: &Library, name: &str, environment: Option<&str>) -> Result<R
         (Some(places), Some(environment)) => {
             format!("component `{name}` is not released in `{environment}`, but in {}", places.join(", "))
         }
-        _ => match nearest(name, known.keys().copied()) {
+        _ => match nearest_word(name, known.keys().copied()) {
             Some(near) => format!("there is no component `{name}`; did you mean `{near}`?"),
             None => format!("there is no component `{name}`"),
         },

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use kubewright_engine::{Diagnostic, nearest};
+use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_golib::glob;
 use kubewright_k8s::object_title;
 use kubewright_patch::Pointer;
-use kubewright_patch::path::{Op, PatchError, Path};
+use kubewright_patch::path::{PatchPath, PathOp, PathPatchError};
 use kubewright_report::text::plural;
-use kubewright_traits::{self as traits, Context, Manifest, Plane, Rendering};
+use kubewright_traits::{self as traits, Manifest, Plane, RenderContext, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
 use super::super::difference::object_difference_lines;
@@ -24,7 +24,7 @@ const MAX_MISMATCHES: usize = 30;
 /// A case and its result.
 pub(super) struct JudgedTraitCase<'a> {
     pub(super) case: &'a TraitCase,
-    pub(super) context: &'a Context,
+    pub(super) context: &'a RenderContext,
     pub(super) rendering: &'a Rendering,
     /// The result of rendering once more, if `idempotent` is expected.
     pub(super) again: Option<&'a Rendering>,
@@ -187,7 +187,7 @@ impl JudgedTraitCase<'_> {
         }
         for rule in &expected.rules {
             let text = rule.trim();
-            match traits::holds(rule, &manifest.object, self.context) {
+            match traits::evaluate_assertion(rule, &manifest.object, self.context) {
                 Ok(held) if held.holds => {}
                 Ok(held) if held.read.is_empty() => {
                     problems.push(format!("{name}: the rule `{text}` does not hold"));
@@ -221,7 +221,7 @@ impl JudgedTraitCase<'_> {
             false => format!("{} {}", name.kind, name.name),
         };
         let spellings: Vec<String> = all.iter().map(spelt).collect();
-        if let Some(near) = nearest(wanted, spellings.iter().map(String::as_str)) {
+        if let Some(near) = nearest_word(wanted, spellings.iter().map(String::as_str)) {
             return format!("; did you mean {near}?");
         }
         let kind = wanted.split(' ').next().unwrap_or(wanted);
@@ -250,7 +250,7 @@ struct ManifestName<'m> {
 
 impl<'m> ManifestName<'m> {
     fn of(object: &'m Value) -> Self {
-        let text = |path: &[&str]| object.at(path).and_then(Value::as_str).unwrap_or_default();
+        let text = |path: &[&str]| object.str_at(path);
         Self {
             api_version: text(&["apiVersion"]),
             kind: text(&["kind"]),
@@ -273,8 +273,9 @@ impl ExpectedManifest {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         // Names may end with a hash, and no name has a `*` of its own.
-        let is_named =
-            |wanted: &str| glob::matches(wanted, name.name, &mut Budget::default()).unwrap_or_default();
+        let is_named = |wanted: &str| {
+            glob::matches_wildcard(wanted, name.name, &mut Budget::default()).unwrap_or_default()
+        };
         self.kind == name.kind
             && self.name.as_deref().is_none_or(is_named)
             && is(&self.namespace, name.namespace)
@@ -343,7 +344,7 @@ impl std::fmt::Display for ExpectedDiagnostic {
 }
 
 /// Returns how the fields at `path` of `object` differ from `expected`.
-fn field_mismatch(path: &Path, expected: &Value, object: &Value) -> Option<String> {
+fn field_mismatch(path: &PatchPath, expected: &Value, object: &Value) -> Option<String> {
     let places = match matched_places(path, object) {
         Ok(places) => places,
         Err(error) => {
@@ -368,19 +369,19 @@ fn field_mismatch(path: &Path, expected: &Value, object: &Value) -> Option<Strin
 }
 
 /// Returns the fields that `path` matches in `object`, at least one.
-fn matched_places(path: &Path, object: &Value) -> Result<Vec<Vec<Step>>, PatchError> {
-    let places = path.expand(object, Op::Replace, &mut Budget::default())?;
+fn matched_places(path: &PatchPath, object: &Value) -> Result<Vec<Vec<Step>>, PathPatchError> {
+    let places = path.expand(object, PathOp::Replace, &mut Budget::default())?;
     if places.is_empty() {
         // Doing it says why nothing is chosen.
-        path.apply(Op::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
+        path.apply(PathOp::Replace, &Value::Null, &mut object.clone(), &mut Budget::default())?;
     }
     Ok(places)
 }
 
 /// Returns a message if there is a field at `path`.
-fn unwanted_field(path: &Path, object: &Value) -> Option<String> {
+fn unwanted_field(path: &PatchPath, object: &Value) -> Option<String> {
     // What cannot be reached is not there.
-    let places = path.expand(object, Op::Remove, &mut Budget::default()).ok()?;
+    let places = path.expand(object, PathOp::Remove, &mut Budget::default()).ok()?;
     let found = object.follow(places.first()?)?;
     Some(format!("expected nothing at `{path}`, got {}", shown_json(found)))
 }

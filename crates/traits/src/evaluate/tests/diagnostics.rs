@@ -1,7 +1,7 @@
 //! What is said, and where.
 
 use super::{a, patch, rendered, said, says};
-use crate::{Context, Library, RenderOptions};
+use crate::{RenderContext, RenderOptions, ResourceLibrary};
 use kubewright_value::{Source, yaml};
 
 const SERVICE: &str = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
@@ -145,10 +145,10 @@ fn what_a_component_type_made_is_there_to_be_changed() {
         "Trait\nmetadata: {name: one}\nspec:\n  patches:\n  - target: {group: '', version: v1, kind: A}\n    operations: [{op: remove, path: /s/k}]",
     ];
     let text = kinds.map(|kind| format!("apiVersion: openchoreo.dev/v1alpha1\nkind: {kind}\n")).join("---\n");
-    let (library, wrong) = Library::read(&yaml::read(&Source::new("all.yaml", text)).documents, &[]);
+    let (library, wrong) = ResourceLibrary::read(&yaml::read(&Source::new("all.yaml", text)).documents, &[]);
     assert!(wrong.is_empty(), "{wrong:?}");
     let release = &library.releases()[0];
-    let rendering = library.render(release, &Context::new(), &RenderOptions::default());
+    let rendering = library.render(release, &RenderContext::new(), &RenderOptions::default());
     assert_eq!(said(&rendering), [""; 0]);
     assert_eq!(rendering.manifests[0].object.get("s"), Some(&super::value("{}")));
 }
@@ -246,7 +246,7 @@ fn the_item_of_a_loop_is_named() {
 
 #[test]
 fn an_expression_that_fails_says_where_and_what_to_do() {
-    let help = "ask with `has(…)` first, or write `.?name.orValue(…)` to do without";
+    let help = "check it with `has(…)` first, or write `.?name.orValue(…)`";
     let check = |operation: &str, want: &str| {
         says(&[&a("{}")], &[&patch(&[operation])], &[&format!("KW-R031 one.yaml:{want} | {help}")]);
     };
@@ -303,7 +303,7 @@ fn all_rules_before_rendering_are_told_and_nothing_is_rendered() {
         said(&rendering),
         [
             "KW-R033 one.yaml:6:12 too small",
-            "KW-R033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | ask with `has(…)` first, or write `.?name.orValue(…)` to do without",
+            "KW-R033 one.yaml:7:26 never (`parameters.nope` fails: no such key: nope) | check it with `has(…)` first, or write `.?name.orValue(…)`",
             "KW-R033 one.yaml:8:12 no boolean (the rule gives string \"app\", expected a boolean)",
         ]
     );
