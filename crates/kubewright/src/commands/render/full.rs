@@ -211,7 +211,7 @@ fn summarise_releases(releases: &[ComponentRelease], rendered: &[Rendering], oth
     let manifests: usize = rendered.iter().map(|rendering| rendering.manifests.len()).sum();
     let left_out = match others {
         0 => String::new(),
-        others => format!("; left out {} that belong to no component", plural(others, "document")),
+        others => format!("; left out {} without a component", plural(others, "document")),
     };
     print_stderr(format_args!(
         "{} in {}: {}{left_out}",

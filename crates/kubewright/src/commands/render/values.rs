@@ -108,7 +108,7 @@ pub(super) fn split_by_instance(
     for (key, value) in keys {
         if !names.contains(key) {
             let location = whole.locate_key(&[key.as_str().into()]);
-            let message = format!("no instance is called `{key}`, so its {what} are not used");
+            let message = format!("there is no instance `{key}` for these {what}");
             let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let help = format!(
                 "if there are several instances, {what} are a map by instance name: {}",
