@@ -5,25 +5,25 @@ use kubewright_value::yaml::StreamChunk;
 
 use super::objects::ListOfObjects;
 
-/// How large a list is that is worth cutting.
-const LARGE: usize = 1 << 20;
+/// The minimum size of a list that is split.
+const MIN_SPLIT_BYTES: usize = 1 << 20;
 
 /// Returns the list that `chunk` of `text` is and its items, each with its `- `; nothing if it is small, or anything
 /// else than a list in block style with no fields but the usual ones.
-pub(super) fn items(text: &str, chunk: &StreamChunk) -> Option<(ListOfObjects, Vec<StreamChunk>)> {
-    let document = text.get(chunk.range.clone()).filter(|document| document.len() >= LARGE)?;
+pub(super) fn split_list_items(text: &str, chunk: &StreamChunk) -> Option<(ListOfObjects, Vec<StreamChunk>)> {
+    let document = text.get(chunk.range.clone()).filter(|document| document.len() >= MIN_SPLIT_BYTES)?;
     // An anchor of one item may be meant by another.
     if [": &", "- &"].iter().any(|anchor| document.contains(anchor)) {
         return None;
     }
     let mut items: Vec<StreamChunk> = Vec::new();
     let (mut at, mut number) = (chunk.range.start, chunk.line);
-    let mut frame = Frame::default();
+    let mut frame = DumpFrame::default();
     for line in document.split_inclusive('\n') {
         match frame.take(line)? {
-            Place::Start => items.push(StreamChunk { range: at..at + line.len(), line: number }),
-            Place::Inside => items.last_mut()?.range.end = at + line.len(),
-            Place::Outside => {}
+            DumpLine::Start => items.push(StreamChunk { range: at..at + line.len(), line: number }),
+            DumpLine::Inside => items.last_mut()?.range.end = at + line.len(),
+            DumpLine::Outside => {}
         }
         at += line.len();
         number = number.saturating_add(1);
@@ -32,8 +32,8 @@ pub(super) fn items(text: &str, chunk: &StreamChunk) -> Option<(ListOfObjects, V
     (frame.is_list() && !items.is_empty()).then_some((list, items))
 }
 
-/// Where a line of the document is.
-enum Place {
+/// The position of a line in the list.
+enum DumpLine {
     /// Where an item starts.
     Start,
     /// Within an item.
@@ -42,9 +42,9 @@ enum Place {
     Outside,
 }
 
-/// What is around the items, as far as it was seen.
+/// The fields around the items, as far as they were read.
 #[derive(Default)]
-struct Frame {
+struct DumpFrame {
     kind: String,
     api_version: String,
     /// Whether the lines are those below `items`.
@@ -53,14 +53,14 @@ struct Frame {
     indent: Option<usize>,
 }
 
-impl Frame {
+impl DumpFrame {
     /// Returns whether the kind is that of a list.
     fn is_list(&self) -> bool {
         self.kind.ends_with("List") && self.kind != "ResourceList"
     }
 
     /// Takes the next line; nothing if it cannot stand in such a list.
-    fn take(&mut self, line: &str) -> Option<Place> {
+    fn take(&mut self, line: &str) -> Option<DumpLine> {
         let bare = line.trim_start_matches(' ');
         let indent = line.len() - bare.len();
         let is_item = bare.starts_with("- ");
@@ -68,21 +68,21 @@ impl Frame {
         if self.is_open {
             match self.indent {
                 None if is_item => self.indent = Some(indent),
-                None => return is_blank.then_some(Place::Outside),
+                None => return is_blank.then_some(DumpLine::Outside),
                 Some(_) => {}
             }
             let own = self.indent.unwrap_or(0);
             if indent == own && is_item {
-                return Some(Place::Start);
+                return Some(DumpLine::Start);
             }
             if indent > own || is_blank {
-                return Some(Place::Inside);
+                return Some(DumpLine::Inside);
             }
             self.is_open = false;
         }
         if indent > 0 || is_blank {
             // Part of the list's metadata, which is not used.
-            return Some(Place::Outside);
+            return Some(DumpLine::Outside);
         }
         let (key, value) = bare.trim_end().split_once(':').unwrap_or((bare.trim_end(), ""));
         match (key, value.trim()) {
@@ -92,7 +92,7 @@ impl Frame {
             ("---" | "metadata", _) => {}
             _ => return None,
         }
-        Some(Place::Outside)
+        Some(DumpLine::Outside)
     }
 }
 

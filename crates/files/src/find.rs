@@ -1,4 +1,4 @@
-//! Which files a user means: a file, a folder, a pattern or standard input.
+//! Finds input files: a file, a folder, a pattern or standard input.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{glob, manifest, project, registry};
 /// The names of test files, which are neither rules nor manifests.
 pub const TEST_FILES: [&str; 2] = ["kubewright-test.yaml", "kyverno-test.yaml"];
 
-/// How deep folders are searched.
+/// The maximum depth of folders.
 const MAX_FOLDERS: usize = 64;
 
 /// Something to read.
@@ -38,9 +38,9 @@ impl Input {
     }
 }
 
-/// What was found, and what was not.
+/// The files of a search, and its diagnostics.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// In the order of the arguments, sorted by name within a folder; no file twice.
     pub inputs: Vec<Input>,
     /// What could not be found.
@@ -51,17 +51,17 @@ pub struct Found {
 
 /// Finds what `paths` name: `*.yaml`, `*.yml` and `*.json` in folders, except test files.
 #[must_use]
-pub fn find(paths: &[String]) -> Found {
-    search(paths, "*.yaml, *.yml and *.json files", Hidden::LeftOut, &|path: &Path| {
-        is_document_name(path) && !is_called(path, &TEST_FILES)
+pub fn find_files(paths: &[String]) -> FoundFiles {
+    search_paths(paths, "*.yaml, *.yml and *.json files", HiddenFolders::LeftOut, &|path: &Path| {
+        is_document_name(path) && !is_file_called(path, &TEST_FILES)
     })
 }
 
 /// Finds the manifests that `paths` name, and tells which files are left out that kubectl would create objects from: hidden ones,
 /// links that lead out of a folder, and manifests that are called like test files.
 #[must_use]
-pub fn find_manifests(paths: &[String]) -> Found {
-    let mut found = find(paths);
+pub fn find_manifests(paths: &[String]) -> FoundFiles {
+    let mut found = find_files(paths);
     let mut left_out = found.left_out.iter().filter(|path| manifest::is_manifest(path));
     if let Some(first) = left_out.next() {
         let name = first.to_string_lossy().into_owned();
@@ -80,11 +80,11 @@ pub fn find_manifests(paths: &[String]) -> Found {
 
 /// Finds the test files that `paths` name, in hidden folders too: those called `name`, or by one of the usual names.
 #[must_use]
-pub fn find_tests(paths: &[String], name: Option<&str>) -> Found {
-    paths.iter().for_each(|path| project::give(path));
+pub fn find_tests(paths: &[String], name: Option<&str>) -> FoundFiles {
+    paths.iter().for_each(|path| project::set_project(path));
     let names = name.map_or_else(|| TEST_FILES.to_vec(), |name| vec![name]);
     let looked_for = format!("files named {}", names.join(" or "));
-    search(paths, &looked_for, Hidden::Searched, &|path: &Path| is_called(path, &names))
+    search_paths(paths, &looked_for, HiddenFolders::Searched, &|path: &Path| is_file_called(path, &names))
 }
 
 /// Returns whether `text` is an address rather than a path.
@@ -117,26 +117,31 @@ fn is_document_name(path: &Path) -> bool {
     ["yaml", "yml", "json"].contains(&extension)
 }
 
-fn is_called(path: &Path, names: &[&str]) -> bool {
+fn is_file_called(path: &Path, names: &[&str]) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
 }
 
 /// Whether folders whose names start with a dot are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hidden {
+enum HiddenFolders {
     Searched,
     LeftOut,
 }
 
-type Wanted<'a> = &'a dyn Fn(&Path) -> bool;
+type PathFilter<'a> = &'a dyn Fn(&Path) -> bool;
 
-fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Found {
-    let mut found = Found::default();
+fn search_paths(
+    paths: &[String],
+    looked_for: &str,
+    hidden: HiddenFolders,
+    wanted: PathFilter<'_>,
+) -> FoundFiles {
+    let mut found = FoundFiles::default();
     let mut seen = HashSet::new();
     for path in paths {
         let inputs = match path.as_str() {
-            "-" => Ok(Part { inputs: vec![Input::Standard], ..Part::default() }),
-            text => one(text, looked_for, hidden, wanted),
+            "-" => Ok(ArgumentFiles { inputs: vec![Input::Standard], ..ArgumentFiles::default() }),
+            text => search_argument(text, looked_for, hidden, wanted),
         };
         match inputs {
             Ok(part) => {
@@ -153,20 +158,25 @@ fn search(paths: &[String], looked_for: &str, hidden: Hidden, wanted: Wanted<'_>
 
 /// What was found for one argument, which folders below it could not be read, and what was left out.
 #[derive(Default)]
-struct Part {
+struct ArgumentFiles {
     inputs: Vec<Input>,
     problems: Vec<Diagnostic>,
     left_out: Vec<PathBuf>,
 }
 
-impl From<Walked> for Part {
-    fn from(walked: Walked) -> Self {
+impl From<WalkedFolder> for ArgumentFiles {
+    fn from(walked: WalkedFolder) -> Self {
         let inputs = walked.files.into_iter().map(Input::File).collect();
         Self { inputs, problems: walked.problems, left_out: walked.left_out }
     }
 }
 
-fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Result<Part, Box<Diagnostic>> {
+fn search_argument(
+    text: &str,
+    looked_for: &str,
+    hidden: HiddenFolders,
+    wanted: PathFilter<'_>,
+) -> Result<ArgumentFiles, Box<Diagnostic>> {
     if is_address(text) {
         let message = format!("cannot read `{text}`: it is an address, and nothing is fetched");
         let problem = codes::about_path(&UNREADABLE, text, message);
@@ -176,7 +186,7 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
     let missing = |message: String| Box::new(codes::about_path(&NOTHING_FOUND, text, message));
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => {
-            let walked = Walk::below(path, hidden).files(wanted);
+            let walked = FolderWalk::below(path, hidden).files(wanted);
             if walked.files.is_empty() && walked.problems.is_empty() {
                 return Err(missing(format!(
                     "no files found: looked for {looked_for} in `{text}` and below"
@@ -184,20 +194,20 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
             }
             Ok(walked.into())
         }
-        Ok(_) => Ok(Part { inputs: vec![Input::File(path.to_owned())], ..Part::default() }),
+        Ok(_) => Ok(ArgumentFiles { inputs: vec![Input::File(path.to_owned())], ..ArgumentFiles::default() }),
         Err(_) if glob::is_pattern(text) => {
-            let (folder, segments) = glob::split(text);
-            let walked = Walk::below(Path::new(folder), hidden).files(&|file: &Path| {
+            let (folder, segments) = glob::split_glob(text);
+            let walked = FolderWalk::below(Path::new(folder), hidden).files(&|file: &Path| {
                 let names = file.strip_prefix(folder).unwrap_or(file);
                 let names: Vec<_> =
                     names.iter().filter_map(|name| name.to_str()).filter(|name| *name != ".").collect();
-                glob::matches(&segments, &names)
+                glob::glob_matches(&segments, &names)
             });
             if walked.files.is_empty() && walked.problems.is_empty() {
                 return Err(missing(format!("no file fits the pattern `{text}`")));
             }
             // What a pattern does not fit, a shell would not have given to kubectl either.
-            Ok(Part { left_out: Vec::new(), ..walked.into() })
+            Ok(ArgumentFiles { left_out: Vec::new(), ..walked.into() })
         }
         Err(error) => {
             let problem = codes::about_path(
@@ -205,7 +215,7 @@ fn one(text: &str, looked_for: &str, hidden: Hidden, wanted: Wanted<'_>) -> Resu
                 text,
                 format!("cannot read `{text}`: {}", io_error_text(&error)),
             );
-            Err(Box::new(match neighbour(path) {
+            Err(Box::new(match similar_sibling(path) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
             }))
@@ -223,7 +233,7 @@ pub fn io_error_text(error: &std::io::Error) -> String {
 }
 
 /// Returns the entry of the same folder whose name is nearest.
-fn neighbour(path: &Path) -> Option<String> {
+fn similar_sibling(path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -239,18 +249,18 @@ fn neighbour(path: &Path) -> Option<String> {
 }
 
 /// A walk through a folder. Links that lead out of it are not followed.
-struct Walk {
+struct FolderWalk {
     root: PathBuf,
-    hidden: Hidden,
+    hidden: HiddenFolders,
     real_root: Option<PathBuf>,
     // Folders and files by their real path, so that links make neither circles nor doubles.
     seen: HashSet<PathBuf>,
-    found: Walked,
+    found: WalkedFolder,
 }
 
 /// What a walk met.
 #[derive(Default)]
-struct Walked {
+struct WalkedFolder {
     files: Vec<PathBuf>,
     /// Folders that could not be read.
     problems: Vec<Diagnostic>,
@@ -258,19 +268,25 @@ struct Walked {
     left_out: Vec<PathBuf>,
 }
 
-impl Walk {
-    fn below(root: &Path, hidden: Hidden) -> Self {
+impl FolderWalk {
+    fn below(root: &Path, hidden: HiddenFolders) -> Self {
         let real_root = fs::canonicalize(root).ok();
-        Self { root: root.to_owned(), hidden, real_root, seen: HashSet::new(), found: Walked::default() }
+        Self {
+            root: root.to_owned(),
+            hidden,
+            real_root,
+            seen: HashSet::new(),
+            found: WalkedFolder::default(),
+        }
     }
 
-    fn files(mut self, wanted: Wanted<'_>) -> Walked {
+    fn files(mut self, wanted: PathFilter<'_>) -> WalkedFolder {
         let root = self.root.clone();
         self.folder(&root, wanted, MAX_FOLDERS);
         self.found
     }
 
-    fn folder(&mut self, folder: &Path, wanted: Wanted<'_>, deeper: usize) {
+    fn folder(&mut self, folder: &Path, wanted: PathFilter<'_>, deeper: usize) {
         if !self.enters(folder) {
             return;
         }
@@ -287,8 +303,8 @@ impl Walk {
         for entry in entries {
             let path = entry.path();
             let is_left_out = match self.hidden {
-                Hidden::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
-                Hidden::Searched => entry.file_name() == ".git",
+                HiddenFolders::LeftOut => entry.file_name().to_string_lossy().starts_with('.'),
+                HiddenFolders::Searched => entry.file_name() == ".git",
             };
             match fs::metadata(&path) {
                 Ok(data) if data.is_dir() && !is_left_out => self.folder(&path, wanted, deeper - 1),

@@ -6,7 +6,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 }
 
 /// Splits a pattern into the folder before its first wildcard and the segments after it.
-pub(crate) fn split(pattern: &str) -> (&str, Vec<&str>) {
+pub(crate) fn split_glob(pattern: &str) -> (&str, Vec<&str>) {
     let wild = pattern.find(['*', '?']).unwrap_or(pattern.len());
     let cut = pattern.get(..wild).and_then(|plain| plain.rfind('/')).map_or(0, |slash| slash + 1);
     let (folder, rest) = pattern.split_at(cut);
@@ -15,7 +15,7 @@ pub(crate) fn split(pattern: &str) -> (&str, Vec<&str>) {
 }
 
 /// Returns whether the path made of `names` fits `segments`.
-pub(crate) fn matches(segments: &[&str], names: &[&str]) -> bool {
+pub(crate) fn glob_matches(segments: &[&str], names: &[&str]) -> bool {
     // Row by row, as for text: what is left of the names after each segment.
     let mut reachable = vec![false; names.len() + 1];
     if let Some(first) = reachable.first_mut() {
@@ -72,7 +72,7 @@ mod tests {
     fn check(pattern: &str, path: &str, want: bool) {
         let segments: Vec<_> = pattern.split('/').collect();
         let names: Vec<_> = path.split('/').collect();
-        assert_eq!(matches(&segments, &names), want, "{pattern} on {path}");
+        assert_eq!(glob_matches(&segments, &names), want, "{pattern} on {path}");
     }
 
     #[test]
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn the_folder_before_the_first_wildcard_is_where_to_look() {
-        assert_eq!(split("rules/*/x.yaml"), ("rules/", vec!["*", "x.yaml"]));
-        assert_eq!(split("*.yaml"), (".", vec!["*.yaml"]));
-        assert_eq!(split("/abs/w*b"), ("/abs/", vec!["w*b"]));
+        assert_eq!(split_glob("rules/*/x.yaml"), ("rules/", vec!["*", "x.yaml"]));
+        assert_eq!(split_glob("*.yaml"), (".", vec!["*.yaml"]));
+        assert_eq!(split_glob("/abs/w*b"), ("/abs/", vec!["w*b"]));
     }
 }

@@ -16,10 +16,12 @@ mod stream;
 pub mod workers;
 
 pub use codes::{FILE_CODES, NOT_AN_OBJECT, NOTHING_FOUND, UNREADABLE, about_path};
-pub use find::{Found, Input, TEST_FILES, find, find_manifests, find_tests, io_error_text, relative_path};
+pub use find::{
+    FoundFiles, Input, TEST_FILES, find_files, find_manifests, find_tests, io_error_text, relative_path,
+};
 use objects::each_object;
-pub use objects::{Wanted, list_items, objects_of, wanted_objects};
+pub use objects::{ObjectFilter, list_items, objects_of, wanted_objects};
 pub use project::{allow_outside, resolve_path, resolve_paths};
 pub use read::{parse_documents, read_documents, read_source};
 pub use registry::{is_input, register};
-pub use stream::{Progress, stream};
+pub use stream::{Progress, stream_objects};

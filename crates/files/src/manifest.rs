@@ -1,11 +1,11 @@
-//! Whether a file that was not asked for looks as if kubectl would create something from it.
+//! Whether a skipped file looks like a manifest that kubectl would create objects from.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// How much of a file is looked at.
-const MAX_LOOKED_AT_BYTES: u64 = 64 << 10;
+/// The number of bytes of a file that are inspected.
+const MAX_SNIFFED_BYTES: u64 = 64 << 10;
 
 /// The groups of files that only tools such as this one read.
 const TOOL_GROUPS: [&str; 3] = ["cli.kyverno.io/", "kubewright.dev/", "kustomize.config.k8s.io/"];
@@ -13,22 +13,22 @@ const TOOL_GROUPS: [&str; 3] = ["cli.kyverno.io/", "kubewright.dev/", "kustomize
 /// Returns whether the file at `path` has an object in it that is for a cluster. Nothing of it is kept or shown.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_LOOKED_AT_BYTES).read_to_end(&mut text));
+    let read = File::open(path).and_then(|file| file.take(MAX_SNIFFED_BYTES).read_to_end(&mut text));
     if read.is_err() {
         return false;
     }
     let text = String::from_utf8_lossy(&text);
     let mut versions = text.lines().filter_map(api_version);
-    let has_kind = text.lines().any(|line| field(line, "kind").is_some());
+    let has_kind = text.lines().any(|line| line_field(line, "kind").is_some());
     has_kind && versions.any(|version| !TOOL_GROUPS.iter().any(|group| version.starts_with(group)))
 }
 
 fn api_version(line: &str) -> Option<&str> {
-    field(line, "apiVersion")
+    line_field(line, "apiVersion")
 }
 
 /// Returns the value of the field called `name` that starts in this line, in YAML or JSON.
-fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+fn line_field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     let quoted = format!("\"{name}\"");
     let rest = match line.find(&quoted) {
         Some(at) => line.get(at + quoted.len()..)?,
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn fields_are_found_in_yaml_and_json() {
-        assert_eq!(field("apiVersion: v1", "apiVersion"), Some("v1"));
-        assert_eq!(field("{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}", "kind"), Some("Pod\"}"));
-        assert_eq!(field("{apiVersion: v1, kind: Pod}", "apiVersion"), Some("v1, kind: Pod}"));
-        assert_eq!(field("# kind: Pod", "kind"), None);
+        assert_eq!(line_field("apiVersion: v1", "apiVersion"), Some("v1"));
+        assert_eq!(line_field("{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}", "kind"), Some("Pod\"}"));
+        assert_eq!(line_field("{apiVersion: v1, kind: Pod}", "apiVersion"), Some("v1, kind: Pod}"));
+        assert_eq!(line_field("# kind: Pod", "kind"), None);
     }
 }

@@ -7,19 +7,19 @@ use kubewright_value::{Document, Value, ValueKind};
 
 use crate::codes::{NESTED_LISTS, NOT_AN_OBJECT, UNUSUAL_LIST};
 
-/// How deep lists of lists are opened.
+/// The maximum nesting of lists.
 const MAX_LISTS: usize = 64;
 
-/// What is taken out of documents.
+/// Which documents count as objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ObjectFilter {
     /// Kubernetes objects.
     Objects,
     /// Everything that has fields.
     Payloads,
 }
 
-impl Wanted {
+impl ObjectFilter {
     /// Returns what `engine` has rules about.
     #[must_use]
     pub fn by(engine: &Engine) -> Self {
@@ -31,24 +31,24 @@ impl Wanted {
 /// Hands over the objects of `document`, each with its own positions. An empty document has none.
 pub(crate) fn each_object(
     document: Document,
-    wanted: Wanted,
+    wanted: ObjectFilter,
     problems: &mut Vec<Diagnostic>,
     take: &mut dyn FnMut(Document),
 ) {
-    open(document, wanted, MAX_LISTS, problems, take);
+    open_lists(document, wanted, MAX_LISTS, problems, take);
 }
 
 /// Returns the objects of `documents`.
 #[must_use]
 pub fn objects_of(documents: Vec<Document>, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
-    wanted_objects(documents, Wanted::Objects, problems)
+    wanted_objects(documents, ObjectFilter::Objects, problems)
 }
 
 /// Returns what is wanted of `documents`.
 #[must_use]
 pub fn wanted_objects(
     documents: Vec<Document>,
-    wanted: Wanted,
+    wanted: ObjectFilter,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Document> {
     let mut objects = Vec::new();
@@ -58,9 +58,9 @@ pub fn wanted_objects(
     objects
 }
 
-fn open(
+fn open_lists(
     document: Document,
-    wanted: Wanted,
+    wanted: ObjectFilter,
     deeper: usize,
     problems: &mut Vec<Diagnostic>,
     take: &mut dyn FnMut(Document),
@@ -70,7 +70,7 @@ fn open(
     }
     let list = ListOfObjects::of(&document.value);
     if let Some(list) = &list {
-        tell(list, &document, problems);
+        report_list_oddities(list, &document, problems);
         if deeper == 0 {
             let message = format!("lists are nested more than {MAX_LISTS} deep, so the items are left out");
             problems.push(Diagnostic::new(&NESTED_LISTS, message, document.locate(&[])));
@@ -78,13 +78,13 @@ fn open(
         }
         if list.has_items {
             for item in document.items(&["items".into()]) {
-                open(list.typed(item), wanted, deeper - 1, problems, take);
+                open_lists(list.typed(item), wanted, deeper - 1, problems, take);
             }
             return;
         }
     }
     let has = |key| document.value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    let is_payload = wanted == Wanted::Payloads && document.value.as_object().is_some();
+    let is_payload = wanted == ObjectFilter::Payloads && document.value.as_object().is_some();
     if is_payload || (has("kind") && has("apiVersion")) {
         take(document);
         return;
@@ -97,7 +97,7 @@ fn open(
 }
 
 /// Says what may surprise about a list.
-fn tell(list: &ListOfObjects, document: &Document, problems: &mut Vec<Diagnostic>) {
+fn report_list_oddities(list: &ListOfObjects, document: &Document, problems: &mut Vec<Diagnostic>) {
     let (message, help) = match (list.has_items, list.is_called_list) {
         (true, true) => return,
         (true, false) => (
@@ -108,7 +108,7 @@ fn tell(list: &ListOfObjects, document: &Document, problems: &mut Vec<Diagnostic
             "call the kind `List`, or take `items` out",
         ),
         (false, _) => (
-            format!("`items` of this {} is no list of objects, so kubectl refuses it", list.kind),
+            format!("`items` of this {} is not a list of objects, so kubectl refuses it", list.kind),
             "write a list of objects",
         ),
     };

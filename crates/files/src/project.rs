@@ -1,4 +1,4 @@
-//! Which files a file may name: test files, stacks and worlds stay in their project.
+//! The project boundary: test files, stacks and worlds may only refer to files in their project.
 //!
 //! The project is the folder of the file that names another one, the folders that `test` was given, the working directory,
 //! and the repository that one of them is in. A folder whose name starts with a dot, such as `.tests`, is a part of the
@@ -29,7 +29,7 @@ pub fn allow_outside(allows: bool) {
 }
 
 /// Makes `path`, a folder or a file that was given on the command line, a part of the project.
-pub(super) fn give(path: &str) {
+pub(super) fn set_project(path: &str) {
     let Ok(real) = fs::canonicalize(path) else { return };
     let folder = if real.is_dir() { Some(real) } else { real.parent().map(Path::to_owned) };
     PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).extend(folder);
@@ -55,7 +55,7 @@ pub fn resolve_paths(folder: &Path, paths: &[String], problems: &mut Vec<Diagnos
 pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>> {
     let resolved = relative_path(folder, path);
     let is_allowed = PROJECT.allows_outside.get().copied().unwrap_or(false);
-    if is_allowed || is_address(path) || is_inside(folder, &resolved) {
+    if is_allowed || is_address(path) || is_inside_project(folder, &resolved) {
         return Ok(resolved);
     }
     let message = format!("`{path}` is outside of the project, so it is not read");
@@ -63,29 +63,33 @@ pub fn resolve_path(folder: &Path, path: &str) -> Result<String, Box<Diagnostic>
     Err(Box::new(codes::about_path(&OUTSIDE_PROJECT, &resolved, message).help(help)))
 }
 
-fn is_inside(folder: &Path, resolved: &str) -> bool {
-    let folder = real(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let target = real(Path::new(if glob::is_pattern(resolved) { glob::split(resolved).0 } else { resolved }));
+fn is_inside_project(folder: &Path, resolved: &str) -> bool {
+    let folder = resolve_existing(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let target = resolve_existing(Path::new(if glob::is_pattern(resolved) {
+        glob::split_glob(resolved).0
+    } else {
+        resolved
+    }));
     let given = PROJECT.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let working = fs::canonicalize(".").ok();
     let mut roots: Vec<PathBuf> = vec![visible_parent(&folder)];
     roots.extend(given.iter().map(|folder| visible_parent(folder)));
     roots.extend(working);
-    let repositories: Vec<PathBuf> = roots.iter().filter_map(|root| repository(root)).collect();
+    let repositories: Vec<PathBuf> = roots.iter().filter_map(|root| enclosing_repository(root)).collect();
     // The root of the file system is never a project.
     roots.into_iter().chain(repositories).any(|root| root.parent().is_some() && target.starts_with(&root))
 }
 
 /// Returns `path` without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+fn resolve_existing(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
     }
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (absolute.parent(), absolute.components().next_back()) {
-        (Some(parent), Some(Component::Normal(name))) => real(parent).join(name),
+        (Some(parent), Some(Component::Normal(name))) => resolve_existing(parent).join(name),
         (Some(parent), Some(Component::ParentDir)) => {
-            real(parent).parent().map_or(absolute.clone(), Path::to_owned)
+            resolve_existing(parent).parent().map_or(absolute.clone(), Path::to_owned)
         }
         _ => absolute,
     }
@@ -100,6 +104,6 @@ fn visible_parent(folder: &Path) -> PathBuf {
 }
 
 /// Returns the repository that `folder` is in.
-fn repository(folder: &Path) -> Option<PathBuf> {
+fn enclosing_repository(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Files to documents.
+//! Reads files into documents.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -16,11 +16,11 @@ use super::objects::ListOfObjects;
 use super::registry;
 use crate::codes::{self, NOT_A_DOCUMENT, UNREADABLE};
 
-/// How large a file may be.
-const LARGEST: u64 = 1 << 30;
+/// The maximum size of a file.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// How much is read from what does not say how large it is: a pipe or a device.
-const LARGEST_STREAM: u64 = 1 << 28;
+/// The maximum number of bytes read from a pipe or a device, which have no size.
+const MAX_STANDARD_INPUT_BYTES: u64 = 1 << 28;
 
 /// Reads the documents of all `inputs`, and tells what is wrong with them.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn read_documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<D
     for input in inputs {
         match read_source(input) {
             Ok(source) => {
-                let parts = parts(&source);
+                let parts = split_parts(&source);
                 for part in parts {
                     documents.extend(read_part(&source, &part, problems));
                 }
@@ -44,7 +44,7 @@ pub fn read_documents(inputs: &[Input], problems: &mut Vec<Diagnostic>) -> Vec<D
 #[must_use]
 pub fn parse_documents(name: &str, text: &str) -> Vec<Document> {
     let Ok(source) = yaml::decode(name, text.as_bytes().to_vec()) else { return Vec::new() };
-    let parts = parts(&source);
+    let parts = split_parts(&source);
     parts.iter().flat_map(|part| read_part(&source, part, &mut Vec::new())).collect()
 }
 
@@ -55,9 +55,9 @@ pub fn read_source(input: &Input) -> Result<Arc<Source>, Box<Diagnostic>> {
         Input::File(path) => fs::File::open(path).and_then(|file| {
             registry::register(path);
             let size = file.metadata()?.len();
-            all_of(file, size)
+            read_to_end_limited(file, size)
         }),
-        Input::Standard => all_of(io::stdin().lock(), 0),
+        Input::Standard => read_to_end_limited(io::stdin().lock(), 0),
     };
     let bytes = bytes.map_err(|error| {
         Box::new(codes::about_path(
@@ -97,8 +97,8 @@ fn is_document(path: &Path, bytes: &[u8]) -> bool {
 }
 
 /// Reads everything, of which there is about `size`; a source without an end is given up.
-fn all_of(source: impl io::Read, size: u64) -> io::Result<Vec<u8>> {
-    let largest = if size == 0 { LARGEST_STREAM } else { LARGEST };
+fn read_to_end_limited(source: impl io::Read, size: u64) -> io::Result<Vec<u8>> {
+    let largest = if size == 0 { MAX_STANDARD_INPUT_BYTES } else { MAX_FILE_BYTES };
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(largest)).unwrap_or(0));
     source.take(largest + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > largest {
@@ -108,7 +108,7 @@ fn all_of(source: impl io::Read, size: u64) -> io::Result<Vec<u8>> {
 }
 
 /// A part of a text that can be read on its own.
-pub(super) enum Part {
+pub(super) enum SourcePart {
     /// The whole text, which is JSON.
     Json,
     /// A piece of a YAML stream.
@@ -118,25 +118,29 @@ pub(super) enum Part {
 }
 
 /// Splits a text into parts that can be read on their own, in order.
-pub(super) fn parts(source: &Source) -> Vec<Part> {
+pub(super) fn split_parts(source: &Source) -> Vec<SourcePart> {
     if source.name.ends_with(".json") {
-        return vec![Part::Json];
+        return vec![SourcePart::Json];
     }
     let chunks = yaml::split(&source.text).into_iter();
-    let parts = chunks.flat_map(|chunk| match dump::items(&source.text, &chunk) {
+    let parts = chunks.flat_map(|chunk| match dump::split_list_items(&source.text, &chunk) {
         Some((list, items)) => {
             let list = Arc::new(list);
-            items.into_iter().map(|item| Part::Item(item, Arc::clone(&list))).collect()
+            items.into_iter().map(|item| SourcePart::Item(item, Arc::clone(&list))).collect()
         }
-        None => vec![Part::Yaml(chunk)],
+        None => vec![SourcePart::Yaml(chunk)],
     });
     parts.collect()
 }
 
 /// Reads the documents of one part.
-pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+pub(super) fn read_part(
+    source: &Arc<Source>,
+    part: &SourcePart,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     match part {
-        Part::Json => match json::read_with_warnings(source) {
+        SourcePart::Json => match json::read_with_warnings(source) {
             Ok((document, warnings)) => {
                 problems.extend(warnings.into_iter().map(Into::into));
                 vec![document]
@@ -146,15 +150,19 @@ pub(super) fn read_part(source: &Arc<Source>, part: &Part, problems: &mut Vec<Di
                 Vec::new()
             }
         },
-        Part::Yaml(chunk) => read_chunk(source, chunk, problems),
-        Part::Item(chunk, list) => {
-            let items = read_chunk(source, chunk, problems);
+        SourcePart::Yaml(chunk) => read_yaml_chunk(source, chunk, problems),
+        SourcePart::Item(chunk, list) => {
+            let items = read_yaml_chunk(source, chunk, problems);
             items.iter().flat_map(|item| item.items(&[])).map(|item| list.typed(item)).collect()
         }
     }
 }
 
-fn read_chunk(source: &Arc<Source>, chunk: &StreamChunk, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+fn read_yaml_chunk(
+    source: &Arc<Source>,
+    chunk: &StreamChunk,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     let reading = yaml::read_chunk(source, chunk);
     problems.extend(reading.problems.into_iter().map(Into::into));
     reading.documents

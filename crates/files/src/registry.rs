@@ -1,4 +1,4 @@
-//! Which files this run reads, so that none of them is written.
+//! The registry of input files, so that none of them is overwritten.
 //!
 //! Every file that is found or opened is registered, by what it is and not by how it is called: links and hard links lead to the
 //! same file.
@@ -50,16 +50,16 @@ fn identities(path: &Path) -> Vec<FileIdentity> {
     if !data.is_file() {
         return Vec::new();
     }
-    inode(&data).into_iter().chain(fs::canonicalize(path).map(FileIdentity::Path)).collect()
+    file_identity(&data).into_iter().chain(fs::canonicalize(path).map(FileIdentity::Path)).collect()
 }
 
 #[cfg(unix)]
-fn inode(data: &Metadata) -> Option<FileIdentity> {
+fn file_identity(data: &Metadata) -> Option<FileIdentity> {
     use std::os::unix::fs::MetadataExt as _;
     Some(FileIdentity::Inode(data.dev(), data.ino()))
 }
 
 #[cfg(not(unix))]
-fn inode(_data: &Metadata) -> Option<FileIdentity> {
+fn file_identity(_data: &Metadata) -> Option<FileIdentity> {
     None
 }

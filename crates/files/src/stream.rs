@@ -12,17 +12,17 @@ use std::thread;
 use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Source};
 
-use crate::read::{Part, parts, read_part};
-use crate::{Input, Wanted, each_object, read_source, workers};
+use crate::read::{SourcePart, read_part, split_parts};
+use crate::{Input, ObjectFilter, each_object, read_source, workers};
 
-/// How many parts of a text a worker takes at a time.
-const BATCH: usize = 32;
-/// How many results are handed over at most at a time.
-const HANDED_OVER: usize = 256;
-/// How many finished batches may wait.
-const WAITING: usize = 64;
+/// The number of parts in a batch.
+const OBJECTS_PER_BATCH: usize = 32;
+/// The maximum number of results that are handed over at once.
+const MAX_QUEUED_RESULTS: usize = 256;
+/// The maximum number of finished batches that wait.
+const MAX_QUEUED_BATCHES: usize = 64;
 
-/// How far the work has come.
+/// The progress of the work.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// Objects that are done.
@@ -37,28 +37,28 @@ pub struct Progress {
 ///
 /// # Errors
 /// When `take` fails; then the work stops.
-pub fn stream<T: Send>(
+pub fn stream_objects<T: Send>(
     inputs: &[Input],
-    wanted: Wanted,
+    wanted: ObjectFilter,
     work: impl Fn(&Document) -> T + Sync,
     mut take: impl FnMut(T, Progress) -> io::Result<()>,
 ) -> io::Result<Vec<Diagnostic>> {
-    let queue = Mutex::new(Queue::new(inputs));
-    let workers = workers::count();
+    let queue = Mutex::new(BatchQueue::new(inputs));
+    let workers = workers::worker_count();
     thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(MAX_QUEUED_BATCHES);
         for _ in 0..workers {
             let (queue, work, sender) = (&queue, &work, sender.clone());
             let builder = thread::Builder::new().stack_size(workers::STACK_BYTES);
-            builder.spawn_scoped(scope, move || serve(queue, wanted, work, &sender))?;
+            builder.spawn_scoped(scope, move || run_worker(queue, wanted, work, &sender))?;
         }
         drop(sender);
-        in_order(&receiver, &mut take)
+        deliver_in_order(&receiver, &mut take)
     })
 }
 
-/// What came of one batch, or of a part of it.
-struct Done<T> {
+/// The results of one batch, or of a part of it.
+struct BatchResult<T> {
     number: usize,
     results: Vec<T>,
     problems: Vec<Diagnostic>,
@@ -67,11 +67,11 @@ struct Done<T> {
 }
 
 /// Works on one batch after the other, until there is none or the receiver is gone.
-fn serve<T>(
-    queue: &Mutex<Queue<'_>>,
-    wanted: Wanted,
+fn run_worker<T>(
+    queue: &Mutex<BatchQueue<'_>>,
+    wanted: ObjectFilter,
     work: &impl Fn(&Document) -> T,
-    sender: &SyncSender<Done<T>>,
+    sender: &SyncSender<BatchResult<T>>,
 ) {
     loop {
         let batch = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -86,27 +86,28 @@ fn serve<T>(
                         results.push(work(&object));
                     }
                     // A list may hold very many objects.
-                    if results.len() >= HANDED_OVER {
+                    if results.len() >= MAX_QUEUED_RESULTS {
                         let results = std::mem::take(&mut results);
-                        let done = Done { number, results, problems: Vec::new(), share, is_last: false };
+                        let done =
+                            BatchResult { number, results, problems: Vec::new(), share, is_last: false };
                         is_wanted &= sender.send(done).is_ok();
                     }
                 });
             }
         }
-        let done = Done { number, results, problems: batch.problems, share, is_last: true };
+        let done = BatchResult { number, results, problems: batch.problems, share, is_last: true };
         if !is_wanted || sender.send(done).is_err() {
             return;
         }
     }
 }
 
-fn in_order<T>(
-    receiver: &Receiver<Done<T>>,
+fn deliver_in_order<T>(
+    receiver: &Receiver<BatchResult<T>>,
     take: &mut impl FnMut(T, Progress) -> io::Result<()>,
 ) -> io::Result<Vec<Diagnostic>> {
     let mut problems = Vec::new();
-    let mut early: BTreeMap<usize, Vec<Done<T>>> = BTreeMap::new();
+    let mut early: BTreeMap<usize, Vec<BatchResult<T>>> = BTreeMap::new();
     let (mut expected, mut objects) = (0, 0);
     for done in receiver {
         early.entry(done.number).or_default().push(done);
@@ -129,33 +130,33 @@ fn in_order<T>(
 }
 
 /// A few parts of one text.
-struct Batch {
+struct ObjectBatch {
     number: usize,
     source: Arc<Source>,
-    parts: Vec<Part>,
+    parts: Vec<SourcePart>,
     problems: Vec<Diagnostic>,
     share: f64,
 }
 
-/// What is still to be done.
-struct Queue<'a> {
+/// The remaining input.
+struct BatchQueue<'a> {
     inputs: &'a [Input],
     opened: usize,
     number: usize,
-    current: Option<(Arc<Source>, std::vec::IntoIter<Part>, usize)>,
+    current: Option<(Arc<Source>, std::vec::IntoIter<SourcePart>, usize)>,
     problems: Vec<Diagnostic>,
 }
 
-impl<'a> Queue<'a> {
+impl<'a> BatchQueue<'a> {
     fn new(inputs: &'a [Input]) -> Self {
         Self { inputs, opened: 0, number: 0, current: None, problems: Vec::new() }
     }
 
     /// Returns the next batch; opens files as it comes to them.
-    fn next(&mut self) -> Option<Batch> {
+    fn next(&mut self) -> Option<ObjectBatch> {
         loop {
             if let Some((source, rest, all)) = &mut self.current {
-                let parts: Vec<Part> = rest.take(BATCH).collect();
+                let parts: Vec<SourcePart> = rest.take(OBJECTS_PER_BATCH).collect();
                 let (source, left, all) = (Arc::clone(source), rest.len(), *all);
                 if left == 0 {
                     self.current = None;
@@ -172,7 +173,7 @@ impl<'a> Queue<'a> {
             self.opened += 1;
             match read_source(input) {
                 Ok(source) => {
-                    let parts = parts(&source);
+                    let parts = split_parts(&source);
                     let count = parts.len();
                     self.current = Some((source, parts.into_iter(), count));
                 }
@@ -182,11 +183,11 @@ impl<'a> Queue<'a> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a share is shown to a person")]
-    fn batch(&mut self, source: Arc<Source>, parts: Vec<Part>, left: usize, all: usize) -> Batch {
+    fn batch(&mut self, source: Arc<Source>, parts: Vec<SourcePart>, left: usize, all: usize) -> ObjectBatch {
         let number = self.number;
         self.number += 1;
         let files_done = self.opened as f64 - left as f64 / all.max(1) as f64;
         let share = files_done / self.inputs.len().max(1) as f64;
-        Batch { number, source, parts, problems: std::mem::take(&mut self.problems), share }
+        ObjectBatch { number, source, parts, problems: std::mem::take(&mut self.problems), share }
     }
 }

@@ -10,7 +10,7 @@ pub const STACK_BYTES: usize = 16 << 20;
 
 /// Returns how many threads work at a time.
 #[must_use]
-pub fn count() -> usize {
+pub fn worker_count() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(16)
 }
 
@@ -18,11 +18,11 @@ pub fn count() -> usize {
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
+pub fn run_on_workers<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> io::Result<Vec<T>> {
     let queue = WorkQueue::new(items);
     let done = thread::scope(|scope| {
         let mut threads = Vec::new();
-        for _ in 0..count().min(items.len()) {
+        for _ in 0..worker_count().min(items.len()) {
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
             threads.push(builder.spawn_scoped(scope, || queue.drain(&work))?);
         }

@@ -1,4 +1,4 @@
-//! What can be said on the command line. Nothing is done here.
+//! Command-line arguments. This module only declares and checks them.
 
 mod checked;
 #[cfg(feature = "serve")]
@@ -21,41 +21,41 @@ use kubewright_dialects::compatible_programs;
 use kubewright_engine::nearest_word;
 use kubewright_gotemplate::FunctionSet;
 
-use crate::fixtures::Setting;
+use crate::fixtures::VariableSetting;
 use crate::output::{
     ColorChoice, Output, ReportContent, case_output, diagnostic_output, object_output, output_help,
 };
-pub(crate) use checked::languages;
+pub(crate) use checked::check_languages;
 #[cfg(feature = "serve")]
-pub(crate) use cluster::{ClusterArguments, Doctor, DoctorFormat, Rescue};
-pub(crate) use detect::{Compat, Detect};
-pub(crate) use function::Function;
-pub(crate) use graph::Graph;
-pub(crate) use install::Install;
-pub(crate) use render::{Names, Render, RenderFormat, RenderPlane, TraitValues};
+pub(crate) use cluster::{ClusterArguments, DoctorArguments, DoctorFormat, RescueArguments};
+pub(crate) use detect::{CompatMode, DetectArguments};
+pub(crate) use function::FunctionArguments;
+pub(crate) use graph::GraphArguments;
+pub(crate) use install::InstallArguments;
+pub(crate) use render::{ComponentNames, RenderArguments, RenderFormat, RenderPlane, TraitValues};
 pub(crate) use selector::CaseSelector;
 #[cfg(feature = "serve")]
-pub(crate) use serve::Serve;
+pub(crate) use serve::ServeArguments;
 pub(crate) use shared::{FlagForm, SHARED_FLAGS, SharedFlags};
 
 const EXAMPLES: &str = "\
 Examples:
-  kubewright demo                              see it work; needs no file
-  kubewright demo --save demo                  put the demo's rules and manifests into a folder
+  kubewright demo                              run the built-in examples
+  kubewright demo --save demo                  write the demo's rules and manifests to a folder
   kubewright apply demo/rules -r demo/manifests --diff
 
 Exit codes:
-  0  nothing wrong
-  1  a rule refuses an object, cannot answer or cannot be converted, or a test fails
-  2  bad input or bad usage; everything that could be read was still done";
+  0  no problems
+  1  a rule denies an object, ends in an error or cannot be converted, or a test fails
+  2  bad input or bad usage; everything that could be read was still processed";
 
-/// Reads Kubernetes rule languages, runs them on manifests, and says why.
+/// Evaluates Kubernetes rule languages on manifests and explains every outcome.
 #[derive(Debug, Parser)]
 #[command(name = "kubewright", version, after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    /// What to do.
+pub(crate) struct CommandLine {
+    /// The command.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 
     /// When to use colours: auto, always or never; NO_COLOR is honoured
     #[arg(
@@ -65,65 +65,65 @@ pub(crate) struct Arguments {
         default_value = "auto",
         value_name = "WHEN",
         hide_possible_values = true,
-        // After all others, whatever number of commands there is.
+        // Listed last, after the options of any command.
         display_order = 900
     )]
     pub(crate) color: ColorChoice,
 
-    /// Let test files, stacks and worlds name files outside of their project
+    /// Allow test files, stacks and worlds to refer to files outside of their project
     #[arg(long, global = true, display_order = 901)]
     pub(crate) allow_outside: bool,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Run rules on manifests and show what they say and change
-    Apply(Apply),
+pub(crate) enum CliCommand {
+    /// Run rules on manifests and show outcomes and changes
+    Apply(ApplyArguments),
     /// Run the cases of kubewright-test.yaml and kyverno-test.yaml files
-    Test(Test),
+    Test(TestArguments),
     /// Check rules and patterns without running them
-    Lint(Lint),
+    Lint(LintArguments),
     /// Show the page of a diagnostic code or of a pattern
-    Explain(Explain),
+    Explain(ExplainArguments),
     /// Show why each rule or trait did what it did
-    Trace(Box<Trace>),
-    /// Write ValidatingAdmissionPolicies that say what ClusterPolicies say
-    Generate(Generate),
-    /// Write ValidatingPolicies that say what ClusterPolicies say
-    Convert(Convert),
+    Trace(Box<TraceArguments>),
+    /// Write ValidatingAdmissionPolicies that are equivalent to ClusterPolicies
+    Generate(GenerateArguments),
+    /// Write ValidatingPolicies that are equivalent to ClusterPolicies
+    Convert(ConvertArguments),
     /// Apply traits to manifests
-    Render(Render),
+    Render(RenderArguments),
     /// Apply traits as a KRM function of kustomize or kpt
-    Fn(Function),
+    Fn(FunctionArguments),
     /// Find patterns and smells in a set of objects
-    Detect(Box<Detect>),
-    /// Draw objects and what links them
-    Graph(Graph),
-    /// Print the manifests that put the webhook into a cluster
-    Install(Install),
-    /// Look at the webhook in a cluster and say what is wrong with it
+    Detect(Box<DetectArguments>),
+    /// Draw objects and the edges between them
+    Graph(GraphArguments),
+    /// Print the manifests that install the webhook in a cluster
+    Install(InstallArguments),
+    /// Check the webhook in a cluster and report problems
     #[cfg(feature = "serve")]
-    Doctor(Doctor),
-    /// Remove the webhook configurations: open the door
+    Doctor(DoctorArguments),
+    /// Remove the webhook configurations from a cluster
     #[cfg(feature = "serve")]
-    Rescue(Rescue),
-    /// Try an expression on an object
-    Eval(Eval),
-    /// Answer a cluster's API server: the admission webhook
+    Rescue(RescueArguments),
+    /// Evaluate an expression on an object
+    Eval(EvalArguments),
+    /// Run the admission webhook of a cluster
     #[cfg(feature = "serve")]
-    Serve(Box<Serve>),
+    Serve(Box<ServeArguments>),
     /// Sign manifests, for rules that check signatures
-    Sign(Sign),
-    /// See it work on built-in examples; needs no file
-    Demo(Demo),
+    Sign(SignArguments),
+    /// Run the built-in examples
+    Demo(DemoArguments),
     /// Print a completion script for a shell
-    Completions(Completions),
-    /// Print the manual page, or write all of them into a folder
-    Man(Man),
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write all pages to a folder
+    Man(ManArguments),
 }
 
-/// Which rules, and what they are told.
+/// The rules, and how they are compiled.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleArguments {
     /// Rule files, folders or patterns; `-` is standard input
@@ -134,7 +134,7 @@ pub(crate) struct RuleArguments {
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 
-    /// Where else exceptions may stand; said by the manifests.
+    /// Further exceptions, found among the manifests.
     #[arg(skip)]
     pub(crate) further_exceptions: Vec<String>,
 
@@ -142,10 +142,10 @@ pub(crate) struct RuleArguments {
     pub(crate) options: RuleOptions,
 }
 
-/// What compiling rules depends on.
+/// Options for compiling rules.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct RuleOptions {
-    /// The namespace whose rules are about the whole cluster [default: that of the rule language]
+    /// The namespace whose rules apply to the whole cluster [default: that of the rule language]
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) cluster_rules_namespace: Option<String>,
 
@@ -153,16 +153,16 @@ pub(crate) struct RuleOptions {
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 
-    /// Follow this program where it and the documentation of its rule language disagree; may be repeated
+    /// Follow this program if it and the documentation of its rule language disagree; may be repeated
     #[arg(long = "compat", value_name = "PROGRAM", value_parser = PossibleValuesParser::new(compatible_programs()))]
     pub(crate) compatible_with: Vec<String>,
 
-    /// Said by `lint` alone.
+    /// Set by `lint` only.
     #[arg(skip)]
     pub(crate) checks_idempotence: bool,
 }
 
-/// The objects, and what is about to happen to them.
+/// The objects, and the admission request that is simulated for them.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ObjectArguments {
     /// Manifests: files, folders or patterns; `-` is standard input
@@ -170,28 +170,28 @@ pub(crate) struct ObjectArguments {
           value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// Documents that are no Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
+    /// Documents that are not Kubernetes objects, for policies about JSON, HTTP or Envoy: files, folders or patterns; may be repeated
     #[arg(id = "payloads", long = "json", visible_aliases = ["http-payload", "envoy-payload"], value_name = "PATH")]
     pub(crate) payloads: Vec<String>,
 
-    /// What is about to happen to the objects
+    /// The operation of the admission request
     #[arg(long, default_value = "CREATE", value_name = "OPERATION", ignore_case = true,
           value_parser = PossibleValuesParser::new(["CREATE", "UPDATE", "DELETE", "CONNECT"]))]
     pub(crate) operation: String,
 
-    /// How objects are before an UPDATE, found by kind, namespace and name: files, folders or patterns; may be repeated
+    /// Old versions of the objects for an UPDATE, matched by kind, namespace and name: files, folders or patterns; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) old: Vec<String>,
 
-    /// Who asks
+    /// The requesting user
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// A group of the one who asks; may be repeated
+    /// A group of the requesting user; may be repeated
     #[arg(long = "group", value_name = "NAME")]
     pub(crate) groups: Vec<String>,
 
-    /// Who asks, with roles: a UserInfo file
+    /// The requesting user with roles: a UserInfo file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) userinfo: Option<String>,
 
@@ -199,28 +199,28 @@ pub(crate) struct ObjectArguments {
     #[arg(short = 'f', long, alias = "values-file", value_name = "FILE")]
     pub(crate) values: Option<String>,
 
-    /// A variable and its value; may be repeated. `request.operation` also selects the operation
+    /// A variable and its value; may be repeated. `request.operation` also sets the operation
     #[arg(short, long, value_name = "NAME=VALUE[,…]")]
-    pub(crate) set: Vec<Setting>,
+    pub(crate) set: Vec<VariableSetting>,
 
-    /// Objects and answers that rules may look up: files, folders or patterns; may be repeated
+    /// Objects and responses that rules may look up: files, folders or patterns; may be repeated
     #[arg(long, value_name = "PATH",
           aliases = ["parameter-resource", "target-resource", "target-resources", "context-file"])]
     pub(crate) world: Vec<String>,
 
-    /// Also take the exceptions among the manifests
+    /// Also use the exceptions among the manifests
     #[arg(long, alias = "exceptions-with-resources")]
     pub(crate) exceptions_within_resources: bool,
 
-    /// Also take the exceptions among the rules
+    /// Also use the exceptions among the rules
     #[arg(long)]
     pub(crate) exceptions_within_policies: bool,
 
-    /// The namespace of objects and rules that name none [default: `default` for objects]
+    /// The namespace of objects and rules without one [default: `default` for objects]
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
-    /// Judge as a scan of stored objects would: rules that are only for admission are left out
+    /// Evaluate like a background scan: rules that only apply at admission are skipped
     #[arg(long)]
     pub(crate) background: bool,
 
@@ -229,7 +229,7 @@ pub(crate) struct ObjectArguments {
     pub(crate) only: Vec<String>,
 }
 
-/// Runs rules on manifests and shows what they say and change.
+/// Runs rules on manifests and shows outcomes and changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -238,8 +238,8 @@ Examples:
   kubewright apply rules/ -r manifests/ -o table -o sarif=kubewright.sarif
   kubewright apply policies/ -r pod.yaml --set request.operation=UPDATE --audit-warn
 
-Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
-pub(crate) struct Apply {
+Exit codes: 0 no problems, 1 a rule fails or ends in an error, 2 bad input")]
+pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
 
@@ -263,23 +263,23 @@ pub(crate) struct Apply {
     #[arg(short, long)]
     pub(crate) policy_report: bool,
 
-    /// Show and count a failure as a warning where the rule does not refuse the object for it
+    /// Show and count a failure as a warning if the rule does not deny the object
     #[arg(long)]
     pub(crate) audit_warn: bool,
 
-    /// The exit code when there are warnings and nothing worse
+    /// The exit code if there are warnings and nothing worse
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     pub(crate) warn_exit_code: u8,
 
-    /// Exit with that code as well when no object passes any rule
+    /// Also exit with that code if no object passes any rule
     #[arg(long)]
     pub(crate) warn_no_pass: bool,
 
-    /// Write every resulting object into this folder
+    /// Write every resulting object to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) output_objects: Option<PathBuf>,
 
-    /// Print only what is wrong
+    /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -294,8 +294,8 @@ Examples:
   kubewright test --schema > kubewright-test.schema.json
 
 Exit codes: 0 every case holds, 1 a case fails, 2 bad input")]
-pub(crate) struct Test {
-    /// Test files, folders that hold kubewright-test.yaml or kyverno-test.yaml files, or patterns
+pub(crate) struct TestArguments {
+    /// Test files, folders that contain kubewright-test.yaml or kyverno-test.yaml files, or patterns
     #[arg(required_unless_present = "schema", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
@@ -303,7 +303,7 @@ pub(crate) struct Test {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) file_name: Option<String>,
 
-    /// Only cases that fit: policy=NAME, rule=NAME, resource=NAME, with `*` and `?`
+    /// Only matching cases: policy=NAME, rule=NAME, resource=NAME, with `*` and `?`
     #[arg(short = 't', long = "test-case-selector", value_name = "KEY=NAME[,…]")]
     pub(crate) selector: Option<CaseSelector>,
 
@@ -325,7 +325,7 @@ pub(crate) struct Test {
     #[arg(long)]
     pub(crate) schema: bool,
 
-    /// Print only what is wrong
+    /// Print problems only
     #[arg(short, long, alias = "fail-only")]
     pub(crate) quiet: bool,
 
@@ -341,7 +341,7 @@ Examples:
   kubewright lint rules/ --deny-warnings -o github
 
 Exit codes: 0 no errors, 1 errors (or warnings with --deny-warnings), 2 unreadable input")]
-pub(crate) struct Lint {
+pub(crate) struct LintArguments {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
 
@@ -354,32 +354,32 @@ pub(crate) struct Lint {
     )]
     pub(crate) outputs: Vec<Output>,
 
-    /// The namespace of rules that name none
+    /// The namespace of rules without one
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
-    /// Tell which operations of traits do more each time that they are rendered over their own output
+    /// Also report trait operations that are not idempotent
     #[arg(long)]
     pub(crate) check_idempotent: bool,
 
-    /// Exit with 1 when there are warnings
+    /// Exit with 1 if there are warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
 
-    /// Print only what is wrong
+    /// Print problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// Shows the page of a diagnostic code, or of a pattern that ships.
+/// Shows the page of a diagnostic code, or of a built-in pattern.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kubewright explain
   kubewright explain KW-M023
   kubewright explain orphan-service")]
-pub(crate) struct Explain {
-    /// A code such as KW-Y001, or a pattern; without it all are listed
+pub(crate) struct ExplainArguments {
+    /// A code such as KW-Y001, or a pattern; lists all if omitted
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
@@ -387,32 +387,32 @@ pub(crate) struct Explain {
 /// Shows why each rule did what it did.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For traits, the manifests are rendered with all of them in order, as `kubewright render` does; what each patch looked at
-and did is shown, and then who wrote which field. `kubewright render --trace` does the same with a stack file.
+For traits, the manifests are rendered with all of them in order, as `kubewright render` does; the trace shows what each
+patch matched and changed, and then the writer of each field. `kubewright render --trace` does the same for a stack file.
 
-For patterns, every object that could lead is shown: which relationships were looked at, with whom and through which
-field they hold, the points, and the phase that discarded it. What nearly fits a selector is named.
+For patterns, the trace shows every candidate leader: the relationships that were checked, the object and field they
+hold through, the points, and the phase that discarded it. Near misses of selectors are listed.
 
 Examples:
   kubewright trace rules/ -r manifests/web.yaml
   kubewright trace rules/ -r manifests/ --rule add-labels -o json
   kubewright trace traits/ -r manifests/ --set parameters.level=debug
   kubewright trace patterns/ -r manifests/ --object Service/shop/web
-  kubewright trace orphan-service -r manifests/          a pattern that ships, by its name
+  kubewright trace orphan-service -r manifests/          a built-in pattern, by its name
 
-Exit codes: 0 nothing wrong, 1 a rule fails or cannot answer, 2 bad input")]
-pub(crate) struct Trace {
+Exit codes: 0 no problems, 1 a rule fails or ends in an error, 2 bad input")]
+pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(crate) rules: RuleArguments,
 
     #[command(flatten)]
     pub(crate) objects: ObjectArguments,
 
-    /// How to show the trace
+    /// The format of the trace
     #[arg(short, long, value_enum, default_value = "tree", value_name = "FORMAT")]
     pub(crate) output: TraceFormat,
 
-    /// Only this object, whether or not it leads: `Kind/namespace/name` or `Kind/name`; may be repeated
+    /// Only this object, whether or not it is a leader: `Kind/namespace/name` or `Kind/name`; may be repeated
     #[arg(long = "object", value_name = "OBJECT", help_heading = "Options for patterns")]
     pub(crate) named: Vec<String>,
 
@@ -420,10 +420,10 @@ pub(crate) struct Trace {
     pub(crate) values: TraitValues,
 
     #[command(flatten, next_help_heading = "Options for traits")]
-    pub(crate) names: Names,
+    pub(crate) names: ComponentNames,
 }
 
-/// How a trace can be shown.
+/// Formats of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TraceFormat {
     /// For people.
@@ -433,27 +433,27 @@ pub(crate) enum TraceFormat {
     Json,
 }
 
-/// Writes policies that somebody else evaluates.
+/// Writes policies that other programs evaluate.
 #[derive(Debug, Args)]
-pub(crate) struct Generate {
+pub(crate) struct GenerateArguments {
     /// What to write
     #[command(subcommand)]
-    pub(crate) what: Generated,
+    pub(crate) what: GenerateTarget,
 }
 
-/// What can be generated.
+/// Kinds of policies that can be generated.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Generated {
-    /// Write a ValidatingAdmissionPolicy and its binding for every rule that the API server can judge itself
-    Vap(GenerateVap),
+pub(crate) enum GenerateTarget {
+    /// Write a ValidatingAdmissionPolicy and its binding for every rule that the API server can evaluate itself
+    Vap(GenerateVapArguments),
 }
 
 /// Writes ValidatingAdmissionPolicies.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A rule in CEL is written where the controller in the cluster would write it, whether or not the rule says `generate`.
-A rule with patterns or conditions is written where CEL can say exactly the same. Each is compared with its source on
-the tests of the policy, which are kyverno-test.yaml files in its folder and below, and left out when it differs.
+A rule in CEL is written if the controller in the cluster would write it, whether or not the rule has `generate`.
+A rule with patterns or conditions is written if CEL can express exactly the same. Each is compared with its source on
+the tests of the policy, which are kyverno-test.yaml files in its folder and below, and left out if it differs.
 
 Examples:
   kubewright generate vap policies/ --output-dir vap/
@@ -461,15 +461,15 @@ Examples:
   kubewright generate vap policies/ --summary
 
 Exit codes: 0 everything is written, 1 a rule cannot be expressed or differs, 2 bad input")]
-pub(crate) struct GenerateVap {
+pub(crate) struct GenerateVapArguments {
     #[command(flatten)]
-    pub(crate) conversions: Conversions,
+    pub(crate) conversions: ConversionArguments,
 
-    /// Write rules in CEL about Pods also for the controllers that make Pods, which the cluster would leave out
+    /// Also write rules in CEL about Pods for the controllers that create Pods, which the cluster would leave out
     #[arg(long)]
     pub(crate) autogen: bool,
 
-    /// Exceptions to leave out of what is written: a PolicyException file, folder or pattern; may be repeated
+    /// Exceptions that the written policies exclude: a PolicyException file, folder or pattern; may be repeated
     #[arg(short, long, alias = "exception", value_name = "PATH")]
     pub(crate) exceptions: Vec<String>,
 }
@@ -478,7 +478,7 @@ pub(crate) struct GenerateVap {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each policy is compared with its source on the tests of the source, which are kyverno-test.yaml files in its folder
-and below, and left out when it differs.
+and below, and left out if it differs.
 
 Examples:
   kubewright convert policies/ --to validatingpolicy --output-dir converted/
@@ -486,16 +486,16 @@ Examples:
   kubewright convert policies/ --to validatingpolicy --summary -o json
 
 Exit codes: 0 everything is written, 1 a rule cannot be expressed or differs, 2 bad input")]
-pub(crate) struct Convert {
+pub(crate) struct ConvertArguments {
     #[command(flatten)]
-    pub(crate) conversions: Conversions,
+    pub(crate) conversions: ConversionArguments,
 
     /// What to write
     #[arg(long, value_enum, value_name = "KIND", ignore_case = true)]
     pub(crate) to: ConvertTarget,
 }
 
-/// What policies can become.
+/// Kinds that policies can be converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTarget {
     /// ValidatingPolicy, and NamespacedValidatingPolicy for a Policy.
@@ -503,40 +503,40 @@ pub(crate) enum ConvertTarget {
     Validatingpolicy,
 }
 
-/// Which policies become something else, and where it goes.
+/// The policies to convert, and where to write the result.
 #[derive(Debug, Args, Clone)]
-pub(crate) struct Conversions {
+pub(crate) struct ConversionArguments {
     /// Policy files, folders or patterns; `-` is standard input
     #[arg(required = true, value_name = "POLICIES")]
     pub(crate) policies: Vec<String>,
 
-    /// Write one file for each policy into this folder, instead of a stream
+    /// Write one file for each policy to this folder, instead of a stream
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 
-    /// How to show what is printed
+    /// The output format
     #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) output: ConversionFormat,
 
-    /// Print how many policies and rules convert, and why the others do not, instead of the policies
+    /// Print how many policies and rules can be converted, and why the others cannot, instead of the policies
     #[arg(long)]
     pub(crate) summary: bool,
 
-    /// Leave out what no test compares with its source
+    /// Leave out policies that no test compares with their source
     #[arg(long)]
     pub(crate) require_tests: bool,
 }
 
-/// How conversions can be shown.
+/// Output formats of conversions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConversionFormat {
     /// The policies as a stream; with `--summary` a table.
     Yaml,
-    /// One document with stable keys: policies, what was left out, numbers.
+    /// One document with stable keys: policies, omissions and counts.
     Json,
 }
 
-/// Tries an expression on an object.
+/// Evaluates an expression on an object.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -546,10 +546,10 @@ Examples:
   echo '{\"n\": [1, 2]}' | kubewright eval cel 'object.n.all(x, x > 0)' -f - --cost
   echo '{\"image\": \"nginx\"}' | kubewright eval cel 'image(object.image).registry()' -f - --policy
   kubewright eval jmespath --list-functions")]
-pub(crate) struct Eval {
+pub(crate) struct EvalArguments {
     /// The language of the expression
     #[arg(value_enum)]
-    pub(crate) language: Language,
+    pub(crate) language: ExpressionLanguage,
 
     /// The expression
     #[arg(required_unless_present = "list_functions", default_value = "", hide_default_value = true)]
@@ -573,42 +573,42 @@ pub(crate) struct Eval {
     #[arg(long = "allow-function", value_name = "NAME", value_parser = allowed_function)]
     pub(crate) allowed_functions: Vec<String>,
 
-    /// Give a variable of a CEL expression the value of a file; may be repeated
+    /// Set a variable of a CEL expression to the content of a file; may be repeated
     #[arg(long = "var", value_name = "NAME=FILE")]
     pub(crate) variables: Vec<String>,
 
-    /// Say what evaluating a CEL expression costs, as the API server counts
+    /// Print the cost of evaluating a CEL expression, as the API server counts it
     #[arg(long)]
     pub(crate) cost: bool,
 
-    /// Let a CEL expression call the functions of policies too, such as `image` and `json.unmarshal`
+    /// Also allow the functions of policies in a CEL expression, such as `image` and `json.unmarshal`
     #[arg(long)]
     pub(crate) policy: bool,
 
-    /// List the functions that a JMESPath or CEL expression can call
+    /// List the functions of JMESPath or CEL
     #[arg(long, conflicts_with_all = ["expression", "file"])]
     pub(crate) list_functions: bool,
 }
 
-/// The languages of expressions.
+/// Expression languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
+pub(crate) enum ExpressionLanguage {
     /// Selects parts of an object.
     Jsonpath,
-    /// Makes text from an object.
+    /// Renders text from an object.
     Gotemplate,
-    /// Makes values from an object, with the functions of policies.
+    /// Computes values from an object, with the functions of policies.
     Jmespath,
-    /// Makes values from an object, which is called `object`.
+    /// Computes values from an object, the variable `object`.
     Cel,
 }
 
 /// Signs manifests, for rules that check signatures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A signature is of the whole object. It stands in annotations, with the text that was signed, in the form
+A signature covers the whole object. It is stored in annotations, with the signed text, in the form
 that `validate.manifests` rules and `kubectl sigstore` check. Signing a second time with another
-key adds a signature. Comments of the file are not kept.
+key adds a signature. Comments in the file are lost.
 
 Examples:
   openssl ecparam -name prime256v1 -genkey -noout -out key.pem
@@ -617,7 +617,7 @@ Examples:
   kustomize build | kubewright sign - --key key.pem | kubectl apply -f -
 
 Exit codes: 0 everything is signed, 2 bad input, and nothing is written")]
-pub(crate) struct Sign {
+pub(crate) struct SignArguments {
     /// A file with one or several objects; `-` is standard input
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: String,
@@ -630,23 +630,23 @@ pub(crate) struct Sign {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What the annotations start with
+    /// The domain of the annotations
     #[arg(long, value_name = "DOMAIN", default_value = kubewright_kyverno::signing::DEFAULT_DOMAIN)]
     pub(crate) annotation_domain: String,
 
-    /// Take away the signatures that are there
+    /// Remove existing signatures first
     #[arg(long)]
     pub(crate) replace: bool,
 }
 
-/// Shows the built-in examples at work.
+/// Runs the built-in examples.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kubewright demo
   kubewright demo --save demo")]
-pub(crate) struct Demo {
-    /// Write the examples into this folder instead
+pub(crate) struct DemoArguments {
+    /// Write the examples to this folder instead
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
 }
@@ -657,7 +657,7 @@ pub(crate) struct Demo {
 Examples:
   source <(kubewright completions bash)
   kubewright completions fish > ~/.config/fish/completions/kubewright.fish")]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
@@ -669,8 +669,8 @@ pub(crate) struct Completions {
 Examples:
   kubewright man > kubewright.1
   kubewright man ~/.local/share/man/man1")]
-pub(crate) struct Man {
-    /// Write the pages of all commands into this folder
+pub(crate) struct ManArguments {
+    /// Write the pages of all commands to this folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -683,7 +683,7 @@ fn allowed_function(name: &str) -> Result<String, String> {
     }
     let refusable = FunctionSet::refusable();
     if refusable.contains(&name) {
-        return Err("it needs what no rule is given, and cannot be allowed".to_owned());
+        return Err("it cannot be allowed: rules have no access to what it needs".to_owned());
     }
     Err(match nearest_word(name, refusable) {
         Some(near) => format!("there is no such function; did you mean `{near}`?"),

@@ -34,7 +34,7 @@ kubewright_engine::codes! {
 }
 
 /// Returns every code there is, sorted by name.
-pub(crate) fn all() -> Vec<&'static Code> {
+pub(crate) fn all_codes() -> Vec<&'static Code> {
     let mut all = kubewright_dialects::rule_file_codes();
     all.extend(kubewright_graph::codes());
     all.extend(kubewright_files::FILE_CODES);
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_a_page_of_its_own_and_stands_once() {
-        let all = all();
+    fn codes_are_unique_and_have_pages() {
+        let all = all_codes();
         for code in &all {
             assert!(code.page.starts_with(&format!("# {}: {}\n", code.id, code.title)), "{}", code.id);
         }

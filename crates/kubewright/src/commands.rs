@@ -25,40 +25,40 @@ mod sign;
 mod test;
 mod trace;
 
-use crate::arguments::{Arguments, Command};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{CliCommand, CommandLine};
+use crate::failure::{CommandFailure, ExitStatus};
 pub(crate) use graph::Drawing;
 pub(crate) use render::RenderSetting;
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
-/// When it cannot be done at all.
-pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+/// When the command cannot run at all.
+pub(crate) fn dispatch_command(arguments: CommandLine) -> Result<ExitStatus, CommandFailure> {
     let color = arguments.color;
     match arguments.command {
-        Command::Apply(arguments) => apply::run(&arguments, color),
-        Command::Lint(arguments) => lint::run(&arguments, color),
-        Command::Explain(arguments) => explain::run(&arguments),
-        Command::Trace(arguments) => trace::run(&arguments, color),
+        CliCommand::Apply(arguments) => apply::run_apply(&arguments, color),
+        CliCommand::Lint(arguments) => lint::run_lint(&arguments, color),
+        CliCommand::Explain(arguments) => explain::run_explain(&arguments),
+        CliCommand::Trace(arguments) => trace::run_trace(&arguments, color),
         #[cfg(feature = "serve")]
-        Command::Serve(arguments) => serve::run(&arguments, color),
-        Command::Sign(arguments) => sign::run(&arguments, color),
-        Command::Test(arguments) => test::run(&arguments, color),
-        Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man(arguments) => man::run(&arguments),
-        Command::Eval(arguments) => eval::run(&arguments, color),
-        Command::Generate(arguments) => generate::run(&arguments, color),
-        Command::Convert(arguments) => convert::run(&arguments, color),
-        Command::Render(arguments) => render::run(&arguments, color),
-        Command::Fn(arguments) => function::run(&arguments, color),
-        Command::Detect(arguments) => detect::run(&arguments, color),
-        Command::Graph(arguments) => graph::run(&arguments, color),
-        Command::Install(arguments) => install::run(&arguments),
+        CliCommand::Serve(arguments) => serve::run_serve(&arguments, color),
+        CliCommand::Sign(arguments) => sign::run_sign(&arguments, color),
+        CliCommand::Test(arguments) => test::run_test(&arguments, color),
+        CliCommand::Completions(arguments) => completions::run_completions(&arguments),
+        CliCommand::Man(arguments) => man::run_man(&arguments),
+        CliCommand::Eval(arguments) => eval::run_eval(&arguments, color),
+        CliCommand::Generate(arguments) => generate::run_generate(&arguments, color),
+        CliCommand::Convert(arguments) => convert::run_convert(&arguments, color),
+        CliCommand::Render(arguments) => render::run_render(&arguments, color),
+        CliCommand::Fn(arguments) => function::run_function(&arguments, color),
+        CliCommand::Detect(arguments) => detect::run_detect(&arguments, color),
+        CliCommand::Graph(arguments) => graph::run_graph(&arguments, color),
+        CliCommand::Install(arguments) => install::run_install(&arguments),
         #[cfg(feature = "serve")]
-        Command::Doctor(arguments) => doctor::run(&arguments, color),
+        CliCommand::Doctor(arguments) => doctor::run_doctor(&arguments, color),
         #[cfg(feature = "serve")]
-        Command::Rescue(arguments) => rescue::run(&arguments),
-        Command::Demo(arguments) => demo::run(&arguments, color),
+        CliCommand::Rescue(arguments) => rescue::run_rescue(&arguments),
+        CliCommand::Demo(arguments) => demo::run_demo(&arguments, color),
     }
 }

@@ -1,4 +1,4 @@
-//! What stops a command, and the exit code of one that was not stopped.
+//! Failures and exit codes of commands.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,36 @@ use kubewright_files::io_error_text;
 use kubewright_value::Position;
 use thiserror::Error;
 
-use crate::output::{Paint, line_window, tell, visible};
+use crate::output::{Paint, line_window, print_stderr, visible};
 
-/// How a command ended.
+/// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
-    /// Nothing is wrong.
+pub(crate) enum ExitStatus {
+    /// No problems.
     Clean,
     /// There are warnings, and the user has chosen a code for them.
     Warned(u8),
-    /// A rule refuses an object or cannot answer, or a test fails.
+    /// A rule denies an object or ends in an error, or a test fails.
     Violations,
-    /// Something could not be read; everything else was done.
+    /// Some input could not be read; everything else was processed.
     BadInput,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(exit: ExitStatus) -> Self {
         match exit {
-            Exit::Clean => Self::SUCCESS,
-            Exit::Warned(code) => Self::from(code),
-            Exit::Violations => Self::from(1),
-            Exit::BadInput => Self::from(2),
+            ExitStatus::Clean => Self::SUCCESS,
+            ExitStatus::Warned(code) => Self::from(code),
+            ExitStatus::Violations => Self::from(1),
+            ExitStatus::BadInput => Self::from(2),
         }
     }
 }
 
-/// Why a command could not do its work at all.
+/// Why a command could not run at all.
 #[derive(Debug, Error)]
-pub(crate) enum Failure {
-    /// What was asked for makes no sense.
+pub(crate) enum CommandFailure {
+    /// Invalid arguments.
     #[error("{message}")]
     Usage {
         /// What is wrong.
@@ -70,7 +70,7 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// Returns a failure of usage without a remedy.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), help: String::new() }
@@ -90,25 +90,25 @@ impl Failure {
         move |error| Self::Write { path, error }
     }
 
-    /// Tells the user, unless nobody reads our output any more, and returns the exit code.
+    /// Prints the failure, unless standard output was closed, and returns the exit code.
     pub(crate) fn report(&self, paint: Paint) -> ExitCode {
         if let Self::Output(error) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
             return ExitCode::SUCCESS;
         }
-        tell(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
+        print_stderr(format_args!("{} {}", paint.red("error:"), visible(&self.to_string())));
         match self {
-            Self::Usage { help, .. } if !help.is_empty() => tell(format_args!("  = help: {help}")),
+            Self::Usage { help, .. } if !help.is_empty() => print_stderr(format_args!("  = help: {help}")),
             Self::Expression { expression, position, length, .. } => {
                 let line =
                     expression.lines().nth(position.line.saturating_sub(1) as usize).unwrap_or_default();
                 let (line, before, covered) = line_window(line, position.column as usize, *length as usize);
-                tell(format_args!("  {}", visible(&line)));
-                tell(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
+                print_stderr(format_args!("  {}", visible(&line)));
+                print_stderr(format_args!("  {}{}", " ".repeat(before), paint.red(&"^".repeat(covered))));
             }
             _ => {}
         }
-        Exit::BadInput.into()
+        ExitStatus::BadInput.into()
     }
 }

@@ -7,9 +7,9 @@ use kubewright_value::{Document, Location, Step, Text, Value};
 
 use crate::codes::{TEST_FIELD, TEST_MISSING, TEST_VALUE};
 
-/// What is said of fields that are not as they should be, in one sort of file.
+/// Diagnostic codes for invalid fields in one type of file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FieldCodes {
+pub(crate) struct InputFieldCodes {
     /// A field means nothing.
     pub(crate) unknown: &'static Code,
     /// A field is missing.
@@ -19,30 +19,31 @@ pub(crate) struct FieldCodes {
 }
 
 /// Of test files, and of what they name.
-const TEST: FieldCodes = FieldCodes { unknown: &TEST_FIELD, missing: &TEST_MISSING, value: &TEST_VALUE };
+const TEST: InputFieldCodes =
+    InputFieldCodes { unknown: &TEST_FIELD, missing: &TEST_MISSING, value: &TEST_VALUE };
 
-/// Reads fields at a place of a document and remembers what is wrong with them.
-pub(crate) struct Reader<'a> {
+/// Reads fields at a position of a document and collects diagnostics.
+pub(crate) struct InputFieldReader<'a> {
     document: &'a Document,
-    codes: FieldCodes,
+    codes: InputFieldCodes,
     path: Vec<Step>,
     problems: Vec<Diagnostic>,
     // Go's readers take `isMUtatingPolicy` for `isMutatingPolicy`, and people have files with it.
     ignores_case: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> InputFieldReader<'a> {
     /// Returns a reader at the root of `document`.
     pub(crate) fn new(document: &'a Document) -> Self {
         Self::of(TEST, document)
     }
 
-    /// Returns a reader at the root of `document`, which says `codes` of what is wrong.
-    pub(crate) fn of(codes: FieldCodes, document: &'a Document) -> Self {
+    /// Returns a reader at the root of `document` that reports with `codes`.
+    pub(crate) fn of(codes: InputFieldCodes, document: &'a Document) -> Self {
         Self { document, codes, path: Vec::new(), problems: Vec::new(), ignores_case: false }
     }
 
-    /// Returns a reader that takes a field whatever the case of its letters.
+    /// Returns a reader with case-insensitive field names.
     pub(crate) fn ignoring_case(document: &'a Document) -> Self {
         Self { ignores_case: true, ..Self::new(document) }
     }
@@ -50,7 +51,7 @@ impl<'a> Reader<'a> {
     /// Returns what was read.
     ///
     /// # Errors
-    /// With everything that is wrong, in the order in which it stands.
+    /// With all diagnostics, in document order.
     pub(crate) fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
         self.problems.sort_by_key(|problem| problem.location.position);
         if self.problems.is_empty() { Ok(read) } else { Err(self.problems) }
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
         value.as_bool()
     }
 
-    /// Returns a list of texts; one text stands for a list of one.
+    /// Returns a list of texts; a single text is a list of one.
     pub(crate) fn texts(&mut self, field: &str) -> Vec<String> {
         let Some(value) = self.value(field) else { return Vec::new() };
         if let Some(text) = value.as_str() {
@@ -239,7 +240,7 @@ impl<'a> Reader<'a> {
         self.problem(self.codes.value, field, message, String::new());
     }
 
-    /// Reports that what stands here does not fit.
+    /// Reports that the value here is invalid.
     pub(crate) fn wrong_here(&mut self, message: String) {
         let location = self.location();
         self.problems.push(Diagnostic::new(self.codes.value, message, location));

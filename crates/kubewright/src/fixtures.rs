@@ -17,29 +17,29 @@ use kubewright_value::{Document, Value};
 
 use cluster::Cluster;
 
-pub(crate) use answers::{Answers, Shared, read_shared};
+pub(crate) use answers::{FixtureAnswers, SharedEntryFixture, read_shared};
 pub(crate) use old::OldObjects;
-pub(crate) use set::Setting;
+pub(crate) use set::VariableSetting;
 pub(crate) use user::read_user_info;
-pub(crate) use values::{FIELDS as VALUE_FIELDS, Values, is_rule};
+pub(crate) use values::{FIELDS as VALUE_FIELDS, FixtureValues, is_rule};
 pub(crate) use world::FileWorld;
 
 /// Reads the first document of a file, if one is named.
-pub(crate) fn file<T>(
+pub(crate) fn read_fixture_file<T>(
     path: Option<&str>,
     read: impl FnOnce(&Document) -> Result<T, Vec<Diagnostic>>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<T> {
-    let found = files::find(&[path?.to_owned()]);
+    let found = files::find_files(&[path?.to_owned()]);
     problems.extend(found.problems);
     let document = files::read_documents(&found.inputs, problems).into_iter().next()?;
     read(&document).map_err(|wrong| problems.extend(wrong)).ok()
 }
 
 /// Returns the objects that `documents` are or describe, and adds what else they say to `answers`.
-pub(crate) fn objects(
+pub(crate) fn fixture_objects(
     documents: Vec<Document>,
-    answers: &mut Answers,
+    answers: &mut FixtureAnswers,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Value> {
     let (described, plain): (Vec<_>, Vec<_>) = documents.into_iter().partition(Cluster::is_meant);

@@ -10,31 +10,31 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::ClusterArguments;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-/// How long one call may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The timeout of a call.
+const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A cluster.
-pub(crate) struct Live {
+pub(crate) struct LiveCluster {
     client: Client,
     runtime: Runtime,
 }
 
-impl Live {
+impl LiveCluster {
     /// Finds the cluster. Nothing is asked yet.
     ///
     /// # Errors
     /// When it is not known where it is or who asks.
-    pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, Failure> {
+    pub(crate) fn find(arguments: &ClusterArguments) -> Result<Self, CommandFailure> {
         let wrong = |error: Error| {
-            Failure::usage(error.to_string())
+            CommandFailure::usage(error.to_string())
                 .help("name a kubeconfig with `--kubeconfig`, and a context of it with `--context`")
         };
         let config =
             Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref()).map_err(wrong)?;
         let client = Client::new(config).map_err(wrong)?;
-        let client = client.limited(CallLimits { time: PATIENCE, ..CallLimits::default() });
+        let client = client.limited(CallLimits { time: CALL_TIMEOUT, ..CallLimits::default() });
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, runtime })
     }

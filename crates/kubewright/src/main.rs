@@ -25,10 +25,10 @@ use clap::Parser as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let arguments = arguments::CommandLine::parse();
     kubewright_files::allow_outside(arguments.allow_outside);
     let paint = arguments.color.paint_errors();
-    match commands::run(arguments) {
+    match commands::dispatch_command(arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(paint),
     }

@@ -8,16 +8,16 @@ mod target;
 
 pub(crate) use kubewright_report::render::{
     DiagnosticCounts, DiffRenderer, diagnostic_value as json_diagnostic, hunks, line_window,
-    location_values as json_place, snippet, tree, yaml_text,
+    location_values as json_place, snippet, trace_tree, yaml_text,
 };
 pub(crate) use kubewright_report::{
-    Columns, Paint, Renderer, ReportContent, ReportWriter, TableOptions, short, visible,
+    Columns, Paint, Renderer, ReportContent, ReportWriter, TableOptions, shorten_visible, visible,
 };
 
-pub(crate) use chosen::{Chosen, Format, keep_apart, keep_inputs, standard_output};
-pub(crate) use color::{ColorChoice, tell};
-pub(crate) use file::{refuse_input, refuse_link, write as write_file, write_named_by_object};
-pub(crate) use folder::{FileNames, FolderRenderer, safe};
+pub(crate) use chosen::{ChosenFormat, NamedFormat, keep_apart, keep_inputs, standard_output};
+pub(crate) use color::{ColorChoice, print_stderr};
+pub(crate) use file::{refuse_input, refuse_link, write_file, write_named_by_object};
+pub(crate) use folder::{FileNames, FolderRenderer, safe_file_name};
 pub(crate) use target::{
     Output, case_output, chosen_or_table, diagnostic_output, finding_output, object_output, output_help,
 };

@@ -6,17 +6,17 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use kubewright_engine::{Diagnostic, nearest_word};
-use kubewright_files::{self as files, Wanted};
+use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::{Graph, Id, References};
 use kubewright_patterns::{self as patterns, Pattern};
 use kubewright_report::suppression::matches_name;
-use kubewright_report::text::{listed, plural};
+use kubewright_report::text::{listed_paths, plural};
 use kubewright_report::{FilePosition, FindingContext, shipped_source};
 use kubewright_value::{Document, Value};
 
 use crate::codes::{self, NOT_AN_OBJECT, NOTHING_FOUND, TOO_MUCH_SELECTED};
-use crate::failure::Failure;
-use crate::progress::Bar;
+use crate::failure::CommandFailure;
+use crate::progress::ProgressBar;
 use crate::rule_inputs::no_objects;
 
 /// How many documents that are not objects have a diagnostic each.
@@ -57,7 +57,7 @@ impl PatternInputs {
     ///
     /// # Errors
     /// When standard input is named twice.
-    pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn open(paths: &[String], resources: &[String]) -> Result<Self, CommandFailure> {
         Self::read(PatternSources { patterns: paths, resources, ..PatternSources::default() })
     }
 
@@ -65,15 +65,17 @@ impl PatternInputs {
     ///
     /// # Errors
     /// When standard input is named twice.
-    pub(crate) fn read(sources: PatternSources<'_>) -> Result<Self, Failure> {
+    pub(crate) fn read(sources: PatternSources<'_>) -> Result<Self, CommandFailure> {
         let PatternSources { patterns: paths, references, resources, is_strict, is_without_patterns } =
             sources;
         let all = paths.iter().chain(references).chain(resources);
         if all.filter(|path| *path == "-").count() > 1 {
-            return Err(Failure::usage("`-` is given more than once; standard input can be read only once"));
+            return Err(CommandFailure::usage(
+                "`-` is given more than once; standard input can be read only once",
+            ));
         }
         let mut diagnostics = Vec::new();
-        let mut written = documents(references, &mut diagnostics);
+        let mut written = read_list_items(references, &mut diagnostics);
         written.extend(match paths {
             [] if is_without_patterns => Vec::new(),
             [] => shipped(),
@@ -86,13 +88,13 @@ impl PatternInputs {
                     names.iter().any(|name| own == Some(name.as_str()))
                 });
                 if !files.is_empty() {
-                    written.extend(documents(&files, &mut diagnostics));
+                    written.extend(read_list_items(&files, &mut diagnostics));
                 }
                 written
             }
         });
         let (known, mut wrong) = patterns::read_references(&written);
-        let patterns = compiled(&written, &known, &mut wrong);
+        let patterns = compile_patterns(&written, &known, &mut wrong);
         wrong.iter_mut().for_each(|wrong| wrong.is_raised |= is_strict);
         diagnostics.extend(wrong);
         let is_any = written.iter().any(patterns::is_pattern_document);
@@ -100,7 +102,7 @@ impl PatternInputs {
             diagnostics.push(no_patterns(paths));
         }
         let objects = read_objects(resources, &mut diagnostics)?;
-        let (graph, positions) = built(objects, &known);
+        let (graph, positions) = build_graph(objects, &known);
         diagnostics.extend(left_out(&graph, resources));
         Ok(Self { patterns, graph, objects: positions.len(), positions, diagnostics })
     }
@@ -109,9 +111,9 @@ impl PatternInputs {
     pub(crate) fn of(objects: &[Document]) -> Self {
         let mut diagnostics = Vec::new();
         let known = References::default();
-        let patterns = compiled(&shipped(), &known, &mut diagnostics);
+        let patterns = compile_patterns(&shipped(), &known, &mut diagnostics);
         let objects = objects.iter().map(|object| (object.value.clone(), FilePosition::of(object))).collect();
-        let (graph, positions) = built(objects, &known);
+        let (graph, positions) = build_graph(objects, &known);
         Self { patterns, graph, objects: positions.len(), positions, diagnostics }
     }
 
@@ -120,9 +122,9 @@ impl PatternInputs {
     ///
     /// # Errors
     /// When a name fits no pattern.
-    pub(crate) fn only(&mut self, names: &[String]) -> Result<(), Failure> {
+    pub(crate) fn only(&mut self, names: &[String]) -> Result<(), CommandFailure> {
         self.known(names)?;
-        self.patterns.retain(|pattern| names.is_empty() || is_called(pattern, names));
+        self.patterns.retain(|pattern| names.is_empty() || is_pattern_called(pattern, names));
         Ok(())
     }
 
@@ -130,9 +132,9 @@ impl PatternInputs {
     ///
     /// # Errors
     /// When a name fits no pattern.
-    pub(crate) fn without(&mut self, names: &[String]) -> Result<(), Failure> {
+    pub(crate) fn without(&mut self, names: &[String]) -> Result<(), CommandFailure> {
         self.known(names)?;
-        self.patterns.retain(|pattern| !is_called(pattern, names));
+        self.patterns.retain(|pattern| !is_pattern_called(pattern, names));
         Ok(())
     }
 
@@ -147,14 +149,14 @@ impl PatternInputs {
     }
 
     /// Refuses a name that no pattern has.
-    fn known(&self, names: &[String]) -> Result<(), Failure> {
+    fn known(&self, names: &[String]) -> Result<(), CommandFailure> {
         let is_strange =
             |name: &&String| !self.patterns.iter().any(|pattern| matches_name(name, &pattern.name));
         let Some(name) = names.iter().find(is_strange) else { return Ok(()) };
         let names = || self.patterns.iter().map(|pattern| pattern.name.as_str());
         let near =
             nearest_word(name, names()).or_else(|| names().find(|known| known.contains(name.as_str())));
-        Err(Failure::usage(format!("there is no pattern `{name}`")).help(match near {
+        Err(CommandFailure::usage(format!("there is no pattern `{name}`")).help(match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`kubewright detect --list` shows all".to_owned(),
         }))
@@ -172,19 +174,19 @@ fn shipped() -> Vec<Document> {
     all.flat_map(|shipped| files::parse_documents(&shipped_source(shipped.name), shipped.source)).collect()
 }
 
-fn is_called(pattern: &Pattern, names: &[String]) -> bool {
+fn is_pattern_called(pattern: &Pattern, names: &[String]) -> bool {
     names.iter().any(|name| matches_name(name, &pattern.name))
 }
 
 /// Reads the documents of `paths`; lists stand for their items.
-fn documents(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
-    let found = files::find(paths);
+fn read_list_items(paths: &[String], diagnostics: &mut Vec<Diagnostic>) -> Vec<Document> {
+    let found = files::find_files(paths);
     diagnostics.extend(found.problems);
     let documents = files::read_documents(&found.inputs, diagnostics);
-    files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new())
+    files::wanted_objects(documents, ObjectFilter::Payloads, &mut Vec::new())
 }
 
-fn compiled(
+fn compile_patterns(
     documents: &[Document],
     references: &References,
     diagnostics: &mut Vec<Diagnostic>,
@@ -200,7 +202,7 @@ fn compiled(
 
 /// Returns the diagnostic of files without any pattern.
 fn no_patterns(paths: &[String]) -> Diagnostic {
-    let message = format!("no patterns found in {}", listed(paths));
+    let message = format!("no patterns found in {}", listed_paths(paths));
     codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
         .help("a pattern is a document of kind Pattern")
 }
@@ -209,14 +211,14 @@ fn no_patterns(paths: &[String]) -> Diagnostic {
 fn read_objects(
     paths: &[String],
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Vec<(Value, FilePosition)>, Failure> {
+) -> Result<Vec<(Value, FilePosition)>, CommandFailure> {
     let found = files::find_manifests(paths);
     diagnostics.extend(found.problems);
     let mut objects: Vec<(Value, FilePosition)> = Vec::new();
-    let mut bar = Bar::new();
-    let problems = files::stream(
+    let mut bar = ProgressBar::new();
+    let problems = files::stream_objects(
         &found.inputs,
-        Wanted::Objects,
+        ObjectFilter::Objects,
         |document| (document.value.clone(), FilePosition::of(document)),
         |(object, mut place), progress| {
             // One name for all objects of a file.
@@ -229,7 +231,7 @@ fn read_objects(
         },
     )?;
     bar.clear();
-    diagnostics.extend(in_short(problems));
+    diagnostics.extend(merge_not_objects(problems));
     if objects.is_empty() && !paths.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.push(no_objects(paths));
     }
@@ -237,7 +239,7 @@ fn read_objects(
 }
 
 /// Returns `problems` with one in place of very many documents that are no objects.
-fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn merge_not_objects(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let is_not_object = |problem: &Diagnostic| problem.code == &NOT_AN_OBJECT;
     let count = problems.iter().filter(|problem| is_not_object(problem)).count();
     if count <= MAX_NOT_OBJECT_DIAGNOSTICS {
@@ -255,7 +257,7 @@ fn in_short(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// Builds the graph of `objects`, and returns where each object in it was read.
-fn built(
+fn build_graph(
     mut objects: Vec<(Value, FilePosition)>,
     references: &References,
 ) -> (Graph, HashMap<Id, FilePosition>) {
@@ -263,8 +265,8 @@ fn built(
     objects.sort_by(|(_, one), (_, other)| one.cmp(other));
     let graph = Graph::build(objects.iter().map(|(object, _)| object.clone()), references);
     let mut places: HashMap<usize, FilePosition> =
-        objects.into_iter().filter_map(|(object, place)| Some((address(&object)?, place))).collect();
-    let place = |id: Id| Some((id, places.remove(&address(graph.node(id)?.object.as_ref()?)?)?));
+        objects.into_iter().filter_map(|(object, place)| Some((object_address(&object)?, place))).collect();
+    let place = |id: Id| Some((id, places.remove(&object_address(graph.node(id)?.object.as_ref()?)?)?));
     let places = graph.ids().filter_map(place).collect();
     (graph, places)
 }
@@ -281,6 +283,6 @@ fn left_out(graph: &Graph, paths: &[String]) -> Option<Diagnostic> {
 }
 
 /// Returns the identity of an object, which equal objects do not share.
-fn address(object: &Value) -> Option<usize> {
+fn object_address(object: &Value) -> Option<usize> {
     object.as_object().map(|map| std::ptr::from_ref(map).addr())
 }

@@ -4,23 +4,23 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use kubewright_files::Progress;
-use kubewright_report::text::grouped;
+use kubewright_report::text::grouped_digits;
 
-/// How long work may take before the bar is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often it is drawn.
-const PACE: Duration = Duration::from_millis(100);
-/// How wide it is.
-const WIDTH: usize = 30;
+/// The delay before the bar is shown.
+const FIRST_DRAW_DELAY: Duration = Duration::from_secs(1);
+/// The interval between updates.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
+/// The width of the bar.
+const BAR_CHARACTERS: usize = 30;
 
 /// A bar on standard error; nothing where that is not a terminal.
-pub(crate) struct Bar {
+pub(crate) struct ProgressBar {
     started: Instant,
     drawn: Option<Instant>,
     is_terminal: bool,
 }
 
-impl Bar {
+impl ProgressBar {
     /// Returns a bar that is not drawn yet.
     pub(crate) fn new() -> Self {
         Self { started: Instant::now(), drawn: None, is_terminal: std::io::stderr().is_terminal() }
@@ -32,23 +32,23 @@ impl Bar {
             return;
         }
         let elapsed = self.started.elapsed();
-        if elapsed < PATIENCE || self.drawn.is_some_and(|drawn| drawn.elapsed() < PACE) {
+        if elapsed < FIRST_DRAW_DELAY || self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW_INTERVAL) {
             return;
         }
         self.drawn = Some(Instant::now());
-        draw(&line(progress, elapsed));
+        redraw_line(&progress_line(progress, elapsed));
     }
 
     /// Removes the bar.
     pub(crate) fn clear(&mut self) {
         if self.drawn.take().is_some() {
-            draw("");
+            redraw_line("");
         }
     }
 }
 
-/// Replaces what stands on the last line.
-fn draw(line: &str) {
+/// Replaces the last line.
+fn redraw_line(line: &str) {
     let mut out = std::io::stderr();
     let _ = write!(out, "\r{line}\u{1b}[K");
     let _ = out.flush();
@@ -60,14 +60,14 @@ fn draw(line: &str) {
     clippy::cast_precision_loss,
     reason = "a share is within 0 and 1"
 )]
-fn line(progress: Progress, elapsed: Duration) -> String {
+fn progress_line(progress: Progress, elapsed: Duration) -> String {
     let share = progress.share.clamp(0.001, 1.0);
-    let done = (share * WIDTH as f64) as usize;
+    let done = (share * BAR_CHARACTERS as f64) as usize;
     let left = elapsed.as_secs_f64() * (1.0 - share) / share;
     format!(
         "[{}{}] {} objects, about {left:.0} s left",
         "=".repeat(done),
-        " ".repeat(WIDTH - done.min(WIDTH)),
-        grouped(progress.objects)
+        " ".repeat(BAR_CHARACTERS - done.min(BAR_CHARACTERS)),
+        grouped_digits(progress.objects)
     )
 }

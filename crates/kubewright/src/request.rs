@@ -1,12 +1,17 @@
-//! The request that a document of a manifest stands for.
+//! The admission request for a document of a manifest.
 
 use std::path::Path;
 
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_value::{Document, Value};
 
-/// Returns the request of `user` to do `operation` to `object`, which is as it was and as it will be.
-pub(crate) fn of(object: &Value, operation: Operation, namespace: &str, user: &UserInfo) -> AdmissionRequest {
+/// Returns the request of `user` with `operation` on `object`, which is both the old and the new object.
+pub(crate) fn request_about(
+    object: &Value,
+    operation: Operation,
+    namespace: &str,
+    user: &UserInfo,
+) -> AdmissionRequest {
     let mut request = AdmissionRequest::for_object(object.clone(), Operation::Create, namespace);
     request.set_operation(operation);
     request.set_user(user);

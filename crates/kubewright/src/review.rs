@@ -36,7 +36,7 @@ impl Reviewer<'_> {
         if request::is_payload(document) {
             return request::of_payload(document, self.user);
         }
-        let mut request = request::of(&document.value, self.operation, self.namespace, self.user);
+        let mut request = request::request_about(&document.value, self.operation, self.namespace, self.user);
         let values = self.world.values();
         if let Some(operation) = values.operation(None, &request.name) {
             request.set_operation(operation);

@@ -1,15 +1,15 @@
 //! The inputs of commands that evaluate rules on objects: rules, manifests, and fixtures in place of a cluster.
 
 use kubewright_engine::{Diagnostic, Engine, EvaluationMode};
-use kubewright_files::{self as files, Input, Wanted};
+use kubewright_files::{self as files, Input, ObjectFilter};
 use kubewright_k8s::{Operation, UserInfo};
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 
 use crate::arguments::{ObjectArguments, RuleArguments};
 use crate::codes::{self, NOTHING_FOUND};
-use crate::failure::Failure;
-use crate::fixtures::{self, Answers, FileWorld, OldObjects, Values};
-use crate::output::{Columns, DiagnosticCounts, Paint, snippet, tell};
+use crate::failure::CommandFailure;
+use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues, OldObjects};
+use crate::output::{Columns, DiagnosticCounts, Paint, print_stderr, snippet};
 use crate::review::Reviewer;
 use crate::rules;
 
@@ -36,26 +36,32 @@ impl RuleInputs {
     /// Loads rules and fixtures, and finds the manifests.
     ///
     /// # Errors
-    /// When what was asked for makes no sense.
-    pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, Failure> {
+    /// When the arguments are invalid.
+    pub(crate) fn open(rules: &RuleArguments, objects: &ObjectArguments) -> Result<Self, CommandFailure> {
         let files = objects.values.iter().chain(&objects.userinfo);
         let judged: Vec<String> = objects.resources.iter().chain(&objects.payloads).cloned().collect();
         let paths = rules.rules.iter().chain(&rules.exceptions).chain(&judged);
         let paths = paths.chain(&objects.world).chain(&objects.old).chain(files);
         if paths.filter(|path| *path == "-").count() > 1 {
-            return Err(Failure::usage("`-` is given more than once; standard input can be read only once"));
+            return Err(CommandFailure::usage(
+                "`-` is given more than once; standard input can be read only once",
+            ));
         }
-        let loaded = rules::load(&with_exceptions(rules, objects), objects.namespace.as_deref());
+        let loaded = rules::load_rule_files(&with_exceptions(rules, objects), objects.namespace.as_deref());
         let mut diagnostics = loaded.diagnostics;
-        let chosen = rules::only(loaded.rules, &objects.only).inspect_err(|_| {
+        let chosen = rules::select_rules(loaded.rules, &objects.only).inspect_err(|_| {
             // The missing rule may be one that did not compile.
-            complain(&diagnostics, Paint::OFF);
+            print_diagnostics(&diagnostics, Paint::OFF);
         })?;
         let engine = Engine::new(chosen);
-        let mut values = values(objects, &mut diagnostics);
+        let mut values = read_values_fixture(objects, &mut diagnostics);
         values.set(objects.set.iter().flat_map(|setting| setting.0.iter().cloned()));
-        let world = world(&objects.world, values, &mut diagnostics);
-        let user = fixtures::file(objects.userinfo.as_deref(), fixtures::read_user_info, &mut diagnostics);
+        let world = read_world(&objects.world, values, &mut diagnostics);
+        let user = fixtures::read_fixture_file(
+            objects.userinfo.as_deref(),
+            fixtures::read_user_info,
+            &mut diagnostics,
+        );
         let found = files::find_manifests(&judged);
         diagnostics.extend(found.problems);
         let namespace = objects.namespace.clone().unwrap_or_else(|| "default".to_owned());
@@ -75,8 +81,8 @@ impl RuleInputs {
     }
 
     /// Returns which documents the rules are about.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted::by(&self.engine)
+    pub(crate) fn wanted(&self) -> ObjectFilter {
+        ObjectFilter::by(&self.engine)
     }
 
     /// Returns the reviewer of the manifests.
@@ -106,35 +112,40 @@ fn with_exceptions(rules: &RuleArguments, objects: &ObjectArguments) -> RuleArgu
 }
 
 /// Reads what rules may look up.
-pub(crate) fn world(paths: &[String], values: Values, diagnostics: &mut Vec<Diagnostic>) -> FileWorld {
-    let found = files::find(paths);
+pub(crate) fn read_world(
+    paths: &[String],
+    values: FixtureValues,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> FileWorld {
+    let found = files::find_files(paths);
     diagnostics.extend(found.problems);
     let documents = files::read_documents(&found.inputs, diagnostics);
-    let mut answers = Answers::default();
-    let objects = fixtures::objects(documents, &mut answers, diagnostics);
+    let mut answers = FixtureAnswers::default();
+    let objects = fixtures::fixture_objects(documents, &mut answers, diagnostics);
     FileWorld::new(objects, answers, values).alone(paths.is_empty())
 }
 
-fn values(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> Values {
-    fixtures::file(objects.values.as_deref(), Values::read, diagnostics).unwrap_or_default()
+fn read_values_fixture(objects: &ObjectArguments, diagnostics: &mut Vec<Diagnostic>) -> FixtureValues {
+    fixtures::read_fixture_file(objects.values.as_deref(), FixtureValues::read, diagnostics)
+        .unwrap_or_default()
 }
 
 /// Returns the diagnostic of manifests without any object.
 pub(crate) fn no_objects(paths: &[String]) -> Diagnostic {
-    let message = format!("no objects found in {}", listed(paths));
+    let message = format!("no objects found in {}", listed_paths(paths));
     codes::about_path(&NOTHING_FOUND, &paths.join(" "), message)
         .help("an object has an apiVersion and a kind; documents are separated by `---`")
 }
 
 /// Writes diagnostics to standard error; returns whether anything was left out because of one.
-pub(crate) fn complain(diagnostics: &[Diagnostic], paint: Paint) -> bool {
+pub(crate) fn print_diagnostics(diagnostics: &[Diagnostic], paint: Paint) -> bool {
     // Hints are about how a rule is written, which is for `lint` to say.
     let doubtful = || diagnostics.iter().filter(|diagnostic| diagnostic.is_doubtful());
     for diagnostic in doubtful().take(MAX_SHOWN_DIAGNOSTICS) {
-        tell(snippet(diagnostic, paint));
+        print_stderr(snippet(diagnostic, paint));
     }
     if doubtful().count() > MAX_SHOWN_DIAGNOSTICS {
-        tell(format_args!("… and more: {} in all\n", DiagnosticCounts::of(diagnostics)));
+        print_stderr(format_args!("… and more: {} in all\n", DiagnosticCounts::of(diagnostics)));
     }
     diagnostics.iter().any(Diagnostic::is_error)
 }

@@ -8,18 +8,18 @@ use kubewright_files as files;
 use kubewright_graph::References;
 use kubewright_k8s::AdmissionRequest;
 use kubewright_modrule::ModRuleOptions;
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, TraitOptions};
 use kubewright_value::Document;
 
 use crate::arguments::{RuleArguments, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::fixtures::is_rule;
 
 /// The rules that can run, and what is wrong with the others.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct LoadedRuleFiles {
     /// In the order in which they stand.
     pub(crate) rules: Vec<Rule>,
     /// In the order in which they stand.
@@ -35,11 +35,11 @@ pub(crate) struct Rules {
 }
 
 /// Reads and compiles the rules that `arguments` name. `namespace` is where rules belong that name none.
-pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules {
+pub(crate) fn load_rule_files(arguments: &RuleArguments, namespace: Option<&str>) -> LoadedRuleFiles {
     let paths = &arguments.rules;
-    let found = files::find(paths);
+    let found = files::find_files(paths);
     let mut diagnostics = found.problems;
-    let exceptions = files::find(&arguments.exceptions);
+    let exceptions = files::find_files(&arguments.exceptions);
     let are_exceptions_missing = !exceptions.problems.is_empty();
     diagnostics.extend(exceptions.problems);
     let mut documents = files::read_documents(&found.inputs, &mut diagnostics);
@@ -48,12 +48,12 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     }
     let mut options = dialect_options(&arguments.options, namespace);
     let documents_of_exceptions = files::read_documents(&exceptions.inputs, &mut diagnostics);
-    options.exceptions = self::exceptions(documents_of_exceptions);
+    options.exceptions = self::take_exceptions(documents_of_exceptions);
     // What is wrong with these files is said where they are read for what they are.
-    let further = files::find(&arguments.further_exceptions).inputs;
-    options.exceptions.extend(self::exceptions(files::read_documents(&further, &mut Vec::new())));
+    let further = files::find_files(&arguments.further_exceptions).inputs;
+    options.exceptions.extend(self::take_exceptions(files::read_documents(&further, &mut Vec::new())));
     if options.exceptions.is_empty() && !arguments.exceptions.is_empty() && !are_exceptions_missing {
-        let message = format!("no exceptions found in {}", listed(&arguments.exceptions));
+        let message = format!("no exceptions found in {}", listed_paths(&arguments.exceptions));
         let problem = codes::about_path(&NOTHING_FOUND, &arguments.exceptions.join(" "), message);
         diagnostics.push(problem.help("an exception is a document such as a PolicyException"));
     }
@@ -75,7 +75,7 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
         (place.unwrap_or(usize::MAX), diagnostic.location.position)
     });
     if loaded.rules.is_empty() && !diagnostics.iter().any(Diagnostic::is_error) {
-        let message = format!("no rules found in {}", listed(paths));
+        let message = format!("no rules found in {}", listed_paths(paths));
         let help = match loaded.set_programs.first() {
             None => "",
             Some(SetProgram::Pattern) => {
@@ -89,11 +89,18 @@ pub(crate) fn load(arguments: &RuleArguments, namespace: Option<&str>) -> Rules 
     }
     let count = |wanted| loaded.set_programs.iter().filter(|program| **program == wanted).count();
     let (patterns, traits) = (count(SetProgram::Pattern), count(SetProgram::Trait));
-    Rules { rules: loaded.rules, diagnostics, traits, patterns, references, files: found.inputs.len() }
+    LoadedRuleFiles {
+        rules: loaded.rules,
+        diagnostics,
+        traits,
+        patterns,
+        references,
+        files: found.inputs.len(),
+    }
 }
 
-/// Returns the exceptions among `documents`; a list of objects stands for its items.
-pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
+/// Returns the exceptions among `documents`; lists are replaced by their items.
+pub(crate) fn take_exceptions(documents: Vec<Document>) -> Vec<Document> {
     let objects = files::objects_of(documents, &mut Vec::new());
     objects.into_iter().filter(kubewright_dialects::is_exception_document).collect()
 }
@@ -103,15 +110,15 @@ pub(crate) fn exceptions(documents: Vec<Document>) -> Vec<Document> {
 ///
 /// # Errors
 /// When a name fits no rule.
-pub(crate) fn only(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, Failure> {
+pub(crate) fn select_rules(rules: Vec<Rule>, names: &[String]) -> Result<Vec<Rule>, CommandFailure> {
     let mut is_chosen = vec![names.is_empty(); rules.len()];
     for name in names {
-        let mut chosen: Vec<bool> = rules.iter().map(|rule| is_called(&rule.id, name)).collect();
+        let mut chosen: Vec<bool> = rules.iter().map(|rule| is_rule_called(&rule.id, name)).collect();
         if !chosen.contains(&true) {
             chosen = rules.iter().map(|rule| is_of_policy(&rule.id, name)).collect();
         }
         if !chosen.contains(&true) {
-            return Err(unknown(name, rules.iter().map(|rule| &*rule.id)));
+            return Err(unknown_rule(name, rules.iter().map(|rule| &*rule.id)));
         }
         is_chosen.iter_mut().zip(chosen).for_each(|(known, chosen)| *known |= chosen);
     }
@@ -126,7 +133,7 @@ pub(crate) fn is_of_policy(id: &RuleId, name: &str) -> bool {
 }
 
 /// Returns whether `name` is the rule's full id, `policy/rule` or `rule`, or that of the rule it was made from.
-pub(crate) fn is_called(id: &RuleId, name: &str) -> bool {
+pub(crate) fn is_rule_called(id: &RuleId, name: &str) -> bool {
     if is_rule(&id.rule, name) {
         return true;
     }
@@ -141,7 +148,7 @@ pub(crate) fn nearest_name<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId>
 }
 
 /// Returns why the scope of `rule` leaves out `request`.
-pub(crate) fn outside(rule: &Rule, request: &AdmissionRequest) -> String {
+pub(crate) fn out_of_scope_reason(rule: &Rule, request: &AdmissionRequest) -> String {
     let scope = &rule.scope;
     if let KindScope::Named(kinds) = &scope.kinds
         && !kinds.contains(&request.kind.kind)
@@ -170,8 +177,8 @@ pub(crate) fn outside(rule: &Rule, request: &AdmissionRequest) -> String {
     }
 }
 
-fn unknown<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> Failure {
-    let failure = Failure::usage(format!("there is no rule `{name}`"));
+fn unknown_rule<'a>(name: &str, ids: impl Iterator<Item = &'a RuleId> + Clone) -> CommandFailure {
+    let failure = CommandFailure::usage(format!("there is no rule `{name}`"));
     match nearest_name(name, ids.clone()) {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => {

@@ -205,7 +205,7 @@ fn sign_reads_what_openssl_writes_and_says_what_it_cannot_use() {
         ("a.pub", "this is a public key, which cannot sign"),
         ("missing.pem", "cannot read the key `missing.pem`"),
         ("/dev/zero", "it has more than 1024 KiB"),
-        ("a.pem --output a.pem", "`a.pem` is the key, and would be written over"),
+        ("a.pem --output a.pem", "`a.pem` is the key and would be overwritten"),
     ] {
         let output = sign(key);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -24,12 +24,12 @@ pub struct TestFileResult {
     /// The arguments that run `trace` on its rules and resources.
     pub trace_arguments: String,
     /// The results of its cases.
-    pub results: Vec<CaseResult>,
+    pub results: Vec<TestCaseResult>,
 }
 
 /// What came of one case.
 #[derive(Debug, Default)]
-pub struct CaseResult {
+pub struct TestCaseResult {
     /// The name of the case.
     pub case: String,
     /// Whether its author gave it a name.
@@ -107,7 +107,7 @@ pub struct UncoveredBranch {
 
 impl TestFileResult {
     /// Returns the cases that fail.
-    pub fn failed(&self) -> impl Iterator<Item = &CaseResult> {
+    pub fn failed(&self) -> impl Iterator<Item = &TestCaseResult> {
         self.results.iter().filter(|result| !result.is_ok)
     }
 
@@ -131,7 +131,7 @@ impl TestResults<'_> {
     }
 }
 
-impl CaseResult {
+impl TestCaseResult {
     /// Returns `Kind namespace/name` of the object; may be empty.
     pub(crate) fn subject(&self) -> String {
         match (self.kind.as_str(), self.namespace.as_str()) {

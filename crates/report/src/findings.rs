@@ -18,7 +18,7 @@ use crate::suppression::suppression;
 use crate::{Annotation, AnnotationLevel, FilePosition, Severity};
 
 pub use diagnostics::shown_diagnostics;
-pub(crate) use reason::{edge_of, near_miss, reasons};
+pub(crate) use reason::{edge_of, finding_reasons, near_miss};
 pub use shipped::{is_shipped, shipped_page, shipped_source};
 
 /// How many near misses are named for each missing relationship.
@@ -140,7 +140,7 @@ impl<'s> ReportedFindings<'s> {
             Severity::from(row.finding.severity).into()
         };
         let mut text = row.finding.message.clone();
-        for reason in reasons(self, row) {
+        for reason in finding_reasons(self, row) {
             text.push_str(&format!("\n{reason}"));
         }
         let location = &row.pattern.location;

@@ -20,13 +20,13 @@ pub mod text;
 pub mod trace;
 
 pub use annotation::{Annotation, AnnotationLevel};
-pub use cases::{CaseResult, CaseRule, CoverageSummary, TestFileResult, TestResults, UncoveredBranch};
+pub use cases::{CaseRule, CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
 pub use findings::{
     FindingContext, FindingOptions, FindingRow, PATTERN_LEVELS, PatternRun, ReportedFindings, is_shipped,
     object_label, shipped_page, shipped_source, shown_diagnostics,
 };
 pub use objects::{FilePosition, ObjectReview, ObjectRow, OutcomeCounts, OutcomeRow, path_text};
-pub use paint::{Paint, short, visible};
+pub use paint::{Paint, shorten_visible, visible};
 pub use render::{Columns, FORMATS, Renderer, ReportContent, ReportFormat, ReportWriter, TableOptions};
 pub use report::{LintTotals, Report, Results, Totals};
 pub use severity::Severity;

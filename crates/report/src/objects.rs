@@ -87,7 +87,7 @@ impl ObjectRow {
         let is_scored: Vec<bool> =
             decision.outcomes.iter().map(|outcome| outcome.status != RuleStatus::Warn).collect();
         if is_lenient {
-            decision.outcomes.iter_mut().for_each(soften);
+            decision.outcomes.iter_mut().for_each(downgrade_refusal);
         }
         let mut counts = OutcomeCounts::default();
         decision.outcomes.iter().for_each(|outcome| counts.add(outcome));
@@ -152,7 +152,7 @@ fn is_remarkable(outcome: &RuleOutcome) -> bool {
 }
 
 /// Turns a failure that does not refuse the object into a warning.
-fn soften(outcome: &mut RuleOutcome) {
+fn downgrade_refusal(outcome: &mut RuleOutcome) {
     if outcome.status == RuleStatus::Fail && !outcome.is_refusal {
         outcome.status = RuleStatus::Warn;
     }

@@ -77,7 +77,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// Returns `text` made visible, cut after `most` characters.
 #[must_use]
-pub fn short(text: &str, most: usize) -> String {
+pub fn shorten_visible(text: &str, most: usize) -> String {
     let text = visible(text);
     match text.char_indices().nth(most) {
         None => text.into_owned(),
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn short_cuts_between_characters() {
-        assert_eq!(short("äöü", 3), "äöü");
-        assert_eq!(short("äöü", 2), "äö…");
+        assert_eq!(shorten_visible("äöü", 3), "äöü");
+        assert_eq!(shorten_visible("äöü", 2), "äö…");
     }
 
     #[test]

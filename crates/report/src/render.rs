@@ -24,7 +24,7 @@ pub use diff::{DiffRenderer, hunks};
 pub use json::{diagnostic_value, location_values, pattern_value};
 pub use policyreport::PolicyReportSet;
 pub use snippet::{DiagnosticCounts, line_window, snippet};
-pub use tree::tree;
+pub use tree::trace_tree;
 pub use yaml::yaml_text;
 
 /// Where rendered bytes go.
@@ -128,7 +128,7 @@ pub static FORMATS: [ReportFormat; 10] = [
         name: "table",
         contents: ALL,
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, options| Box::new(table::TableRenderer::new(out, options)),
     },
     ReportFormat {
@@ -142,56 +142,56 @@ pub static FORMATS: [ReportFormat; 10] = [
         name: "yaml",
         contents: ALL,
         columns: Columns::OBJECTS,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(yaml::YamlRenderer::new(out)),
     },
     ReportFormat {
         name: "junit",
         contents: ALL,
         columns: Columns::ALL_OUTCOMES,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(junit::JunitRenderer::new(out)),
     },
     ReportFormat {
         name: "sarif",
         contents: ALL,
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(sarif::SarifRenderer::new(out)),
     },
     ReportFormat {
         name: "github",
         contents: ALL,
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(github::GithubRenderer::new(out)),
     },
     ReportFormat {
         name: "markdown",
         contents: ALL,
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(markdown::MarkdownRenderer::new(out)),
     },
     ReportFormat {
         name: "policyreport",
         contents: ABOUT_OBJECTS,
         columns: Columns::ALL_OUTCOMES,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(policyreport::PolicyReportRenderer::new(out)),
     },
     ReportFormat {
         name: "k8spattern",
         contents: &[ReportContent::Findings],
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(kubepattern::ResourceRenderer::k8s_patterns(out)),
     },
     ReportFormat {
         name: "smell",
         contents: &[ReportContent::Findings],
         columns: Columns::REMARKABLE,
-        prepare: nothing,
+        prepare: prepare_nothing,
         open: |out, _| Box::new(kubepattern::ResourceRenderer::smells(out)),
     },
 ];
@@ -204,6 +204,6 @@ impl ReportFormat {
 }
 
 /// Prepares nothing.
-fn nothing(_: &ObjectRow) -> String {
+fn prepare_nothing(_: &ObjectRow) -> String {
     String::new()
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 /// Returns `1 rule`, `2 rules`.
 #[must_use]
 pub fn plural(count: usize, word: &str) -> String {
-    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
+    format!("{} {word}{}", grouped_digits(count), if count == 1 { "" } else { "s" })
 }
 
 /// Returns a number with commas between groups of three digits.
 #[must_use]
-pub fn grouped(count: usize) -> String {
+pub fn grouped_digits(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -24,7 +24,7 @@ pub fn grouped(count: usize) -> String {
 
 /// Returns a time as a person wants to read it.
 #[must_use]
-pub fn time(elapsed: Duration) -> String {
+pub fn elapsed_text(elapsed: Duration) -> String {
     match elapsed.as_millis() {
         0..1000 => format!("{} ms", elapsed.as_millis()),
         _ => format!("{:.2} s", elapsed.as_secs_f64()),
@@ -33,7 +33,7 @@ pub fn time(elapsed: Duration) -> String {
 
 /// Returns all of `paths`, each in backticks.
 #[must_use]
-pub fn listed(paths: &[String]) -> String {
+pub fn listed_paths(paths: &[String]) -> String {
     paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -15,7 +15,7 @@ pub use leader::{LeaderReport, candidacy_nodes};
 #[must_use]
 pub fn outcome_trace(row: &OutcomeRow, object: &ObjectRow) -> Value {
     let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
-    let mut item = trace_head(&row.rule.to_string(), object);
+    let mut item = rule_trace_head(&row.rule.to_string(), object);
     item.insert("inScope".into(), true.into());
     item.insert("status".into(), row.status.name().into());
     item.insert("message".into(), row.message.as_str().into());
@@ -32,7 +32,7 @@ pub fn outcome_trace(row: &OutcomeRow, object: &ObjectRow) -> Value {
 /// Returns the item of a rule whose scope leaves out the object, and why it does.
 #[must_use]
 pub fn out_of_scope_trace(rule: &str, reason: &str, object: &ObjectRow) -> Value {
-    let mut item = trace_head(rule, object);
+    let mut item = rule_trace_head(rule, object);
     item.insert("inScope".into(), false.into());
     item.insert("status".into(), RuleStatus::Skip.name().into());
     item.insert("message".into(), reason.into());
@@ -40,7 +40,7 @@ pub fn out_of_scope_trace(rule: &str, reason: &str, object: &ObjectRow) -> Value
     item.into()
 }
 
-fn trace_head(rule: &str, object: &ObjectRow) -> Map {
+fn rule_trace_head(rule: &str, object: &ObjectRow) -> Map {
     Map::from([
         ("rule", Value::from(rule)),
         ("file", object.location.file.clone().into()),

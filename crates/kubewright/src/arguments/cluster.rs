@@ -1,22 +1,22 @@
-//! What can be said to commands that talk to a cluster.
+//! Arguments of the commands that talk to a cluster.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Which cluster.
+/// The cluster to talk to.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct ClusterArguments {
-    /// Where the cluster is and who asks [default: KUBECONFIG, or ~/.kube/config]
+    /// Path to the kubeconfig [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// A context of the kubeconfig [default: its current one]
+    /// The context of the kubeconfig [default: its current context]
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
 
-/// Looks at the webhook in a cluster and says what is wrong with it.
+/// Checks the webhook in a cluster and reports problems.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Nothing is changed; one rule is sent to the API server as a dry run, to see whether the webhook answers. What may not be
@@ -27,7 +27,7 @@ Examples:
   kubewright doctor --context production -o json
 
 Exit codes: 0 nothing is bad (warnings are shown), 1 something is bad or could not be seen, 2 there is no cluster")]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
 
@@ -50,12 +50,12 @@ pub(crate) struct Doctor {
     )]
     pub(crate) output: DoctorFormat,
 
-    /// Show only what is not well
+    /// Show problems only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// How what was found can be shown.
+/// Output formats of `doctor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DoctorFormat {
     /// A line for each, with the remedy.
@@ -64,7 +64,7 @@ pub(crate) enum DoctorFormat {
     Json,
 }
 
-/// Removes the webhook configurations: opens the door.
+/// Removes the webhook configurations from a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The API server asks no webhook about webhook configurations, so that this works while no server answers and everything
@@ -76,7 +76,7 @@ Examples:
   kubewright rescue --resume
 
 Exit codes: 0 done, 1 something could not be removed or held, 2 bad usage, or there is no cluster")]
-pub(crate) struct Rescue {
+pub(crate) struct RescueArguments {
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
 
@@ -84,19 +84,19 @@ pub(crate) struct Rescue {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Keep them away: say so to running servers
+    /// Also stop running servers from creating them again
     #[arg(long, conflicts_with = "resume")]
     pub(crate) hold: bool,
 
-    /// Let servers make them again
+    /// Allow servers to create them again
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Show what would be done, and do nothing
+    /// Print what would be done without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be said to `detect`.
+//! Arguments of `detect`.
 
 use clap::{Args, ValueEnum};
 use kubewright_engine::nearest_word;
@@ -20,13 +20,13 @@ Examples:
   kubewright detect --list
 
 Exit codes: 0 nothing found, 1 something found (see --fail-on), 2 bad input")]
-pub(crate) struct Detect {
-    /// Patterns: files, folders, patterns of file names, or names of patterns that ship; `-` is standard input [default:
-    /// all that ship]
+pub(crate) struct DetectArguments {
+    /// Patterns: files, folders, globs, or names of built-in patterns; `-` is standard input [default: all built-in
+    /// patterns]
     #[arg(value_name = "PATTERNS")]
     pub(crate) patterns: Vec<String>,
 
-    /// Objects: files, folders or patterns; a List stands for its items; `-` is standard input
+    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
     #[arg(
         short,
         long,
@@ -37,7 +37,7 @@ pub(crate) struct Detect {
     )]
     pub(crate) resources: Vec<String>,
 
-    /// References of your own kinds, beside those among PATTERNS: a file or folder; may be repeated
+    /// References of custom kinds, in addition to those among PATTERNS: a file or folder; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) references: Vec<String>,
 
@@ -62,16 +62,16 @@ pub(crate) struct Detect {
     #[arg(long = "category", value_name = "NAME")]
     pub(crate) categories: Vec<String>,
 
-    /// Only patterns that are at least so severe
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    /// Only patterns of at least this severity
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     pub(crate) severity: Option<Level>,
 
-    /// Only leaders in this namespace; all objects are looked at. May be repeated
+    /// Only leaders in this namespace; relationships still cover all objects. May be repeated
     #[arg(short, long = "namespace", value_name = "NAMESPACE")]
     pub(crate) namespaces: Vec<String>,
 
-    /// Exit with 1 only for findings that are at least so severe; `never` for none [default: everything but INFO]
-    #[arg(long, value_name = "LEVEL", value_parser = threshold, default_value = "low", hide_default_value = true)]
+    /// Exit with 1 only for findings of at least this severity; `never` for none [default: everything above INFO]
+    #[arg(long, value_name = "LEVEL", value_parser = parse_threshold, default_value = "low", hide_default_value = true)]
     pub(crate) fail_on: Threshold,
 
     /// Also show suppressed findings
@@ -86,23 +86,23 @@ pub(crate) struct Detect {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Take a warning about a pattern for an error
+    /// Treat warnings about patterns as errors
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Read patterns as others do: `registry` passes over a threshold that no object can reach
+    /// Read patterns like another program: `registry` ignores a threshold that no object can reach
     #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
-    pub(crate) compat: Option<Compat>,
+    pub(crate) compat: Option<CompatMode>,
 
-    /// How many findings one leader may have
+    /// The maximum number of findings per leader
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) max_per_leader: usize,
 
-    /// How many findings one pattern may have
+    /// The maximum number of findings per pattern
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) max_per_pattern: usize,
 
-    /// How many witnesses of each role are told
+    /// The maximum number of witnesses listed per role
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) witnesses: usize,
 
@@ -110,23 +110,23 @@ pub(crate) struct Detect {
     #[arg(long, value_name = "NAMESPACE", default_value = "pattern-analysis-ns")]
     pub(crate) target_namespace: String,
 
-    /// Put these resources into the namespace of what they are about
+    /// Put these resources in the namespace of the objects they are about
     #[arg(long)]
     pub(crate) save_in_namespace: bool,
 
-    /// Print only what makes the command exit with 1
+    /// Print only findings that make the command exit with 1
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// Whose habits to follow.
+/// Programs whose behaviour can be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Compat {
-    /// A threshold that no object can reach counts for nothing, as in the first program that ran patterns.
+pub(crate) enum CompatMode {
+    /// A threshold that no object can reach is ignored, as in KubePattern's registry.
     Registry,
 }
 
-/// From which severity on a finding is a failure.
+/// The lowest severity that counts as a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Threshold(Option<Level>);
 
@@ -137,7 +137,7 @@ impl Threshold {
     }
 }
 
-fn level(text: &str) -> Result<Level, String> {
+fn parse_level(text: &str) -> Result<Level, String> {
     if let Some(level) = PATTERN_LEVELS.into_iter().find(|level| level.name().eq_ignore_ascii_case(text)) {
         return Ok(level);
     }
@@ -148,10 +148,10 @@ fn level(text: &str) -> Result<Level, String> {
     })
 }
 
-fn threshold(text: &str) -> Result<Threshold, String> {
+fn parse_threshold(text: &str) -> Result<Threshold, String> {
     if text.eq_ignore_ascii_case("never") {
         Ok(Threshold(None))
     } else {
-        level(text).map(|least| Threshold(Some(least)))
+        parse_level(text).map(|least| Threshold(Some(least)))
     }
 }

@@ -1,4 +1,4 @@
-//! What can be said to `fn`.
+//! Arguments of `fn`.
 
 use clap::Args;
 
@@ -7,7 +7,7 @@ use super::RenderPlane;
 /// Applies traits as a KRM function: reads a ResourceList from standard input and writes it to standard output.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What to do stands in the functionConfig of the list: a TraitStack, a Trait or ClusterTrait, or a ConfigMap with settings.
+The functionConfig of the list configures it: a TraitStack, a Trait or ClusterTrait, or a ConfigMap with settings.
 When a trait cannot be applied, the items come out as they were given, and the results say why.
 
 Examples:
@@ -28,14 +28,14 @@ A transformer of kustomize, to be named under `transformers:` in a kustomization
     traits: [traits/logging.yaml]
     instances: [{trait: logging, parameters: {level: debug}}]
 
-Exit codes: 0 everything is applied, 1 something is wrong and stands in the results, 2 the input is no ResourceList with a
+Exit codes: 0 everything is applied, 1 there are errors in the results, 2 the input is not a ResourceList with a
 functionConfig")]
-pub(crate) struct Function {
-    /// Take warnings for errors: a patch that hits nothing, a parameter that nothing reads, a target without its group, …
+pub(crate) struct FunctionArguments {
+    /// Treat warnings as errors: a patch that matches nothing, an unused parameter, a target without its group, …
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Render once more on the result, and report every field that changes again
+    /// Render the result once more, and report every field that changes again
     #[arg(long)]
     pub(crate) check_idempotent: bool,
 
@@ -43,7 +43,7 @@ pub(crate) struct Function {
     #[arg(long, value_enum, value_name = "PLANE")]
     pub(crate) plane: Option<RenderPlane>,
 
-    /// Tell of no warnings
+    /// Report no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -1,12 +1,12 @@
-//! What can be said to `graph`.
+//! Arguments of `graph`.
 
 use clap::{Args, ValueEnum};
 use kubewright_draw::FollowDirection;
 
 use crate::commands::Drawing;
-use crate::output::Chosen;
+use crate::output::ChosenFormat;
 
-/// Draws objects and what links them.
+/// Draws objects and the edges between them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The copies of one controller are drawn as one box with their number, what is named and not there with a dashed rim.
@@ -22,32 +22,32 @@ Examples:
   kubewright graph -r dump/ --findings -o html=findings.html
 
 Exit codes: 0 drawn, or nothing found to draw; 2 bad input")]
-pub(crate) struct Graph {
-    /// Objects: files, folders or patterns; a List stands for its items; `-` is standard input
+pub(crate) struct GraphArguments {
+    /// Objects: files, folders or patterns; a List is replaced by its items; `-` is standard input
     #[arg(short, long, alias = "resource", required = true, num_args = 1.., value_name = "RESOURCES")]
     pub(crate) resources: Vec<String>,
 
-    /// svg, html, dot, mermaid or json, into FILE when one is named; may be repeated [default: svg]
+    /// svg, html, dot, mermaid or json, to FILE if given; may be repeated [default: svg]
     #[arg(short, long = "output", value_name = "FORMAT[=FILE]")]
-    pub(crate) outputs: Vec<Chosen<Drawing>>,
+    pub(crate) outputs: Vec<ChosenFormat<Drawing>>,
 
-    /// Only what is near this object
+    /// Only objects near this one
     #[arg(long, value_name = "KIND/[NAMESPACE/]NAME")]
     pub(crate) focus: Option<String>,
 
-    /// How many lines away from the focus
+    /// The maximum number of edges from the focus
     #[arg(long, default_value_t = 2, value_name = "N", requires = "focus")]
     pub(crate) depth: usize,
 
-    /// Which way lines are followed from the focus: to who refers to it (in), to what it refers to (out), or both
+    /// The direction of edges that are followed from the focus: those that refer to it (in), those it refers to (out), or both
     #[arg(long, value_enum, default_value = "both", value_name = "WAY", hide_possible_values = true)]
     pub(crate) direction: Direction,
 
-    /// Only relationships of this type, such as EXPOSES, and what they join; may be repeated
+    /// Only edges of this type, such as EXPOSES, and the objects they connect; may be repeated
     #[arg(long = "edge", value_name = "TYPE", num_args = 1..)]
     pub(crate) edges: Vec<String>,
 
-    /// Only objects in this namespace, and faded what they are linked to; with patterns, only leaders in it. May be repeated
+    /// Only objects in this namespace, with their neighbours faded; with patterns, only leaders in it. May be repeated
     #[arg(short, long = "namespace", value_name = "NAMESPACE", num_args = 1..)]
     pub(crate) namespaces: Vec<String>,
 
@@ -55,15 +55,15 @@ pub(crate) struct Graph {
     #[arg(long = "kind", value_name = "KIND", num_args = 1..)]
     pub(crate) kinds: Vec<String>,
 
-    /// Leave out nothing for saying little
+    /// Also draw edges that say little
     #[arg(long)]
     pub(crate) all_edges: bool,
 
-    /// Draw every copy of a controller as a box of its own
+    /// Draw each replica of a controller as a separate box
     #[arg(long)]
     pub(crate) each: bool,
 
-    /// Boxes at most; above that more and more objects share one
+    /// The maximum number of boxes; above it, more and more objects share one
     #[arg(long, default_value_t = 1_500, value_name = "N")]
     pub(crate) max_boxes: usize,
 
@@ -71,15 +71,15 @@ pub(crate) struct Graph {
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 
-    /// What refers to what by fields of kinds of your own: a file, folder or pattern; may be repeated
+    /// References of custom kinds: a file, folder or pattern; may be repeated
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) references: Vec<String>,
 
-    /// Draw what this pattern finds: its name, or a file. With --focus, why that object did or did not match
+    /// Draw the findings of this pattern, given by name or file. With --focus, why that object did or did not match
     #[arg(long, value_name = "PATTERN", conflicts_with_all = ["findings", "edges", "kinds"], help_heading = "Patterns")]
     pub(crate) pattern: Option<String>,
 
-    /// Where patterns are: files, folders or patterns of names [default: those that ship]
+    /// The patterns: files, folders or globs [default: the built-in ones]
     #[arg(long, value_name = "PATH", num_args = 1.., help_heading = "Patterns")]
     pub(crate) patterns: Vec<String>,
 
@@ -87,21 +87,21 @@ pub(crate) struct Graph {
     #[arg(long = "finding", value_name = "N", requires = "pattern", help_heading = "Patterns")]
     pub(crate) chosen: Vec<usize>,
 
-    /// Where the pattern finds nothing, draw what came nearest
+    /// If the pattern finds nothing, draw the nearest miss
     #[arg(long, requires = "pattern", help_heading = "Patterns")]
     pub(crate) near: bool,
 
-    /// Draw all objects, with what all patterns find as badges
+    /// Draw all objects, with the findings of all patterns as badges
     #[arg(long, help_heading = "Patterns")]
     pub(crate) findings: bool,
 }
 
-/// Which way lines are followed.
+/// The direction in which edges are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Direction {
-    /// To who refers to it.
+    /// To the objects that refer to it.
     In,
-    /// To what it refers to.
+    /// To the objects that it refers to.
     Out,
     /// Either.
     Both,

@@ -1,11 +1,11 @@
-//! What can be said to `install`.
+//! Arguments of `install`.
 
 use clap::Args;
 
 use super::SharedFlags;
-use super::checked::{image, label, own_namespace, readable};
+use super::checked::{check_dns_label, check_image, check_own_namespace, check_readable_resource};
 
-/// Prints the manifests that put the webhook into a cluster.
+/// Prints the manifests that install the webhook in a cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Webhook configurations are not among the manifests: the running server makes them, repairs them, and they go when its
@@ -18,43 +18,43 @@ Examples:
   kubewright install | kubectl delete -f -
 
 Exit codes: 0 printed, 2 bad usage")]
-pub(crate) struct Install {
+pub(crate) struct InstallArguments {
     /// The namespace of the server
-    #[arg(short, long, default_value = "kubewright-system", value_name = "NAMESPACE", value_parser = own_namespace)]
+    #[arg(short, long, default_value = "kubewright-system", value_name = "NAMESPACE", value_parser = check_own_namespace)]
     pub(crate) namespace: String,
 
-    /// The name of everything that is made
-    #[arg(long, default_value = "kubewright", value_name = "NAME", value_parser = label)]
+    /// The name of all created objects
+    #[arg(long, default_value = "kubewright", value_name = "NAME", value_parser = check_dns_label)]
     pub(crate) name: String,
 
-    /// How many servers answer
+    /// The number of replicas
     #[arg(long, default_value_t = 3, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) replicas: u16,
 
     /// The image, with a tag or digest [default: `kubewright` of this version]
-    #[arg(long, value_name = "IMAGE", value_parser = image)]
+    #[arg(long, value_name = "IMAGE", value_parser = check_image)]
     pub(crate) image: Option<String>,
 
     #[command(flatten)]
     pub(crate) flags: SharedFlags,
 
-    /// The resources that rules may look up, such as deployments.apps; the server may then read them [default: none]
-    #[arg(long, value_name = "RESOURCE[,…]", value_delimiter = ',', value_parser = readable)]
+    /// The resources that rules may look up, such as deployments.apps; grants the server read access [default: none]
+    #[arg(long, value_name = "RESOURCE[,…]", value_delimiter = ',', value_parser = check_readable_resource)]
     pub(crate) can_read: Vec<String>,
 
-    /// A pull secret in the namespace of the installation that rules may name; the server may then read it; may be repeated
-    #[arg(long = "registry-secret", value_name = "NAME", value_parser = label)]
+    /// A pull secret in the namespace of the installation that rules may use; grants the server read access; may be repeated
+    #[arg(long = "registry-secret", value_name = "NAME", value_parser = check_dns_label)]
     pub(crate) registry_secrets: Vec<String>,
 
-    /// Take certificates from cert-manager, which must be installed, in place of the server's own
+    /// Use certificates from cert-manager, which must be installed, instead of self-signed ones
     #[arg(long)]
     pub(crate) cert_manager: bool,
 
-    /// Print the CustomResourceDefinitions alone
+    /// Print only the CustomResourceDefinitions
     #[arg(long, conflicts_with = "no_crds")]
     pub(crate) crds: bool,
 
-    /// Leave the CustomResourceDefinitions out
+    /// Omit the CustomResourceDefinitions
     #[arg(long)]
     pub(crate) no_crds: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be said to `render`.
+//! Arguments of `render`.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ Examples:
   helm install shop ./chart --post-renderer kubewright --post-renderer-args render --post-renderer-args --stack=stack.yaml
 
 Exit codes: 0 everything is applied, 1 a trait cannot be applied, 2 bad input")]
-pub(crate) struct Render {
-    /// Base manifests: files, folders or patterns; a List stands for its items; `-` is standard input [default: standard input]
+pub(crate) struct RenderArguments {
+    /// Base manifests: files, folders or patterns; a List is replaced by its items; `-` is standard input [default: standard input]
     #[arg(short, long = "file", alias = "filename", num_args = 1.., value_name = "BASE")]
     pub(crate) files: Vec<String>,
 
@@ -46,17 +46,17 @@ pub(crate) struct Render {
     pub(crate) set_string: Vec<RenderSetting>,
 
     #[command(flatten)]
-    pub(crate) names: Names,
+    pub(crate) names: ComponentNames,
 
     /// metadata.namespace [default: that of the manifests, or `default`]
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
-    /// How to write the manifests
+    /// The output format
     #[arg(short, long, value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) output: RenderFormat,
 
-    /// Write one file for each manifest into this folder, instead of a stream
+    /// Write one file for each manifest to this folder, instead of a stream
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
 
@@ -64,7 +64,7 @@ pub(crate) struct Render {
     #[arg(long)]
     pub(crate) diff: bool,
 
-    /// Show what the traits look at and do, and who wrote which field, instead of the manifests
+    /// Show what the traits match and change, and the writer of each field, instead of the manifests
     #[arg(long, conflicts_with_all = ["diff", "output_dir"])]
     pub(crate) trace: bool,
 
@@ -76,11 +76,11 @@ pub(crate) struct Render {
     #[arg(long, value_enum, value_name = "PLANE")]
     pub(crate) plane: Option<RenderPlane>,
 
-    /// Take warnings for errors: a patch that hits nothing, a parameter that nothing reads, a target without its group, …
+    /// Treat warnings as errors: a patch that matches nothing, an unused parameter, a target without its group, …
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Render once more on the result, and report every field that changes again
+    /// Render the result once more, and report every field that changes again
     #[arg(long)]
     pub(crate) check_idempotent: bool,
 
@@ -93,25 +93,25 @@ pub(crate) struct Render {
     pub(crate) quiet: bool,
 }
 
-/// What traits are given.
+/// Input values of traits.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct TraitValues {
-    /// Parameters of the trait; by instance name where there are several. May be repeated, later files win
+    /// Parameters of the trait, or a map by instance name if there are several. May be repeated; later files win
     #[arg(short, long = "params", alias = "parameters", value_name = "FILE")]
     pub(crate) parameters: Vec<String>,
 
-    /// What the environment sets, in the same form as the parameters; may be repeated
+    /// Environment configs, in the same form as the parameters; may be repeated
     #[arg(long = "env-configs", alias = "environment-configs", value_name = "FILE")]
     pub(crate) environment_configs: Vec<String>,
 
-    /// What expressions see besides: metadata, workload, dataplane and the like; may be repeated
+    /// Context of expressions: metadata, workload, dataplane and the like; may be repeated
     #[arg(short, long, value_name = "FILE")]
     pub(crate) context: Vec<String>,
 }
 
-/// What the component is called, besides its namespace.
+/// The names of the component, except its namespace.
 #[derive(Debug, Args, Default, Clone)]
-pub(crate) struct Names {
+pub(crate) struct ComponentNames {
     /// metadata.name [default: that of the only workload among the manifests]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -129,7 +129,7 @@ pub(crate) struct Names {
     pub(crate) environment: Option<String>,
 }
 
-/// How rendered manifests can be written.
+/// Output formats of rendered manifests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum RenderFormat {
     /// A stream of documents.
@@ -139,11 +139,11 @@ pub(crate) enum RenderFormat {
     Json,
 }
 
-/// Where manifests go.
+/// The planes that manifests belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RenderPlane {
-    /// Where workloads run.
+    /// The plane in which workloads run.
     Dataplane,
-    /// Where workloads are watched.
+    /// The plane in which workloads are monitored.
     Observabilityplane,
 }

@@ -1,37 +1,37 @@
-//! Which cases of tests are meant: `policy=…,rule=…,resource=…`, as the command line of the tests' format takes them.
+//! The selector of test cases: `policy=…,rule=…,resource=…`, as Kyverno's command line takes it.
 
 use std::str::FromStr;
 
 use kubewright_golib::glob;
 use kubewright_value::Budget;
 
-/// What a case must be about to be run.
+/// Criteria that a case must match to be run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CaseSelector {
-    /// A key and the names that fit it.
-    wanted: Vec<(Key, String)>,
+    /// Keys with the accepted names.
+    wanted: Vec<(CaseSelectorKey, String)>,
 }
 
-/// What a case can be chosen by.
+/// Criteria of cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum CaseSelectorKey {
     Policy,
     Rule,
     Resource,
 }
 
 impl CaseSelector {
-    /// Returns whether a case about these is meant. What a case does not name is not compared; a resource is called by
-    /// its name or by `namespace/name`.
+    /// Returns whether a case with this policy, rule and resource is selected. A criterion that the case does not name is
+    /// not compared; a resource matches by its name or by `namespace/name`.
     pub(crate) fn fits(&self, policy: &str, rule: &str, resource: (&str, &str)) -> bool {
         self.wanted.iter().all(|(key, wanted)| match key {
-            Key::Policy => policy.is_empty() || is_called(wanted, policy),
-            Key::Rule => rule.is_empty() || is_called(wanted, rule),
-            Key::Resource => {
+            CaseSelectorKey::Policy => policy.is_empty() || is_case_called(wanted, policy),
+            CaseSelectorKey::Rule => rule.is_empty() || is_case_called(wanted, rule),
+            CaseSelectorKey::Resource => {
                 let (namespace, name) = resource;
                 name.is_empty()
-                    || is_called(wanted, name)
-                    || is_called(wanted, &format!("{namespace}/{name}"))
+                    || is_case_called(wanted, name)
+                    || is_case_called(wanted, &format!("{namespace}/{name}"))
             }
         })
     }
@@ -44,9 +44,9 @@ impl FromStr for CaseSelector {
         let one = |part: &str| {
             let (key, name) = part.split_once('=').ok_or_else(|| format!("`{part}` is not `key=name`"))?;
             let key = match key.trim() {
-                "policy" => Key::Policy,
-                "rule" => Key::Rule,
-                "resource" => Key::Resource,
+                "policy" => CaseSelectorKey::Policy,
+                "rule" => CaseSelectorKey::Rule,
+                "resource" => CaseSelectorKey::Resource,
                 other => return Err(format!("unknown key `{other}`, expected policy, rule or resource")),
             };
             Ok((key, name.trim().to_owned()))
@@ -59,7 +59,7 @@ impl FromStr for CaseSelector {
     }
 }
 
-fn is_called(wanted: &str, name: &str) -> bool {
+fn is_case_called(wanted: &str, name: &str) -> bool {
     glob::matches_wildcard(wanted, name, &mut Budget::default()).unwrap_or(false)
 }
 

@@ -6,50 +6,50 @@
 use clap::Args;
 use kubewright_value::Value;
 
-use super::checked::{host, language, languages, namespace_or_any, target};
+use super::checked::{check_host, check_language, check_languages, check_namespace_or_any, check_target};
 
-/// What the server may do, and for whom.
+/// Permissions and scope of the server.
 #[derive(Debug, Args, Default, Clone)]
 pub(crate) struct SharedFlags {
-    /// The rule languages that are read; may be repeated [default: all that live in a cluster]
-    #[arg(long, alias = "dialect", value_name = "NAME[,…]", value_delimiter = ',', value_parser = language)]
+    /// The rule languages to serve; may be repeated [default: all whose rules are stored in a cluster]
+    #[arg(long, alias = "dialect", value_name = "NAME[,…]", value_delimiter = ',', value_parser = check_language)]
     pub(crate) dialects: Vec<String>,
 
-    /// The namespaces from which exceptions count, `*` for any; may be repeated [default: none]
-    #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = namespace_or_any)]
+    /// The namespaces whose exceptions are honoured, `*` for any; may be repeated [default: none]
+    #[arg(long, value_name = "NAMESPACE[,…]", value_delimiter = ',', value_parser = check_namespace_or_any)]
     pub(crate) exceptions_from: Vec<String>,
 
-    /// The resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list, names without a
-    /// sign are the whole list; may be repeated [default: that of the language]
+    /// The resources that patch rules apply to: `+widgets.example.com` and `-pods` change the list, names without a sign
+    /// replace it; may be repeated [default: that of the language]
     #[arg(
         long,
         value_name = "RESOURCE[,…]",
         value_delimiter = ',',
         allow_hyphen_values = true,
-        value_parser = target
+        value_parser = check_target
     )]
     pub(crate) targets: Vec<String>,
 
     /// A host of services that rules may call; may be repeated [default: none]
-    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', value_parser = host)]
+    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', value_parser = check_host)]
     pub(crate) allowed_hosts: Vec<String>,
 
     /// Write a ValidatingAdmissionPolicy for every rule that asks for one (`generate: true`), which the API server then
-    /// enforces itself; `install` gives the server the rights for it
+    /// enforces itself; `install` grants the server the permissions for it
     #[arg(long)]
     pub(crate) generate_vap: bool,
 
-    /// A registry, or its token service, that rules may ask about images; `http://host` without TLS; may be repeated
+    /// A registry, or its token service, that rules may query about images; `http://host` without TLS; may be repeated
     /// [default: none]
-    #[arg(long = "allow-registry", value_name = "HOST", value_delimiter = ',', value_parser = host)]
+    #[arg(long = "allow-registry", value_name = "HOST", value_delimiter = ',', value_parser = check_host)]
     pub(crate) allowed_registries: Vec<String>,
 }
 
-/// One shared flag, and the value of the chart that stands for it.
+/// One shared flag, and its value in the Helm chart.
 pub(crate) struct SharedFlag {
     /// The flag without its dashes.
     pub(crate) name: &'static str,
-    /// What the page shows behind the flag.
+    /// The placeholder that the page shows after the flag.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test writes it into the chart and the page"))]
     pub(crate) example: &'static str,
     /// The value of the chart.
@@ -74,7 +74,7 @@ pub(crate) enum FlagForm {
         #[cfg_attr(not(test), expect(dead_code, reason = "a test writes it into the chart and the page"))]
         fn() -> String,
     ),
-    /// There or not: `--generate-vap`.
+    /// Present or absent: `--generate-vap`.
     Switch,
 }
 
@@ -85,15 +85,15 @@ pub(crate) const SHARED_FLAGS: [SharedFlag; 6] = [
         chart_value: "dialects",
         purpose: "the rule languages that are read; definitions and rights of others are left out",
         form: FlagForm::Joined(language_schema),
-        given: |flags| texts(&flags.dialects),
+        given: |flags| string_array(&flags.dialects),
     },
     SharedFlag {
         name: "exceptions-from",
         example: " NAMESPACE,…",
         chart_value: "exceptionsFrom",
         purpose: "the namespaces from which exceptions count, `*` for any; none unless given",
-        form: FlagForm::Joined(|| pattern(r"^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$")),
-        given: |flags| texts(&flags.exceptions_from),
+        form: FlagForm::Joined(|| pattern_schema(r"^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$")),
+        given: |flags| string_array(&flags.exceptions_from),
     },
     SharedFlag {
         name: "targets",
@@ -101,16 +101,16 @@ pub(crate) const SHARED_FLAGS: [SharedFlag; 6] = [
         chart_value: "targets",
         purpose: "resources that patch rules are asked about: `+widgets.example.com` and `-pods` change the list of the \
                   language, names without a sign replace it",
-        form: FlagForm::Joined(|| pattern(r"^[+-]?[a-z0-9-]+(\\.[a-z0-9-]+)*$")),
-        given: |flags| texts(&flags.targets),
+        form: FlagForm::Joined(|| pattern_schema(r"^[+-]?[a-z0-9-]+(\\.[a-z0-9-]+)*$")),
+        given: |flags| string_array(&flags.targets),
     },
     SharedFlag {
         name: "allow-host",
         example: " HOST",
         chart_value: "allowHosts",
         purpose: "hosts of services that rules may call; none unless given",
-        form: FlagForm::Repeated(not_empty),
-        given: |flags| texts(&flags.allowed_hosts),
+        form: FlagForm::Repeated(non_empty_schema),
+        given: |flags| string_array(&flags.allowed_hosts),
     },
     SharedFlag {
         name: "generate-vap",
@@ -127,24 +127,24 @@ pub(crate) const SHARED_FLAGS: [SharedFlag; 6] = [
         chart_value: "allowRegistries",
         purpose: "registries, and their token services (`auth.docker.io` for `docker.io`), that rules may ask about \
                   images; none unless given",
-        form: FlagForm::Repeated(not_empty),
-        given: |flags| texts(&flags.allowed_registries),
+        form: FlagForm::Repeated(non_empty_schema),
+        given: |flags| string_array(&flags.allowed_registries),
     },
 ];
 
-fn texts(texts: &[String]) -> Value {
+fn string_array(texts: &[String]) -> Value {
     Value::array(texts.iter().map(|text| text.as_str().into()).collect())
 }
 
 fn language_schema() -> String {
-    let names: Vec<String> = languages().iter().map(|name| format!("\"{name}\"")).collect();
+    let names: Vec<String> = check_languages().iter().map(|name| format!("\"{name}\"")).collect();
     format!("{{\"enum\":[{}]}}", names.join(","))
 }
 
-fn pattern(pattern: &str) -> String {
+fn pattern_schema(pattern: &str) -> String {
     format!("{{\"type\":\"string\",\"pattern\":\"{pattern}\"}}")
 }
 
-fn not_empty() -> String {
+fn non_empty_schema() -> String {
     r#"{"type":"string","minLength":1}"#.to_owned()
 }

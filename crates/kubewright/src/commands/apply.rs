@@ -1,4 +1,4 @@
-//! `apply`: runs rules on manifests and shows what they say and change.
+//! `apply`: runs rules on manifests and shows outcomes and changes.
 
 use std::time::Instant;
 
@@ -7,31 +7,34 @@ use kubewright_files as files;
 use kubewright_report::{ObjectRow, OutcomeCounts, Report, Results, Totals};
 use kubewright_value::Document;
 
-use crate::arguments::Apply;
-use crate::failure::{Exit, Failure};
+use crate::arguments::ApplyArguments;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{
     ColorChoice, Columns, DiffRenderer, FolderRenderer, Output, Renderer, TableOptions, chosen_or_table,
     keep_apart, keep_inputs, standard_output,
 };
-use crate::progress::Bar;
+use crate::progress::ProgressBar;
 use crate::review::Reviewer;
-use crate::rule_inputs::{RuleInputs, complain, no_objects};
+use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the arguments make no sense or output cannot be written.
-pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure> {
+/// When the arguments are invalid or output cannot be written.
+pub(crate) fn run_apply(
+    arguments: &ApplyArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let started = Instant::now();
-    let outputs = outputs(arguments)?;
+    let outputs = apply_outputs(arguments)?;
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     keep_inputs(&outputs)?;
-    let mut renderers = open(arguments, &outputs, color)?;
+    let mut renderers = open_renderers(arguments, &outputs, color)?;
     let reviewer = inputs.reviewer(columns(arguments, &outputs));
     let reviewer = Reviewer { is_lenient: arguments.audit_warn, ..reviewer };
-    let mut bar = Bar::new();
+    let mut bar = ProgressBar::new();
     let (mut objects, mut counts) = (0, OutcomeCounts::default());
-    let problems = files::stream(
+    let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
         |document| review(&reviewer, document, &outputs),
@@ -39,7 +42,7 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
             objects += 1;
             counts += row.counts;
             bar.show(progress);
-            // The renderers that `-o` does not open have nothing prepared.
+            // Renderers that `-o` does not open have no prepared rows.
             let prepared = prepared.iter().map(String::as_str).chain(std::iter::repeat(""));
             let mut each = renderers.iter_mut().zip(prepared);
             each.try_for_each(|(renderer, prepared)| renderer.object(&row, prepared))
@@ -56,23 +59,23 @@ pub(crate) fn run(arguments: &Apply, color: ColorChoice) -> Result<Exit, Failure
         elapsed: started.elapsed(),
     };
     renderers.iter_mut().try_for_each(|renderer| renderer.finish(&report))?;
-    let is_incomplete = complain(&inputs.diagnostics, color.paint_errors());
+    let is_incomplete = print_diagnostics(&inputs.diagnostics, color.paint_errors());
     Ok(match (is_incomplete, counts.has_violations()) {
-        (true, _) => Exit::BadInput,
-        (false, true) => Exit::Violations,
-        (false, false) if is_warned(arguments, counts) => Exit::Warned(arguments.warn_exit_code),
-        (false, false) => Exit::Clean,
+        (true, _) => ExitStatus::BadInput,
+        (false, true) => ExitStatus::Violations,
+        (false, false) if is_warned(arguments, counts) => ExitStatus::Warned(arguments.warn_exit_code),
+        (false, false) => ExitStatus::Clean,
     })
 }
 
-/// Returns whether the exit code for warnings is due.
-fn is_warned(arguments: &Apply, counts: OutcomeCounts) -> bool {
+/// Returns whether the command ends with the exit code for warnings.
+fn is_warned(arguments: &ApplyArguments, counts: OutcomeCounts) -> bool {
     let has_warnings = counts.warn > 0 || (arguments.warn_no_pass && counts.pass == 0);
     has_warnings && arguments.warn_exit_code > 0
 }
 
-/// Returns the outputs that were asked for, of which one at most goes to standard output.
-fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
+/// Returns the requested outputs, at most one of which is standard output.
+fn apply_outputs(arguments: &ApplyArguments) -> Result<Vec<Output>, CommandFailure> {
     let mut outputs = arguments.outputs.clone();
     if arguments.policy_report {
         outputs.extend(Output::named("policyreport"));
@@ -80,8 +83,8 @@ fn outputs(arguments: &Apply) -> Result<Vec<Output>, Failure> {
     let outputs = chosen_or_table(&outputs);
     keep_apart(&outputs)?;
     if arguments.diff && outputs.iter().any(|output| output.file.is_none() && !output.is_table()) {
-        return Err(Failure::usage("--diff goes to standard output, which another output takes")
-            .help("name a file for the other, as in `-o json=report.json`"));
+        return Err(CommandFailure::usage("--diff and another output would both go to standard output")
+            .help("write the other to a file, as in `-o json=report.json`"));
     }
     Ok(outputs)
 }
@@ -94,12 +97,12 @@ fn review(reviewer: &Reviewer<'_>, document: &Document, outputs: &[Output]) -> (
     (row, prepared)
 }
 
-/// Opens a renderer for each of `outputs`, in their order, and those for what else was asked for.
-fn open(
-    arguments: &Apply,
+/// Opens a renderer for each of `outputs`, in order, and those for `--diff` and `--output-objects`.
+fn open_renderers(
+    arguments: &ApplyArguments,
     outputs: &[Output],
     color: ColorChoice,
-) -> Result<Vec<Box<dyn Renderer>>, Failure> {
+) -> Result<Vec<Box<dyn Renderer>>, CommandFailure> {
     let mut renderers = Vec::new();
     for output in outputs {
         let has_differences = arguments.diff && output.file.is_none();
@@ -115,7 +118,7 @@ fn open(
     Ok(renderers)
 }
 
-fn columns(arguments: &Apply, outputs: &[Output]) -> Columns {
+fn columns(arguments: &ApplyArguments, outputs: &[Output]) -> Columns {
     let has_objects = arguments.diff || arguments.output_objects.is_some();
     let columns = Columns { objects: has_objects, ..Columns::default() };
     outputs.iter().fold(columns, |columns, output| columns.and(output.format.columns))

@@ -2,19 +2,19 @@
 
 use clap::CommandFactory as _;
 
-use crate::arguments::{Arguments, Completions};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{CommandLine, CompletionsArguments};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::standard_output;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When output cannot be written.
-pub(crate) fn run(arguments: &Completions) -> Result<Exit, Failure> {
+pub(crate) fn run_completions(arguments: &CompletionsArguments) -> Result<ExitStatus, CommandFailure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "kubewright", &mut script);
+    clap_complete::generate(arguments.shell, &mut CommandLine::command(), "kubewright", &mut script);
     let mut out = standard_output();
     out.write_all(&script)?;
     out.flush()?;
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }

@@ -1,4 +1,4 @@
-//! What `generate` and `convert` share: policies in, policies in CEL out, each compared with its source before.
+//! Shared by `generate` and `convert`: converts policies to CEL and compares each with its source.
 
 mod names;
 mod proof;
@@ -15,28 +15,28 @@ use kubewright_convert::{
 use kubewright_engine::Diagnostic;
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 use kubewright_value::{Document, Text};
 
-use crate::arguments::{ConversionFormat, Conversions, RuleOptions};
+use crate::arguments::{ConversionArguments, ConversionFormat, RuleOptions};
 use crate::codes::{self, NOTHING_FOUND};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, refuse_input, refuse_link, standard_output, yaml_text};
-use crate::rule_inputs::complain;
+use crate::rule_inputs::print_diagnostics;
 use crate::rules;
-use proof::Proof;
+use proof::ConversionProof;
 
-/// A policy and what became of it.
-struct Converted {
+/// A policy and the result of converting it.
+struct ConvertedDocument {
     document: Document,
     conversion: Conversion,
-    /// One for each of what was written.
+    /// One for each written document.
     texts: Vec<String>,
-    proof: Proof,
+    proof: ConversionProof,
 }
 
-impl Converted {
-    /// Returns what is given out: that which was not found to differ, and has tests where these are asked for.
+impl ConvertedDocument {
+    /// Returns the documents to output: those without differences, and with tests if these are required.
     fn given_out(&self) -> impl Iterator<Item = (&ConvertedPolicy, &str)> {
         let written = self.conversion.written.iter().zip(&self.texts).enumerate();
         written
@@ -45,65 +45,65 @@ impl Converted {
     }
 }
 
-/// Converts what `arguments` name.
+/// Converts the policies of `arguments`.
 ///
 /// # Errors
 /// When output cannot be written.
-pub(super) fn run(
-    arguments: &Conversions,
+pub(super) fn run_conversion(
+    arguments: &ConversionArguments,
     exceptions: &[String],
     target: ConversionTarget,
     color: ColorChoice,
-) -> Result<Exit, Failure> {
-    let found = files::find(&arguments.policies);
+) -> Result<ExitStatus, CommandFailure> {
+    let found = files::find_files(&arguments.policies);
     let mut problems = found.problems;
     let documents = files::read_documents(&found.inputs, &mut problems);
     let documents = files::objects_of(documents, &mut Vec::new());
     let own = own_files(&documents);
     let mut options = rules::dialect_options(&RuleOptions::default(), None);
-    let exceptions = files::find(exceptions);
+    let exceptions = files::find_files(exceptions);
     problems.extend(exceptions.problems);
-    options.exceptions = rules::exceptions(files::read_documents(&exceptions.inputs, &mut problems));
+    options.exceptions = rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut problems));
     let wrong = kubewright_dialects::check_all_exceptions(&options.exceptions, std::iter::empty());
     problems.extend(wrong.into_iter().filter(Diagnostic::is_error));
-    let made = workers::each(&documents, |document| {
+    let made = workers::run_on_workers(&documents, |document| {
         convert_policy(document, target, &options.exceptions, options.inputs)
     })?;
-    let mut converted: Vec<Converted> = Vec::new();
+    let mut converted: Vec<ConvertedDocument> = Vec::new();
     for (document, conversion) in documents.into_iter().zip(made) {
         let Some(conversion) = conversion else { continue };
-        let texts = conversion.written.iter().map(text_of).collect();
-        converted.push(Converted { document, conversion, texts, proof: Proof::default() });
+        let texts = conversion.written.iter().map(conversion_text).collect();
+        converted.push(ConvertedDocument { document, conversion, texts, proof: ConversionProof::default() });
     }
     names::give_up_taken(&mut converted);
     if converted.is_empty() && !problems.iter().any(Diagnostic::is_error) {
-        let message = format!("no ClusterPolicy or Policy found in {}", listed(&arguments.policies));
+        let message = format!("no ClusterPolicy or Policy found in {}", listed_paths(&arguments.policies));
         problems.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
-    proof::prove(&mut converted, &roots(&arguments.policies), arguments.require_tests, &options)?;
+    proof::prove(&mut converted, &test_roots(&arguments.policies), arguments.require_tests, &options)?;
     problems.retain(Diagnostic::is_error);
-    let is_bad = complain(&problems, color.paint_errors());
-    give_out(arguments, &converted, &own)?;
-    report::tell_all(&converted, arguments, color)?;
+    let is_bad = print_diagnostics(&problems, color.paint_errors());
+    write_converted(arguments, &converted, &own)?;
+    report::write_conversion_report(&converted, arguments, color)?;
     let is_all = converted.iter().all(|one| {
         one.conversion.refused.is_empty() && one.given_out().count() == one.conversion.written.len()
     });
     Ok(match (is_bad, is_all) {
-        (true, _) => Exit::BadInput,
-        (false, true) => Exit::Clean,
-        (false, false) => Exit::Violations,
+        (true, _) => ExitStatus::BadInput,
+        (false, true) => ExitStatus::Clean,
+        (false, false) => ExitStatus::Violations,
     })
 }
 
 /// Returns the documents of one conversion as a stream.
-fn text_of(written: &ConvertedPolicy) -> String {
+fn conversion_text(written: &ConvertedPolicy) -> String {
     written.documents.iter().map(yaml_text).collect::<Vec<_>>().join("---\n")
 }
 
-/// Returns the folders whose tests are looked at.
-fn roots(paths: &[String]) -> Vec<String> {
+/// Returns the folders that are searched for tests.
+fn test_roots(paths: &[String]) -> Vec<String> {
     let mut roots: Vec<String> = Vec::new();
-    for input in files::find(paths).inputs {
+    for input in files::find_files(paths).inputs {
         let Input::File(file) = input else { continue };
         let named = paths.iter().find(|path| Path::new(path).is_dir() && file.starts_with(path));
         let folder = match named {
@@ -120,15 +120,19 @@ fn roots(paths: &[String]) -> Vec<String> {
     roots
 }
 
-fn give_out(arguments: &Conversions, converted: &[Converted], own: &HashSet<PathBuf>) -> Result<(), Failure> {
+fn write_converted(
+    arguments: &ConversionArguments,
+    converted: &[ConvertedDocument],
+    own: &HashSet<PathBuf>,
+) -> Result<(), CommandFailure> {
     if let Some(folder) = &arguments.output_dir {
-        return into_folder(folder, converted, own);
+        return write_converted_files(folder, converted, own);
     }
     if arguments.summary || arguments.output == ConversionFormat::Json {
         return Ok(());
     }
     let mut out = standard_output();
-    let texts = converted.iter().flat_map(Converted::given_out).map(|(_, text)| text);
+    let texts = converted.iter().flat_map(ConvertedDocument::given_out).map(|(_, text)| text);
     for (place, text) in texts.enumerate() {
         if place > 0 {
             writeln!(out, "---")?;
@@ -138,9 +142,13 @@ fn give_out(arguments: &Conversions, converted: &[Converted], own: &HashSet<Path
     Ok(out.flush()?)
 }
 
-/// Writes one file for each policy, and none in the place of a file that was read, but for those that are our `own`.
-fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+/// Writes one file for each policy; never over an input file, except those in `own`, which an earlier run wrote.
+fn write_converted_files(
+    folder: &Path,
+    converted: &[ConvertedDocument],
+    own: &HashSet<PathBuf>,
+) -> Result<(), CommandFailure> {
+    fs::create_dir_all(folder).map_err(CommandFailure::writing(folder))?;
     let mut taken: HashSet<PathBuf> = HashSet::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for one in converted {
@@ -148,7 +156,7 @@ fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -
         if texts.is_empty() {
             continue;
         }
-        let stem = safe(&one.conversion.policy);
+        let stem = safe_policy_name(&one.conversion.policy);
         let mut path = folder.join(format!("{stem}.yaml"));
         let mut number = 1;
         while !taken.insert(path.clone()) {
@@ -164,10 +172,10 @@ fn into_folder(folder: &Path, converted: &[Converted], own: &HashSet<PathBuf>) -
             refuse_input(path)?;
         }
     }
-    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(Failure::writing(path)))
+    files.iter().try_for_each(|(path, text)| fs::write(path, text).map_err(CommandFailure::writing(path)))
 }
 
-/// Returns the files of `documents` that have nothing in them but what is written here, and may be written anew.
+/// Returns the files of `documents` that contain only output of this command and may be overwritten.
 fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
     let file = |document: &Document| fs::canonicalize(document.source.name.as_str()).ok();
     let (own, others): (Vec<&Document>, Vec<&Document>) =
@@ -176,7 +184,7 @@ fn own_files(documents: &[Document]) -> HashSet<PathBuf> {
     own.into_iter().filter_map(file).filter(|path| !others.contains(path)).collect()
 }
 
-/// Returns a name without anything that could lead out of the folder.
-fn safe(name: &Text) -> String {
+/// Returns a name without characters that could lead out of the folder.
+fn safe_policy_name(name: &Text) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
 }

@@ -1,19 +1,22 @@
-//! `convert`: policies in the form that follows theirs.
+//! `convert`: rewrites policies as their successor kind.
 
 use kubewright_convert::ConversionTarget;
 
 use super::conversion;
-use crate::arguments::{Convert, ConvertTarget};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{ConvertArguments, ConvertTarget};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::ColorChoice;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When output cannot be written.
-pub(crate) fn run(arguments: &Convert, color: ColorChoice) -> Result<Exit, Failure> {
+pub(crate) fn run_convert(
+    arguments: &ConvertArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let target = match arguments.to {
         ConvertTarget::Validatingpolicy => ConversionTarget::ValidatingPolicy,
     };
-    conversion::run(&arguments.conversions, &[], target, color)
+    conversion::run_conversion(&arguments.conversions, &[], target, color)
 }

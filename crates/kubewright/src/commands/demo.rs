@@ -1,4 +1,4 @@
-//! `demo`: the main job on examples that are part of the binary.
+//! `demo`: runs the main commands on examples that are part of the binary.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,17 +13,17 @@ use kubewright_traits::{self as traits, CompiledTrait, Instance, Manifest, Rende
 use kubewright_value::{Document, Source, Value, yaml};
 
 use super::detect;
-use super::render::differences;
-use super::trace::Writer;
-use crate::arguments::{Arguments, Command, Demo, RuleOptions, TraceFormat};
-use crate::failure::{Exit, Failure};
+use super::render::write_differences;
+use super::trace::RuleTraceWriter;
+use crate::arguments::{CliCommand, CommandLine, DemoArguments, RuleOptions, TraceFormat};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::fixtures::{FileWorld, OldObjects};
 use crate::output::{ColorChoice, Columns, Output, TableOptions, standard_output, write_file};
 use crate::pattern_inputs::PatternInputs;
 use crate::review::Reviewer;
 use crate::rules;
 
-/// An example: where it is saved, and what it holds.
+/// An example file: its path and content.
 type Example = (&'static str, &'static str);
 
 const RULES: [Example; 4] = [
@@ -43,7 +43,7 @@ const TRAIT: Example =
 const BASE: Example = ("shop/base.yaml", include_str!("../../rules/trait/base.yaml"));
 /// Objects in which patterns are looked for.
 const SHOP: Example = ("cluster/shop.yaml", include_str!("../../rules/pattern/shop.yaml"));
-/// The words of the command that looks for them: two of the patterns that ship.
+/// The arguments of the `detect` command that is shown.
 const DETECTED: [&str; 8] =
     ["kubewright", "detect", "-r", SHOP.0, "--pattern", "orphan-service", "--pattern", "split-sidecar"];
 /// The rule whose trace is shown.
@@ -53,14 +53,16 @@ const TRACED: &str = "extend-grace-period";
 ///
 /// # Errors
 /// When output cannot be written.
-pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure> {
+pub(crate) fn run_demo(arguments: &DemoArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     if let Some(folder) = &arguments.save {
-        return save(folder);
+        return save_examples(folder);
     }
     let started = Instant::now();
     let options = rules::dialect_options(&RuleOptions::default(), None);
-    let loaded =
-        kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(&options), &documents(&RULES));
+    let loaded = kubewright_dialects::load_documents(
+        &kubewright_dialects::all_dialects(&options),
+        &example_documents(&RULES),
+    );
     let engine = Engine::new(loaded.rules);
     let columns = Columns { all_outcomes: true, objects: true, trace: true, ..Columns::default() };
     let reviewer = Reviewer {
@@ -74,11 +76,11 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         evaluation_mode: None,
         columns,
     };
-    say("$ kubewright apply rules -r manifests --diff\n", color)?;
+    print_dimmed("$ kubewright apply rules -r manifests --diff\n", color)?;
     let options = TableOptions { paint: color.paint_output(), is_quiet: false, has_differences: true };
     let mut table = Output::table().open(options)?;
     let mut counts = OutcomeCounts::default();
-    let objects = documents(&MANIFESTS);
+    let objects = example_documents(&MANIFESTS);
     for document in &objects {
         let report = reviewer.review(document);
         counts += report.counts;
@@ -89,30 +91,33 @@ pub(crate) fn run(arguments: &Demo, color: ColorChoice) -> Result<Exit, Failure>
         diagnostics: &loaded.diagnostics,
         elapsed: started.elapsed(),
     })?;
-    say(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
-    let mut writer = Writer::new(color.paint_output(), TraceFormat::Tree);
+    print_dimmed(&format!("\n$ kubewright trace rules -r manifests --rule {TRACED}\n"), color)?;
+    let mut writer = RuleTraceWriter::new(color.paint_output(), TraceFormat::Tree);
     for document in &objects {
         let mut report = reviewer.review(document);
         report.outcomes.retain(|row| row.rule.rule == TRACED);
         writer.object(&report, &[])?;
     }
     writer.finish()?;
-    say(&format!("\n$ kubewright render -f {} --trait {} --diff\n", BASE.0, TRAIT.0), color)?;
-    render(color)?;
-    say(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
-    if let Ok(Arguments { command: Command::Detect(arguments), .. }) = Arguments::try_parse_from(DETECTED) {
-        detect::show(PatternInputs::of(&documents(&[SHOP])), &arguments, color)?;
+    print_dimmed(&format!("\n$ kubewright render -f {} --trait {} --diff\n", BASE.0, TRAIT.0), color)?;
+    demo_render(color)?;
+    print_dimmed(&format!("\n$ {}\n", DETECTED.join(" ")), color)?;
+    if let Ok(CommandLine { command: CliCommand::Detect(arguments), .. }) =
+        CommandLine::try_parse_from(DETECTED)
+    {
+        detect::show_findings(PatternInputs::of(&example_documents(&[SHOP])), &arguments, color)?;
     }
-    say("\n`kubewright demo --save demo` puts these files into a folder to play with", color)?;
-    Ok(Exit::Clean)
+    print_dimmed("\n`kubewright demo --save demo` writes these files to a folder", color)?;
+    Ok(ExitStatus::Clean)
 }
 
 /// Shows what a trait does to manifests.
-fn render(color: ColorChoice) -> Result<(), Failure> {
-    let base = documents(&[BASE]);
+fn demo_render(color: ColorChoice) -> Result<(), CommandFailure> {
+    let base = example_documents(&[BASE]);
     let nothing = || Document::made(Value::Null, Source::new("none", ""));
-    let compiled =
-        documents(&[TRAIT]).into_iter().filter_map(|document| CompiledTrait::compile(&document, &[]).0);
+    let compiled = example_documents(&[TRAIT])
+        .into_iter()
+        .filter_map(|document| CompiledTrait::compile(&document, &[]).0);
     let instances: Vec<Instance> = compiled
         .map(|of| Instance {
             name: of.name().clone(),
@@ -125,29 +130,32 @@ fn render(color: ColorChoice) -> Result<(), Failure> {
     let given = given.map(|(number, document)| Manifest::given(number, document.value.clone()));
     let rendering =
         traits::render_traits(given.collect(), &instances, &RenderContext::new(), &RenderOptions::default());
-    Ok(differences(&base, &rendering, color.paint_output())?)
+    Ok(write_differences(&base, &rendering, color.paint_output())?)
 }
 
-fn documents(examples: &[Example]) -> Vec<Document> {
+fn example_documents(examples: &[Example]) -> Vec<Document> {
     examples.iter().flat_map(|(name, text)| yaml::read(&Source::new(*name, *text)).documents).collect()
 }
 
-fn say(line: &str, color: ColorChoice) -> Result<(), Failure> {
+fn print_dimmed(line: &str, color: ColorChoice) -> Result<(), CommandFailure> {
     let mut out = standard_output();
     writeln!(out, "{}", color.paint_output().dim(line))?;
     out.flush()?;
     Ok(())
 }
 
-fn save(folder: &Path) -> Result<Exit, Failure> {
+fn save_examples(folder: &Path) -> Result<ExitStatus, CommandFailure> {
     for (name, text) in RULES.into_iter().chain(MANIFESTS).chain([BASE, TRAIT, SHOP]) {
         let path = folder.join(name);
         if fs::read(&path).is_ok_and(|known| known != text.as_bytes()) {
-            return Err(Failure::usage(format!("`{}` exists and would be lost", path.display()))
-                .help("name another folder"));
+            return Err(CommandFailure::usage(format!(
+                "`{}` exists and would be overwritten",
+                path.display()
+            ))
+            .help("name another folder"));
         }
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(Failure::writing(parent))?;
+            fs::create_dir_all(parent).map_err(CommandFailure::writing(parent))?;
         }
         write_file(&path, text)?;
     }
@@ -157,5 +165,5 @@ fn save(folder: &Path) -> Result<Exit, Failure> {
     writeln!(out, "  kubewright render -f {shown}/{} --trait {shown}/{} --diff", BASE.0, TRAIT.0)?;
     writeln!(out, "  kubewright detect -r {shown}/{}", SHOP.0)?;
     out.flush()?;
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }

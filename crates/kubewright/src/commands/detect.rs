@@ -10,17 +10,20 @@ use kubewright_patterns::DetectionSettings;
 use kubewright_report::{FindingOptions, Report, ReportedFindings, Results, shown_diagnostics};
 use kubewright_value::Text;
 
-use crate::arguments::{Compat, Detect};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{CompatMode, DetectArguments};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, Output, Paint, TableOptions, chosen_or_table, keep_apart, keep_inputs};
 use crate::pattern_inputs::{PatternInputs, PatternSources};
-use crate::rule_inputs::complain;
+use crate::rule_inputs::print_diagnostics;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When what was asked for makes no sense or output cannot be written.
-pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failure> {
+/// When the arguments are invalid or output cannot be written.
+pub(crate) fn run_detect(
+    arguments: &DetectArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
@@ -31,39 +34,43 @@ pub(crate) fn run(arguments: &Detect, color: ColorChoice) -> Result<Exit, Failur
         is_strict: arguments.strict,
         is_without_patterns: false,
     })?;
-    choose(&mut inputs, arguments).inspect_err(|_| {
-        // The pattern that is missed may be among those that did not compile.
-        complain(&inputs.diagnostics, Paint::OFF);
+    choose_patterns(&mut inputs, arguments).inspect_err(|_| {
+        // The missing pattern may be among those that did not compile.
+        print_diagnostics(&inputs.diagnostics, Paint::OFF);
     })?;
     if arguments.list {
-        list::write(&inputs.patterns, &outputs, color)?;
-        let is_broken = complain(&inputs.diagnostics, color.paint_errors());
-        return Ok(if is_broken { Exit::BadInput } else { Exit::Clean });
+        list::write_pattern_list(&inputs.patterns, &outputs, color)?;
+        let is_broken = print_diagnostics(&inputs.diagnostics, color.paint_errors());
+        return Ok(if is_broken { ExitStatus::BadInput } else { ExitStatus::Clean });
     }
     keep_inputs(&outputs)?;
-    let findings = find(&inputs, arguments);
+    let findings = detect_patterns(&inputs, arguments);
     let diagnostics = [inputs.diagnostics.as_slice(), &findings.diagnostics].concat();
-    write(&findings, &diagnostics, started, (&outputs, color))?;
-    let is_incomplete = complain(&shown_diagnostics(&diagnostics), color.paint_errors());
+    write_detected(&findings, &diagnostics, started, (&outputs, color))?;
+    let is_incomplete = print_diagnostics(&shown_diagnostics(&diagnostics), color.paint_errors());
     Ok(match (is_incomplete, findings.has_failures()) {
-        (true, _) => Exit::BadInput,
-        (false, true) => Exit::Violations,
-        (false, false) => Exit::Clean,
+        (true, _) => ExitStatus::BadInput,
+        (false, true) => ExitStatus::Violations,
+        (false, false) => ExitStatus::Clean,
     })
 }
 
-/// Shows what is found in `survey` as a table, as the command does.
+/// Shows the findings in `inputs` as a table, like the command.
 ///
 /// # Errors
-/// When what was asked for makes no sense or output cannot be written.
-pub(super) fn show(mut inputs: PatternInputs, arguments: &Detect, color: ColorChoice) -> Result<(), Failure> {
+/// When the arguments are invalid or output cannot be written.
+pub(super) fn show_findings(
+    mut inputs: PatternInputs,
+    arguments: &DetectArguments,
+    color: ColorChoice,
+) -> Result<(), CommandFailure> {
     let started = Instant::now();
-    choose(&mut inputs, arguments)?;
-    write(&find(&inputs, arguments), &[], started, (&[Output::table()], color))
+    choose_patterns(&mut inputs, arguments)?;
+    write_detected(&detect_patterns(&inputs, arguments), &[], started, (&[Output::table()], color))
 }
 
-/// Looks for the patterns of `survey`.
-fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> ReportedFindings<'s> {
+/// Detects the patterns of `inputs`.
+fn detect_patterns<'s>(inputs: &'s PatternInputs, arguments: &'s DetectArguments) -> ReportedFindings<'s> {
     let options = FindingOptions {
         fail_on: arguments.fail_on.least(),
         is_quiet: arguments.quiet,
@@ -72,17 +79,17 @@ fn find<'s>(inputs: &'s PatternInputs, arguments: &'s Detect) -> ReportedFinding
         resource_namespace: &arguments.target_namespace,
         is_beside_object: arguments.save_in_namespace,
     };
-    let limits = (&settings(arguments), workers::count());
+    let limits = (&detection_settings(arguments), workers::worker_count());
     ReportedFindings::detect(&inputs.patterns, inputs.context(), options, limits)
 }
 
 /// Writes the findings to each output.
-fn write(
+fn write_detected(
     findings: &ReportedFindings<'_>,
     diagnostics: &[Diagnostic],
     started: Instant,
     (outputs, color): (&[Output], ColorChoice),
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let report = Report { results: Results::Findings(findings), diagnostics, elapsed: started.elapsed() };
     let options = TableOptions {
         paint: color.paint_output(),
@@ -95,26 +102,26 @@ fn write(
     Ok(())
 }
 
-fn settings(arguments: &Detect) -> DetectionSettings {
+fn detection_settings(arguments: &DetectArguments) -> DetectionSettings {
     let namespaces: Vec<Text> = arguments.namespaces.iter().map(|name| name.as_str().into()).collect();
     DetectionSettings {
         per_leader: arguments.max_per_leader,
         per_pattern: arguments.max_per_pattern,
         witnesses: arguments.witnesses,
         namespaces: (!namespaces.is_empty()).then_some(namespaces),
-        passes_unreachable: arguments.compat == Some(Compat::Registry),
+        passes_unreachable: arguments.compat == Some(CompatMode::Registry),
         ..DetectionSettings::default()
     }
 }
 
-/// Leaves the patterns that were asked for, by name.
-fn choose(inputs: &mut PatternInputs, arguments: &Detect) -> Result<(), Failure> {
+/// Keeps the patterns that were requested by name, severity or category.
+fn choose_patterns(inputs: &mut PatternInputs, arguments: &DetectArguments) -> Result<(), CommandFailure> {
     inputs.only(&arguments.only)?;
     inputs.without(&arguments.excluded)?;
     let known: Vec<&str> = inputs.patterns.iter().map(|pattern| pattern.category.as_str()).collect();
     for wanted in &arguments.categories {
         if !known.iter().any(|category| category.eq_ignore_ascii_case(wanted)) {
-            let failure = Failure::usage(format!("no pattern is of the category `{wanted}`"));
+            let failure = CommandFailure::usage(format!("no pattern has the category `{wanted}`"));
             return Err(failure.help(match nearest_word(wanted, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`kubewright detect --list` shows all".to_owned(),

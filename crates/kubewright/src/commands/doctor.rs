@@ -1,7 +1,7 @@
-//! `doctor`: the webhook in a cluster, looked at and graded.
+//! `doctor`: checks the webhook in a cluster.
 //!
-//! Everything is read first ([`View`]), as far as the one who asks may read; each check is then a function of what was
-//! seen, and what was not seen is a finding too.
+//! Everything that the user may read is read first ([`ClusterView`]); each check is then a function of that view, and what
+//! could not be read is a finding too.
 
 mod admission_policies;
 mod certificates;
@@ -15,42 +15,45 @@ mod show;
 mod view;
 mod webhooks;
 
-use crate::arguments::{Doctor, DoctorFormat};
-use crate::failure::{Exit, Failure};
-use crate::live::Live;
+use crate::arguments::{DoctorArguments, DoctorFormat};
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::live::LiveCluster;
 use crate::output::ColorChoice;
-use finding::{Findings, Grade};
-use view::View;
+use finding::{DoctorFindings, DoctorGrade};
+use view::ClusterView;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When there is no cluster.
-pub(crate) fn run(arguments: &Doctor, color: ColorChoice) -> Result<Exit, Failure> {
-    let live = Live::find(&arguments.cluster)?;
-    let view = View::of(&live, &arguments.name, &arguments.namespace)
-        .map_err(|error| Failure::usage(format!("there is nothing to look at: {error}")))?;
-    let findings = judge(&view);
+pub(crate) fn run_doctor(
+    arguments: &DoctorArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
+    let live = LiveCluster::find(&arguments.cluster)?;
+    let view = ClusterView::of(&live, &arguments.name, &arguments.namespace)
+        .map_err(|error| CommandFailure::usage(format!("cannot reach the cluster: {error}")))?;
+    let findings = run_checks(&view);
     match arguments.output {
-        DoctorFormat::Text => show::text(&findings, arguments.quiet, color.paint_output())?,
-        DoctorFormat::Json => show::json(&findings, arguments.quiet)?,
+        DoctorFormat::Text => show::write_doctor_text(&findings, arguments.quiet, color.paint_output())?,
+        DoctorFormat::Json => show::write_doctor_json(&findings, arguments.quiet)?,
     }
     Ok(match findings.worst() {
-        Grade::Well | Grade::Warn => Exit::Clean,
-        Grade::Unseen | Grade::Bad => Exit::Violations,
+        DoctorGrade::Well | DoctorGrade::Warn => ExitStatus::Clean,
+        DoctorGrade::Unseen | DoctorGrade::Bad => ExitStatus::Violations,
     })
 }
 
-/// Makes all checks.
-fn judge(view: &View) -> Findings {
-    let mut findings = Findings::default();
-    servers::check(view, &mut findings);
-    webhooks::check(view, &mut findings);
-    certificates::check(view, &mut findings);
-    rules::check(view, &mut findings);
-    admission_policies::check(view, &mut findings);
-    exclusions::check(view, &mut findings);
-    others::check(view, &mut findings);
+/// Runs all checks.
+fn run_checks(view: &ClusterView) -> DoctorFindings {
+    let mut findings = DoctorFindings::default();
+    servers::check_servers(view, &mut findings);
+    webhooks::check_webhooks(view, &mut findings);
+    certificates::check_certificates(view, &mut findings);
+    rules::check_rule_objects(view, &mut findings);
+    admission_policies::check_admission_policies(view, &mut findings);
+    exclusions::check_exclusions(view, &mut findings);
+    others::check_other_webhooks(view, &mut findings);
     findings
 }
 

@@ -16,39 +16,42 @@ use std::io::Write as _;
 
 use kubewright_engine::Diagnostic;
 
-use crate::arguments::Function;
-use crate::failure::{Exit, Failure};
+use crate::arguments::FunctionArguments;
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, standard_output, yaml_text};
-use crate::rule_inputs::complain;
+use crate::rule_inputs::print_diagnostics;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When there is no input or output cannot be written.
-pub(crate) fn run(arguments: &Function, color: ColorChoice) -> Result<Exit, Failure> {
+pub(crate) fn run_function(
+    arguments: &FunctionArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let mut problems = Vec::new();
-    let Some(list) = list::read(&mut problems)? else {
-        complain(&problems, color.paint_errors());
-        return Ok(Exit::BadInput);
+    let Some(list) = list::read_resource_list(&mut problems)? else {
+        print_diagnostics(&problems, color.paint_errors());
+        return Ok(ExitStatus::BadInput);
     };
-    let wish = config::read(&list, &mut problems);
+    let wish = config::read_function_config(&list, &mut problems);
     let rendering = match &wish {
-        Some(wish) => render::render(arguments, wish, &list, &mut problems)?,
+        Some(wish) => render::render_list(arguments, wish, &list, &mut problems)?,
         None => None,
     };
     let plane = arguments.plane.or(wish.and_then(|wish| wish.plane));
     let (items, notes) = match rendering {
-        Some(rendering) => items::after(&list, rendering, plane),
+        Some(rendering) => items::items_after(&list, rendering, plane),
         None => (list.given(), Vec::new()),
     };
     if arguments.quiet {
         problems.retain(Diagnostic::is_error);
     }
-    let results = results::of(&problems, notes, &list, &items);
+    let results = results::build_results(&problems, notes, &list, &items);
     let mut out = standard_output();
     out.write_all(yaml_text(&list.with(items, results)).as_bytes())?;
     out.flush()?;
-    place::label(&mut problems, &list);
-    let has_failed = complain(&problems, color.paint_errors());
-    Ok(if has_failed { Exit::Violations } else { Exit::Clean })
+    place::label_list_fields(&mut problems, &list);
+    let has_failed = print_diagnostics(&problems, color.paint_errors());
+    Ok(if has_failed { ExitStatus::Violations } else { ExitStatus::Clean })
 }

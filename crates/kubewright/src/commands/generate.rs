@@ -1,18 +1,21 @@
-//! `generate`: policies that somebody else evaluates.
+//! `generate`: policies that other programs evaluate.
 
 use kubewright_convert::ConversionTarget;
 
 use super::conversion;
-use crate::arguments::{Generate, Generated};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{GenerateArguments, GenerateTarget};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::ColorChoice;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When output cannot be written.
-pub(crate) fn run(arguments: &Generate, color: ColorChoice) -> Result<Exit, Failure> {
-    let Generated::Vap(arguments) = &arguments.what;
+pub(crate) fn run_generate(
+    arguments: &GenerateArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
+    let GenerateTarget::Vap(arguments) = &arguments.what;
     let target = ConversionTarget::ValidatingAdmissionPolicy { has_autogen: arguments.autogen };
-    conversion::run(&arguments.conversions, &arguments.exceptions, target, color)
+    conversion::run_conversion(&arguments.conversions, &arguments.exceptions, target, color)
 }

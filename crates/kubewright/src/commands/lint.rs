@@ -1,4 +1,4 @@
-//! `lint`: what is wrong with rules, without running them.
+//! `lint`: checks rules without running them.
 
 use std::time::Instant;
 
@@ -6,31 +6,34 @@ use kubewright_engine::{Diagnostic, reading_codes};
 use kubewright_report::text::plural;
 use kubewright_report::{LintTotals, Report, Results};
 
-use crate::arguments::Lint;
+use crate::arguments::LintArguments;
 use crate::codes::{NOTHING_FOUND, UNREADABLE};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, DiagnosticCounts, TableOptions, chosen_or_table, keep_apart, keep_inputs};
-use crate::rules::{self, Rules};
+use crate::rules::{self, LoadedRuleFiles};
 
 /// Runs the command.
 ///
 /// # Errors
-/// When two outputs go to one place, or output cannot be written.
-pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure> {
+/// When two outputs have the same target, or output cannot be written.
+pub(crate) fn run_lint(arguments: &LintArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
     keep_apart(&outputs)?;
     let mut chosen = arguments.rules.clone();
     chosen.options.checks_idempotence = arguments.check_idempotent;
-    let mut loaded = rules::load(&chosen, arguments.namespace.as_deref());
+    let mut loaded = rules::load_rule_files(&chosen, arguments.namespace.as_deref());
     if loaded.traits + loaded.patterns + loaded.references > 0 {
         loaded.diagnostics.retain(|diagnostic| diagnostic.code != &NOTHING_FOUND);
     }
     let all = std::mem::take(&mut loaded.diagnostics);
     let (unreadable, diagnostics): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unreadable);
     keep_inputs(&outputs)?;
-    let totals =
-        LintTotals { checked: &counted(&loaded), files: loaded.files, unreadable: unreadable.as_slice() };
+    let totals = LintTotals {
+        checked: &checked_counts(&loaded),
+        files: loaded.files,
+        unreadable: unreadable.as_slice(),
+    };
     let report = Report {
         results: Results::Diagnostics(totals),
         diagnostics: &diagnostics,
@@ -42,19 +45,19 @@ pub(crate) fn run(arguments: &Lint, color: ColorChoice) -> Result<Exit, Failure>
         output.open(options)?.finish(&report)?;
     }
     let counts = DiagnosticCounts::of(&diagnostics);
-    crate::rule_inputs::complain(&unreadable, color.paint_errors());
+    crate::rule_inputs::print_diagnostics(&unreadable, color.paint_errors());
     let is_broken = diagnostics.iter().any(is_not_text);
     Ok(if is_broken || !unreadable.is_empty() {
-        Exit::BadInput
+        ExitStatus::BadInput
     } else if counts.errors > 0 || (arguments.deny_warnings && counts.warnings > 0) {
-        Exit::Violations
+        ExitStatus::Violations
     } else {
-        Exit::Clean
+        ExitStatus::Clean
     })
 }
 
-/// Returns what was checked: `3 rules, 1 pattern`; what there is none of is left out.
-fn counted(loaded: &Rules) -> String {
+/// Returns the numbers of checked documents: `3 rules, 1 pattern`; zeros are left out.
+fn checked_counts(loaded: &LoadedRuleFiles) -> String {
     let (patterns, references) = (loaded.patterns, loaded.references);
     let rules = loaded.rules.len() + loaded.traits;
     let others = [(patterns, "pattern"), (references, "References document")];
@@ -68,7 +71,7 @@ fn counted(loaded: &Rules) -> String {
     parts.join(", ")
 }
 
-/// Returns whether this is about a file that could not be looked at at all.
+/// Returns whether this is about a file that could not be read at all.
 fn is_unreadable(diagnostic: &Diagnostic) -> bool {
     [&UNREADABLE, &NOTHING_FOUND].contains(&diagnostic.code)
 }

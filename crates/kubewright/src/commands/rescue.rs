@@ -1,7 +1,7 @@
-//! `rescue`: the door opened.
+//! `rescue`: removes the webhook configurations from a cluster.
 //!
-//! Configurations go first and the servers are told to keep away from them second, because the first cannot be refused
-//! by any webhook and the second can.
+//! Configurations are removed before the servers are disabled: no webhook can refuse the deletion of a webhook
+//! configuration, but one could refuse the annotation that disables the servers.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use kubewright_report::text::plural;
 use kubewright_serve::webhooks::{CONFIGURATION_SELECTOR, WEBHOOKS_ANNOTATION};
 use kubewright_value::{Map, Value};
 
-use crate::arguments::Rescue;
-use crate::failure::{Exit, Failure};
-use crate::live::Live;
-use crate::output::{standard_output, tell};
+use crate::arguments::RescueArguments;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::live::LiveCluster;
+use crate::output::{print_stderr, standard_output};
 
-/// How long the servers are tried to be told.
-const PATIENCE: Duration = Duration::from_secs(15);
-const PAUSE: Duration = Duration::from_millis(200);
+/// How long the annotation that disables the servers is retried.
+const ANNOTATE_TIMEOUT: Duration = Duration::from_secs(15);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A webhook configuration of ours.
+/// A webhook configuration that kubewright created.
 struct Configuration {
     resource: GroupVersionResource,
     name: String,
@@ -32,47 +32,53 @@ struct Configuration {
 /// Runs the command.
 ///
 /// # Errors
-/// When there is no cluster, or nobody agreed.
-pub(crate) fn run(arguments: &Rescue) -> Result<Exit, Failure> {
-    let live = Live::find(&arguments.cluster)?;
+/// When there is no cluster, or the removal was not confirmed.
+pub(crate) fn run_rescue(arguments: &RescueArguments) -> Result<ExitStatus, CommandFailure> {
+    let live = LiveCluster::find(&arguments.cluster)?;
     let mut out = standard_output();
     if arguments.resume {
         let name = arguments.name.as_deref().unwrap_or("kubewright");
         if arguments.dry_run {
-            writeln!(out, "would let servers of `{name}` make their webhook configurations again")?;
+            writeln!(out, "would allow servers of `{name}` to create their webhook configurations again")?;
             out.flush()?;
-            return Ok(Exit::Clean);
+            return Ok(ExitStatus::Clean);
         }
         return match annotate(&live, name, Value::Null) {
             Ok(()) => {
-                writeln!(out, "servers of `{name}` make their webhook configurations again")?;
+                writeln!(out, "servers of `{name}` create their webhook configurations again")?;
                 out.flush()?;
-                Ok(Exit::Clean)
+                Ok(ExitStatus::Clean)
             }
-            Err(error) => Err(Failure::usage(format!("the servers of `{name}` cannot be told: {error}"))),
+            Err(error) => {
+                Err(CommandFailure::usage(format!("cannot annotate the ClusterRole of `{name}`: {error}")))
+            }
         };
     }
-    let found = find(&live, arguments.name.as_deref()).map_err(|error| Failure::usage(error.to_string()))?;
+    let found = find_own_configurations(&live, arguments.name.as_deref())
+        .map_err(|error| CommandFailure::usage(error.to_string()))?;
     if arguments.dry_run {
         for one in &found {
             writeln!(out, "would remove {one}")?;
         }
     }
     if found.is_empty() {
-        writeln!(out, "there is no webhook configuration of kubewright in {}", live.server())?;
+        writeln!(out, "no webhook configuration of kubewright found in {}", live.server())?;
     }
     out.flush()?;
     if arguments.dry_run || (found.is_empty() && !arguments.hold) {
-        return Ok(Exit::Clean);
+        return Ok(ExitStatus::Clean);
     }
     if !arguments.yes {
-        agree(&live, &found)?;
+        confirm_removal(&live, &found)?;
     }
-    open(&live, &found, arguments)
+    remove_and_disable(&live, &found, arguments)
 }
 
-/// Returns the configurations that are ours by their labels.
-fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, Error> {
+/// Returns the configurations that have kubewright's labels.
+fn find_own_configurations(
+    live: &LiveCluster,
+    installation: Option<&str>,
+) -> Result<Vec<Configuration>, Error> {
     let mut found = Vec::new();
     let mut labels = CONFIGURATION_SELECTOR.to_owned();
     if let Some(name) = installation {
@@ -97,27 +103,31 @@ fn find(live: &Live, installation: Option<&str>) -> Result<Vec<Configuration>, E
     Ok(found)
 }
 
-fn agree(live: &Live, found: &[Configuration]) -> Result<(), Failure> {
+fn confirm_removal(live: &LiveCluster, found: &[Configuration]) -> Result<(), CommandFailure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage("nobody is there to be asked")
-            .help("say `--yes`, or `--dry-run` to see what would go"));
+        return Err(CommandFailure::usage("standard input is not a terminal; confirm with --yes")
+            .help("`--dry-run` lists what would be removed"));
     }
     for one in found {
-        tell(format_args!("{one}"));
+        print_stderr(format_args!("{one}"));
     }
-    tell(format_args!("remove them from {}? [y/N]", live.server()));
+    print_stderr(format_args!("remove them from {}? [y/N]", live.server()));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(Failure::usage("nothing was removed")),
+        _ => Err(CommandFailure::usage("nothing was removed")),
     }
 }
 
-/// Removes what was `found`, holds the servers off if that is wanted, and removes what one of them made in between.
-fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit, Failure> {
+/// Removes the configurations in `found`, disables the servers if requested, and removes what a server created in between.
+fn remove_and_disable(
+    live: &LiveCluster,
+    found: &[Configuration],
+    arguments: &RescueArguments,
+) -> Result<ExitStatus, CommandFailure> {
     let mut out = standard_output();
-    let mut exit = remove(live, found, &mut out)?;
+    let mut exit = remove_configurations(live, found, &mut out)?;
     let mut names: Vec<&str> = found.iter().map(|one| one.installation.as_str()).collect();
     names.push(arguments.name.as_deref().unwrap_or("kubewright"));
     if arguments.name.is_some() {
@@ -128,52 +138,55 @@ fn open(live: &Live, found: &[Configuration], arguments: &Rescue) -> Result<Exit
     if !arguments.hold {
         writeln!(
             out,
-            "a running `kubewright serve` makes them again within seconds; `--hold` keeps them away"
+            "a running `kubewright serve` creates them again within seconds; `--hold` prevents that"
         )?;
         out.flush()?;
         return Ok(exit);
     }
     let mut held = Vec::new();
     for name in names {
-        match hold(live, name) {
+        match disable_servers(live, name) {
             Ok(()) => held.push(name),
-            // Without the role no server in the cluster may write configurations of that name, but one beside it may.
+            // Without the role no server in the cluster may write configurations of that name, but one outside of it may.
             Err(error) if error.is_not_found() && !found.iter().any(|one| one.installation == name) => {}
             Err(error) if error.is_not_found() => {
-                exit = Exit::Violations;
-                tell(format_args!(
-                    "error: there is no ClusterRole `{name}` by which servers could be held off"
-                ));
-                tell("  = help: a server that runs beside the cluster has to be stopped where it runs");
+                exit = ExitStatus::Violations;
+                print_stderr(format_args!("error: there is no ClusterRole `{name}` to disable servers with"));
+                print_stderr("  = help: stop a server that runs outside of the cluster where it runs");
             }
             Err(error) => {
-                exit = Exit::Violations;
-                tell(format_args!("error: the servers of `{name}` cannot be held off: {error}"));
-                tell(
+                exit = ExitStatus::Violations;
+                print_stderr(format_args!("error: the servers of `{name}` cannot be disabled: {error}"));
+                print_stderr(
                     "  = help: scale their Deployment to 0: `kubectl scale deployment -n NAMESPACE NAME --replicas 0`",
                 );
             }
         }
     }
-    let again = find(live, arguments.name.as_deref()).map_err(|error| Failure::usage(error.to_string()))?;
-    exit = exit.max(remove(live, &again, &mut out)?);
+    let again = find_own_configurations(live, arguments.name.as_deref())
+        .map_err(|error| CommandFailure::usage(error.to_string()))?;
+    exit = exit.max(remove_configurations(live, &again, &mut out)?);
     for name in held {
         writeln!(
             out,
-            "held: servers of `{name}` make none until `kubewright rescue --resume --name {name}`"
+            "held: servers of `{name}` create none until `kubewright rescue --resume --name {name}`"
         )?;
     }
     out.flush()?;
     Ok(exit)
 }
 
-fn remove(live: &Live, found: &[Configuration], out: &mut impl io::Write) -> Result<Exit, Failure> {
-    let mut exit = Exit::Clean;
+fn remove_configurations(
+    live: &LiveCluster,
+    found: &[Configuration],
+    out: &mut impl io::Write,
+) -> Result<ExitStatus, CommandFailure> {
+    let mut exit = ExitStatus::Clean;
     for one in found {
         match live.delete(&one.resource.named("", &one.name)) {
             Err(error) if !error.is_not_found() => {
-                exit = Exit::Violations;
-                tell(format_args!("error: cannot remove {one}: {error}"));
+                exit = ExitStatus::Violations;
+                print_stderr(format_args!("error: cannot remove {one}: {error}"));
             }
             _ => writeln!(out, "removed {one}")?,
         }
@@ -182,24 +195,25 @@ fn remove(live: &Live, found: &[Configuration], out: &mut impl io::Write) -> Res
     Ok(exit)
 }
 
-/// Tells the servers to keep away. The API server asks a webhook for a moment longer than its configuration is there, and
-/// that webhook may be dead, so this is tried again for a while.
-fn hold(live: &Live, name: &str) -> Result<(), Error> {
+/// Disables the servers. The API server calls a webhook for a moment after its configuration is gone, and that webhook
+/// may be dead, so this is retried for a while.
+fn disable_servers(live: &LiveCluster, name: &str) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
         match annotate(live, name, "off".into()) {
             Err(Error::Status(status))
-                if status.message.contains("failed calling webhook") && begun.elapsed() < PATIENCE =>
+                if status.message.contains("failed calling webhook")
+                    && begun.elapsed() < ANNOTATE_TIMEOUT =>
             {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(RETRY_INTERVAL);
             }
             answer => return answer,
         }
     }
 }
 
-/// Sets the annotation of the ClusterRole, or takes it away with null.
-fn annotate(live: &Live, name: &str, value: Value) -> Result<(), Error> {
+/// Sets the annotation of the ClusterRole, or removes it with null.
+fn annotate(live: &LiveCluster, name: &str, value: Value) -> Result<(), Error> {
     let role = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
     let body = inside("metadata", inside("annotations", inside(WEBHOOKS_ANNOTATION, value)));
@@ -210,6 +224,6 @@ impl std::fmt::Display for Configuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = self.resource.name.trim_end_matches('s');
         let webhooks = plural(self.webhooks, "webhook");
-        write!(f, "{kind}/{}: {webhooks}, of which {} refuse when nobody answers", self.name, self.failing)
+        write!(f, "{kind}/{}: {webhooks}, {} with failurePolicy Fail", self.name, self.failing)
     }
 }

@@ -8,87 +8,95 @@ use kubewright_cluster::{Config, Login};
 use kubewright_dialects::{DialectOptions, KeySource};
 use kubewright_engine::Diagnostic;
 use kubewright_files as files;
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 use kubewright_serve::{ServeError, ServeSettings, Snapshot, run_offline};
 use kubewright_value::Document;
 
-use crate::arguments::Serve;
+use crate::arguments::ServeArguments;
 use crate::codes::{self, NOTHING_FOUND};
-use crate::failure::{Exit, Failure};
-use crate::fixtures::Values;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::fixtures::FixtureValues;
 use crate::output::{ColorChoice, refuse_input};
-use crate::rule_inputs::{complain, world};
+use crate::rule_inputs::{print_diagnostics, read_world};
 use crate::rules;
 
-/// The port beside that of reviews.
+/// The default port for health and metrics.
 const HEALTH_PORT: u16 = 8080;
 
-/// Serves until it is told to stop.
+/// Serves until the stop signal.
 ///
 /// # Errors
-/// When it cannot begin.
-pub(crate) fn run(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
+/// When the server cannot start.
+pub(crate) fn run_serve(
+    arguments: &ServeArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     if arguments.offline { without_cluster(arguments, color) } else { in_cluster(arguments) }
 }
 
-fn in_cluster(arguments: &Serve) -> Result<Exit, Failure> {
+fn in_cluster(arguments: &ServeArguments) -> Result<ExitStatus, CommandFailure> {
     let config = Config::find(arguments.kubeconfig.as_deref(), arguments.context.as_deref());
     let config = config.map_err(|error| {
-        Failure::usage(error.to_string()).help("without a cluster use `--offline -p RULES`")
+        CommandFailure::usage(error.to_string()).help("without a cluster use `--offline -p RULES`")
     })?;
-    let mut settings = settings(arguments);
-    // A pod is at home in its namespace. A server elsewhere needs a place for its Secret, and no rule counts there.
+    let mut settings = serve_settings(arguments);
+    // A pod uses its own namespace. A server elsewhere needs a namespace for its Secret, which is exempt from all rules.
     let is_pod = matches!(config.login, Login::TokenFile(_)) && arguments.kubeconfig.is_none();
     if let Some(namespace) = arguments.namespace.clone().or_else(|| is_pod.then(|| config.namespace.clone()))
     {
         settings.namespace = namespace;
     }
     let makes_namespace = !is_pod && arguments.namespace.is_none();
-    kubewright_serve::run_in_cluster(settings, config, makes_namespace).map_err(|error| failure(&error))?;
-    Ok(Exit::Clean)
+    kubewright_serve::run_in_cluster(settings, config, makes_namespace)
+        .map_err(|error| serve_failure(&error))?;
+    Ok(ExitStatus::Clean)
 }
 
-fn without_cluster(arguments: &Serve, color: ColorChoice) -> Result<Exit, Failure> {
+fn without_cluster(arguments: &ServeArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     let mut diagnostics = Vec::new();
-    let found = files::find(&arguments.policies);
+    let found = files::find_files(&arguments.policies);
     diagnostics.extend(found.problems);
     let documents = files::read_documents(&found.inputs, &mut diagnostics);
     let documents = files::objects_of(documents, &mut diagnostics);
-    let world = world(&arguments.world, Values::default(), &mut diagnostics);
-    let exceptions = files::find(&arguments.exceptions);
+    let world = read_world(&arguments.world, FixtureValues::default(), &mut diagnostics);
+    let exceptions = files::find_files(&arguments.exceptions);
     diagnostics.extend(exceptions.problems);
-    let mut settings = settings(arguments);
+    let mut settings = serve_settings(arguments);
     settings.options.exceptions =
-        rules::exceptions(files::read_documents(&exceptions.inputs, &mut diagnostics));
+        rules::take_exceptions(files::read_documents(&exceptions.inputs, &mut diagnostics));
     let snapshot = Snapshot::of(&settings.options, &settings.dialects, &documents, 1);
     diagnostics.extend(snapshot.states.iter().flat_map(|state| state.diagnostics.iter().cloned()));
-    diagnostics.extend(of_others(&snapshot, &settings.options, documents));
+    diagnostics.extend(unserved_diagnostics(&snapshot, &settings.options, documents));
     let is_empty = snapshot.states.iter().all(|state| state.rules == 0);
     if is_empty && diagnostics.is_empty() {
-        let message = format!("no rules found in {}", listed(&arguments.policies));
+        let message = format!("no rules found in {}", listed_paths(&arguments.policies));
         diagnostics.push(codes::about_path(&NOTHING_FOUND, &arguments.policies.join(" "), message));
     }
-    complain(&diagnostics, color.paint_errors());
+    print_diagnostics(&diagnostics, color.paint_errors());
     if is_empty {
-        return Err(Failure::usage("there is no rule to serve"));
+        return Err(CommandFailure::usage("there are no rules to serve"));
     }
     let ca = arguments.write_ca.as_deref();
     if let Some(folder) = &arguments.tls_dir {
         ["tls.crt", "tls.key", "ca.crt"].iter().for_each(|name| files::register(&folder.join(name)));
     }
     ca.map_or(Ok(()), refuse_input)?;
-    run_offline(settings, snapshot, Box::new(world), ca).map_err(|error| failure(&error))?;
-    Ok(Exit::Clean)
+    run_offline(settings, snapshot, Box::new(world), ca).map_err(|error| serve_failure(&error))?;
+    Ok(ExitStatus::Clean)
 }
 
-/// Returns what is wrong with those of `documents` that the server does not read.
-fn of_others(snapshot: &Snapshot, options: &DialectOptions, mut documents: Vec<Document>) -> Vec<Diagnostic> {
+/// Returns the diagnostics of those `documents` that the server does not serve.
+fn unserved_diagnostics(
+    snapshot: &Snapshot,
+    options: &DialectOptions,
+    mut documents: Vec<Document>,
+) -> Vec<Diagnostic> {
     documents.retain(|document| !snapshot.dialects().any(|dialect| dialect.claims(document)));
     kubewright_dialects::load_documents(&kubewright_dialects::all_dialects(options), &documents).diagnostics
 }
 
-fn failure(error: &ServeError) -> Failure {
-    let failure = Failure::usage(error.to_string());
+fn serve_failure(error: &ServeError) -> CommandFailure {
+    let failure = CommandFailure::usage(error.to_string());
     match error {
         ServeError::Listen(..) => {
             failure.help("choose other addresses with `--address` and `--health-address`")
@@ -96,19 +104,19 @@ fn failure(error: &ServeError) -> Failure {
         ServeError::Certificate(_) => {
             failure.help("the folder of `--tls-dir` has the files tls.crt, tls.key and ca.crt")
         }
-        ServeError::Write(..) => failure.help("`--write-ca` names a file in a folder that is there"),
+        ServeError::Write(..) => failure.help("`--write-ca` takes a file in an existing folder"),
         ServeError::Cluster(_) | ServeError::Start(_) => failure,
     }
 }
 
-/// Returns bytes that nobody can guess, for keys that templates make. Without any, templates make none.
-fn random_bytes<const N: usize>() -> Option<[u8; N]> {
+/// Returns random bytes that seed the keys that templates generate. Without them, templates generate no keys.
+fn seed_bytes<const N: usize>() -> Option<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
     Some(bytes)
 }
 
-fn settings(arguments: &Serve) -> ServeSettings {
+fn serve_settings(arguments: &ServeArguments) -> ServeSettings {
     let beside = match arguments.address.port() {
         0 => SocketAddr::new(arguments.address.ip(), 0),
         _ => SocketAddr::new(arguments.address.ip(), HEALTH_PORT),
@@ -116,8 +124,8 @@ fn settings(arguments: &Serve) -> ServeSettings {
     let usual = ServeSettings::default();
     let mut options = rules::dialect_options(&arguments.options, None);
     let valid_from = options.inputs.now.unwrap_or_default();
-    options.inputs.random_seed = random_bytes().map(u64::from_be_bytes);
-    options.inputs.keys = random_bytes().map(|seed| KeySource { seed, valid_from });
+    options.inputs.random_seed = seed_bytes().map(u64::from_be_bytes);
+    options.inputs.keys = seed_bytes().map(|seed| KeySource { seed, valid_from });
     options.modrule.fails_closed = arguments.fail_closed;
     options.modrule.targets.clone_from(&arguments.flags.targets);
     ServeSettings {

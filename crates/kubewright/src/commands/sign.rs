@@ -1,4 +1,4 @@
-//! `sign`: puts a signature into the annotations of manifests.
+//! `sign`: signs manifests in their annotations.
 //!
 //! All or nothing: when one document cannot be signed, nothing is written.
 
@@ -11,45 +11,48 @@ use kubewright_files::{self as files, Input};
 use kubewright_kyverno::signing::{self, Earlier, ManifestSigningKey, NotSigned, Signed};
 use kubewright_value::Document;
 
-use crate::arguments::Sign;
-use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, standard_output, tell, write_file, yaml_text};
-use crate::rule_inputs::complain;
+use crate::arguments::SignArguments;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::{ColorChoice, print_stderr, standard_output, write_file, yaml_text};
+use crate::rule_inputs::print_diagnostics;
 
-/// How long a file with a key may be; some have all sorts of keys in them.
-const MAX_KEY: u64 = 1 << 20;
+/// The largest key file; a file may contain several keys.
+const MAX_KEY_BYTES: u64 = 1 << 20;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When a manifest or the key cannot be used, or the result cannot be written.
-pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure> {
+pub(crate) fn run_sign(arguments: &SignArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     let real = |path: &Path| fs::canonicalize(path).ok();
     let output = arguments.output.as_deref().and_then(real);
     if output.is_some() && output == real(Path::new(&arguments.key)) {
-        return Err(Failure::usage(format!("`{}` is the key, and would be written over", arguments.key)));
+        return Err(CommandFailure::usage(format!(
+            "`{}` is the key and would be overwritten",
+            arguments.key
+        )));
     }
     files::register(Path::new(&arguments.key));
-    let key = private_key(&arguments.key)?;
+    let key = read_private_key(&arguments.key)?;
     let mut problems = Vec::new();
-    let documents = files::read_documents(&[input(&arguments.manifest)], &mut problems);
+    let documents = files::read_documents(&[signing_input(&arguments.manifest)], &mut problems);
     let objects = files::objects_of(documents, &mut problems);
-    if complain(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
-        return Ok(Exit::BadInput);
+    if print_diagnostics(&problems, color.paint_errors()) || problems.iter().any(Diagnostic::is_error) {
+        return Ok(ExitStatus::BadInput);
     }
     if objects.is_empty() {
-        return Err(Failure::usage(format!("there is no object in `{}`", arguments.manifest)));
+        return Err(CommandFailure::usage(format!("there is no object in `{}`", arguments.manifest)));
     }
     let mut text = String::new();
     for object in objects {
-        let signed = sign(object, &key, arguments)?;
+        let signed = sign_document(object, &key, arguments)?;
         text.push_str(if text.is_empty() { "" } else { "---\n" });
         text.push_str(&signed);
     }
     match &arguments.output {
         // A manifest that names itself as the output is signed in place; any other file that is read is kept.
         Some(path) if path.as_path() == Path::new(&arguments.manifest) => {
-            fs::write(path, text).map_err(Failure::writing(path))?;
+            fs::write(path, text).map_err(CommandFailure::writing(path))?;
         }
         Some(path) => write_file(path, &text)?,
         None => {
@@ -58,39 +61,43 @@ pub(crate) fn run(arguments: &Sign, color: ColorChoice) -> Result<Exit, Failure>
             out.flush()?;
         }
     }
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }
 
-fn sign(object: Document, key: &ManifestSigningKey, arguments: &Sign) -> Result<String, Failure> {
+fn sign_document(
+    object: Document,
+    key: &ManifestSigningKey,
+    arguments: &SignArguments,
+) -> Result<String, CommandFailure> {
     let place = object.locate(&[]);
     let mut value = object.value;
     let earlier = if arguments.replace { Earlier::Replace } else { Earlier::Keep };
     let signed = signing::sign_manifest(&mut value, key, &arguments.annotation_domain, earlier)
-        .map_err(|problem| failure(&format!("{place}: "), &problem))?;
+        .map_err(|problem| signing_failure(&format!("{place}: "), &problem))?;
     if signed == Signed::Already {
-        tell(format_args!("{place}: has a signature with this key already"));
+        print_stderr(format_args!("{place}: has a signature with this key already"));
     }
     Ok(yaml_text(&value))
 }
 
-/// Reads the key. What is in it is never told.
-fn private_key(path: &str) -> Result<ManifestSigningKey, Failure> {
-    let problem = |error: String| Failure::usage(format!("cannot read the key `{path}`: {error}"));
+/// Reads the key. No error message quotes its content.
+fn read_private_key(path: &str) -> Result<ManifestSigningKey, CommandFailure> {
+    let problem = |error: String| CommandFailure::usage(format!("cannot read the key `{path}`: {error}"));
     let mut text = String::new();
-    let reading = File::open(path).and_then(|file| file.take(MAX_KEY + 1).read_to_string(&mut text));
+    let reading = File::open(path).and_then(|file| file.take(MAX_KEY_BYTES + 1).read_to_string(&mut text));
     reading.map_err(|error| problem(files::io_error_text(&error)))?;
-    if text.len() as u64 > MAX_KEY {
-        return Err(problem(format!("it has more than {} KiB", MAX_KEY >> 10)));
+    if text.len() as u64 > MAX_KEY_BYTES {
+        return Err(problem(format!("it has more than {} KiB", MAX_KEY_BYTES >> 10)));
     }
     ManifestSigningKey::from_pem(&text)
-        .map_err(|wrong| failure(&format!("cannot use the key `{path}`: "), &wrong))
+        .map_err(|wrong| signing_failure(&format!("cannot use the key `{path}`: "), &wrong))
 }
 
-fn failure(prefix: &str, problem: &NotSigned) -> Failure {
-    Failure::usage(format!("{prefix}{}", problem.message)).help(problem.help)
+fn signing_failure(prefix: &str, problem: &NotSigned) -> CommandFailure {
+    CommandFailure::usage(format!("{prefix}{}", problem.message)).help(problem.help)
 }
 
-fn input(path: &str) -> Input {
+fn signing_input(path: &str) -> Input {
     match path {
         "-" => Input::Standard,
         path => Input::File(path.into()),

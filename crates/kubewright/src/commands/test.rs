@@ -1,4 +1,4 @@
-//! `test`: runs the cases of test files. What is merely doubtful in a rule is for `lint` to say.
+//! `test`: runs the cases of test files. Warnings about rules are left to `lint`.
 
 mod coverage;
 mod difference;
@@ -19,22 +19,22 @@ use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::workers;
 use kubewright_files::{self as files, Input};
-use kubewright_report::{CaseResult, Report, Results, TestFileResult, TestResults};
+use kubewright_report::{Report, Results, TestCaseResult, TestFileResult, TestResults};
 use kubewright_value::Document;
 
-use crate::arguments::{CaseSelector, Test};
+use crate::arguments::{CaseSelector, TestArguments};
 use crate::codes::{self, NOTHING_FOUND};
-use crate::failure::{Exit, Failure};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::{ColorChoice, TableOptions, chosen_or_table, keep_apart, keep_inputs, standard_output};
-use crate::rule_inputs::complain;
+use crate::rule_inputs::print_diagnostics;
 use crate::rules;
 use coverage::Coverage;
-use file::{AnyCase, TestFile};
-pub(super) use kyverno::{CaseSetup, Cases, is_meant, with_cases};
-pub(super) use library::Library;
-use patterns::PatternBench;
-use run::Bench;
-use traits::TraitBench;
+use file::{AnyCase, TestCaseFile};
+pub(super) use kyverno::{CaseSetup, RowCases, is_kyverno_test, with_cases};
+pub(super) use library::FileCache;
+use patterns::PatternTestRun;
+use run::RuleTestRun;
+use traits::TraitTestRun;
 
 /// The JSON schema of test files.
 const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
@@ -43,12 +43,12 @@ const SCHEMA: &str = include_str!("../../schemas/kubewright-test.schema.json");
 ///
 /// # Errors
 /// When output cannot be written.
-pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure> {
+pub(crate) fn run_test(arguments: &TestArguments, color: ColorChoice) -> Result<ExitStatus, CommandFailure> {
     if arguments.schema {
         let mut out = standard_output();
         write!(out, "{SCHEMA}")?;
         out.flush()?;
-        return Ok(Exit::Clean);
+        return Ok(ExitStatus::Clean);
     }
     let started = Instant::now();
     let outputs = chosen_or_table(&arguments.outputs);
@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
     let found = files::find_tests(&arguments.paths, arguments.file_name.as_deref());
     let mut problems = found.problems;
     let options = rules::dialect_options(&arguments.options, None);
-    let shared = Shared {
-        library: Library::default(),
+    let shared = SharedTestInputs {
+        library: FileCache::default(),
         dialects: kubewright_dialects::all_dialects(&options),
         options,
     };
-    let ran = workers::each(&found.inputs, |input| test(input, arguments, &shared))?;
+    let ran = workers::run_on_workers(&found.inputs, |input| test_one_file(input, arguments, &shared))?;
     let mut coverage = Coverage::default();
     let mut files = Vec::new();
     for part in ran {
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         problems.extend(part.problems);
     }
     if let Some(selector) = &arguments.selector {
-        select(&mut files, selector, arguments, &mut problems);
+        select_cases(&mut files, selector, arguments, &mut problems);
     }
     let mut told = HashSet::new();
     problems.retain(|problem| problem.is_error() && told.insert(problem.to_string()));
@@ -85,21 +85,21 @@ pub(crate) fn run(arguments: &Test, color: ColorChoice) -> Result<Exit, Failure>
         output.open(options)?.finish(&report)?;
     }
     let (_, failed) = tests.counts();
-    Ok(match (complain(&problems, color.paint_errors()), failed) {
-        (true, _) => Exit::BadInput,
-        (false, 0) => Exit::Clean,
-        (false, _) => Exit::Violations,
+    Ok(match (print_diagnostics(&problems, color.paint_errors()), failed) {
+        (true, _) => ExitStatus::BadInput,
+        (false, 0) => ExitStatus::Clean,
+        (false, _) => ExitStatus::Violations,
     })
 }
 
-/// Keeps the results of the cases that `selector` means.
-fn select(
+/// Keeps the results of the cases that `selector` selects.
+fn select_cases(
     files: &mut Vec<TestFileResult>,
     selector: &CaseSelector,
-    arguments: &Test,
+    arguments: &TestArguments,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let is_meant = |result: &CaseResult| {
+    let is_meant = |result: &TestCaseResult| {
         let rule = result.rule.as_ref();
         let policy = rule.map_or("", |rule| rule.policy.as_str());
         let name = rule.and_then(|rule| rule.rule.as_ref()).map_or("", |name| name.as_str());
@@ -110,51 +110,52 @@ fn select(
     files.retain(|file| !file.results.is_empty());
     if had_cases && files.is_empty() {
         let place = arguments.paths.join(" ");
-        let problem = codes::about_path(&NOTHING_FOUND, &place, "no case fits the selector");
-        problems.push(problem.help("names are compared as the cases write them; `*` fits any text"));
+        let problem = codes::about_path(&NOTHING_FOUND, &place, "no case matches the selector");
+        problems.push(problem.help("names are compared as written in the cases; `*` matches any text"));
     }
 }
 
-/// What all test files share.
-struct Shared {
-    library: Library,
+/// Inputs that all test files share.
+struct SharedTestInputs {
+    library: FileCache,
     options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
 }
 
-/// What came of one input.
+/// The result of running one test file.
 #[derive(Default)]
-struct Ran {
-    /// One for each document that could be read.
+struct TestFileRun {
+    /// One result for each readable document.
     files: Vec<TestFileResult>,
     coverage: Coverage,
     problems: Vec<Diagnostic>,
 }
 
 /// Runs the tests of one file.
-fn test(input: &Input, arguments: &Test, shared: &Shared) -> Ran {
-    let mut ran = Ran::default();
+fn test_one_file(input: &Input, arguments: &TestArguments, shared: &SharedTestInputs) -> TestFileRun {
+    let mut ran = TestFileRun::default();
     let documents = files::read_documents(std::slice::from_ref(input), &mut ran.problems);
     for document in documents.iter().filter(|document| !document.value.is_null()) {
-        if kyverno::is_meant(document) {
-            theirs(document, input, arguments, shared, &mut ran);
+        if kyverno::is_kyverno_test(document) {
+            run_kyverno_format(document, input, arguments, shared, &mut ran);
         } else {
-            ours(document, input, arguments, &mut ran);
+            run_own_format(document, input, arguments, &mut ran);
         }
     }
     ran
 }
 
 /// Runs a test in our own format.
-fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
-    let file = match file::read(document) {
+fn run_own_format(document: &Document, input: &Input, arguments: &TestArguments, ran: &mut TestFileRun) {
+    let file = match file::read_test_file(document) {
         Ok(file) => file,
         Err(wrong) => return ran.problems.extend(wrong),
     };
     let folder = folder(input);
-    let mut bench = Bench::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
-    let mut traits = TraitBench::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
-    let mut patterns = PatternBench::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
+    let mut bench =
+        RuleTestRun::new(&file, &folder, &arguments.options, arguments.coverage, &mut ran.problems);
+    let mut traits = TraitTestRun::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
+    let mut patterns = PatternTestRun::new(&file, &folder, &bench, arguments.coverage, &mut ran.problems);
     let results = file.cases.iter().map(|case| match case {
         AnyCase::Rules(case) => bench.run(case),
         AnyCase::Traits(case) => traits.run(case),
@@ -166,12 +167,18 @@ fn ours(document: &Document, input: &Input, arguments: &Test, ran: &mut Ran) {
     if arguments.coverage {
         ran.coverage.add(bench.rules(), &bench.exercised);
     }
-    let trace_arguments = trace_words(&file, &folder);
-    ran.files.push(file_result(title(input, file.name.as_deref()), trace_arguments, results));
+    let trace_arguments = test_trace_command(&file, &folder);
+    ran.files.push(file_result(test_file_title(input, file.name.as_deref()), trace_arguments, results));
 }
 
 /// Runs a test in the format of `kyverno-test.yaml`.
-fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared, ran: &mut Ran) {
+fn run_kyverno_format(
+    document: &Document,
+    input: &Input,
+    arguments: &TestArguments,
+    shared: &SharedTestInputs,
+    ran: &mut TestFileRun,
+) {
     let setup = kyverno::CaseSetup {
         folder: &folder(input),
         library: &shared.library,
@@ -179,14 +186,14 @@ fn theirs(document: &Document, input: &Input, arguments: &Test, shared: &Shared,
         dialects: &shared.dialects,
         has_coverage: arguments.coverage,
     };
-    let Some(outcome) = kyverno::run(document, &setup, &mut ran.problems) else { return };
+    let Some(outcome) = kyverno::run_kyverno_test(document, &setup, &mut ran.problems) else { return };
     ran.coverage.merge(outcome.coverage);
-    let file = title(input, outcome.name.as_deref());
+    let file = test_file_title(input, outcome.name.as_deref());
     ran.files.push(file_result(file, outcome.trace, outcome.results));
 }
 
-/// Returns the results of a test file. Its title is the folder, or the file where it has a name of its own.
-fn file_result(file: String, trace_arguments: String, results: Vec<CaseResult>) -> TestFileResult {
+/// Returns the results of a test file. Its title is its folder, or its name if that is not a standard one.
+fn file_result(file: String, trace_arguments: String, results: Vec<TestCaseResult>) -> TestFileResult {
     let folder = files::TEST_FILES.iter().find_map(|name| file.strip_suffix(name));
     let title = folder.map_or(file.as_str(), |folder| {
         let folder = folder.trim_end_matches('/').trim_end_matches(".kyverno-test").trim_end_matches('/');
@@ -195,7 +202,7 @@ fn file_result(file: String, trace_arguments: String, results: Vec<CaseResult>) 
     TestFileResult { title: title.to_owned(), file, trace_arguments, results }
 }
 
-/// Returns where the paths of a test file start.
+/// Returns the folder that paths in a test file are relative to.
 fn folder(input: &Input) -> PathBuf {
     match input {
         Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
@@ -203,15 +210,15 @@ fn folder(input: &Input) -> PathBuf {
     }
 }
 
-fn title(input: &Input, name: Option<&str>) -> String {
+fn test_file_title(input: &Input, name: Option<&str>) -> String {
     match name {
         Some(name) if input.name() == "-" => format!("- ({name})"),
         _ => input.name(),
     }
 }
 
-/// Returns the words that make `trace` look at what the file names.
-fn trace_words(file: &TestFile, folder: &Path) -> String {
+/// Returns the `trace` arguments for the files that the test names.
+fn test_trace_command(file: &TestCaseFile, folder: &Path) -> String {
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| files::relative_path(folder, path)).collect::<Vec<_>>().join(" ")
     };

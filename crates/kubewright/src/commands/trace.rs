@@ -14,39 +14,44 @@ use kubewright_report::{ObjectRow, OutcomeRow};
 use kubewright_value::{Document, Location, Value, json};
 
 use super::render;
-use crate::arguments::{Trace, TraceFormat};
-use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, Columns, Paint, ReportWriter, short, standard_output, tree, visible};
+use crate::arguments::{TraceArguments, TraceFormat};
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::{
+    ColorChoice, Columns, Paint, ReportWriter, shorten_visible, standard_output, trace_tree, visible,
+};
 use crate::review::Reviewer;
-use crate::rule_inputs::{RuleInputs, complain, no_objects};
+use crate::rule_inputs::{RuleInputs, no_objects, print_diagnostics};
 use crate::rules;
 
-/// How much of a line of a rule is shown.
+/// The maximum number of characters shown of a line of a rule.
 const MAX_LINE_CHARACTERS: usize = 100;
 
 /// Runs the command.
 ///
 /// # Errors
-/// When the arguments make no sense or output cannot be written.
-pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
-    if traits::are_meant(&arguments.rules.rules) {
-        return render::run(&traits::rendering(arguments)?, color);
+/// When the arguments are invalid or output cannot be written.
+pub(crate) fn run_trace(
+    arguments: &TraceArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
+    if traits::are_traits(&arguments.rules.rules) {
+        return render::run_render(&traits::rendering(arguments)?, color);
     }
-    if patterns::are_meant(&arguments.rules.rules) {
-        return patterns::run(arguments, color);
+    if patterns::are_patterns(&arguments.rules.rules) {
+        return patterns::trace_patterns(arguments, color);
     }
     if !arguments.named.is_empty() {
-        return Err(Failure::usage("`--object` is about patterns, and there are none")
-            .help("for rules, give the object alone with `-r`"));
+        return Err(CommandFailure::usage("`--object` applies to patterns, and there are none")
+            .help("for rules, pass only that object with `-r`"));
     }
     let mut inputs = RuleInputs::open(&arguments.rules, &arguments.objects)?;
     let reviewer = inputs.reviewer(Columns { all_outcomes: true, trace: true, ..Columns::default() });
-    let mut writer = Writer::new(color.paint_output(), arguments.output);
+    let mut writer = RuleTraceWriter::new(color.paint_output(), arguments.output);
     let (mut objects, mut has_violations) = (0, false);
-    let problems = files::stream(
+    let problems = files::stream_objects(
         &inputs.manifests,
         inputs.wanted(),
-        |document| (reviewer.review(document), outside(&reviewer, document)),
+        |document| (reviewer.review(document), out_of_scope_rules(&reviewer, document)),
         |(report, outside), _| {
             objects += 1;
             has_violations |= report.counts.has_violations();
@@ -58,52 +63,52 @@ pub(crate) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     if objects == 0 && !inputs.diagnostics.iter().any(Diagnostic::is_error) {
         inputs.diagnostics.push(no_objects(&arguments.objects.resources));
     }
-    Ok(match (complain(&inputs.diagnostics, color.paint_errors()), has_violations) {
-        (true, _) => Exit::BadInput,
-        (false, true) => Exit::Violations,
-        (false, false) => Exit::Clean,
+    Ok(match (print_diagnostics(&inputs.diagnostics, color.paint_errors()), has_violations) {
+        (true, _) => ExitStatus::BadInput,
+        (false, true) => ExitStatus::Violations,
+        (false, false) => ExitStatus::Clean,
     })
 }
 
-/// A rule that cannot be about an object, and why.
-pub(super) struct Outside {
+/// A rule whose scope excludes an object, and why.
+pub(super) struct OutOfScopeRule {
     rule: String,
     reason: String,
-    // Whether a rule that was made from the same text is about the object, or is told.
+    // Autogen rules of the same source are reported once.
     is_told: bool,
 }
 
-/// Returns the rules whose scope leaves out the object.
-pub(super) fn outside(reviewer: &Reviewer<'_>, document: &Document) -> Vec<Outside> {
+/// Returns the rules whose scope excludes the object.
+pub(super) fn out_of_scope_rules(reviewer: &Reviewer<'_>, document: &Document) -> Vec<OutOfScopeRule> {
     let request = reviewer.request(document);
     let (inside, outside): (Vec<&Arc<Rule>>, Vec<&Arc<Rule>>) =
         reviewer.engine.rules().iter().partition(|rule| rule.scope.admits(&request));
     let spot = |rule: &Arc<Rule>| (rule.location.source.name.clone(), rule.location.position);
     let mut told: HashSet<_> = inside.into_iter().map(spot).collect();
-    let tell = |rule: &Arc<Rule>| Outside {
+    let tell = |rule: &Arc<Rule>| OutOfScopeRule {
         rule: rule.id.to_string(),
-        reason: rules::outside(rule, &request),
+        reason: rules::out_of_scope_reason(rule, &request),
         is_told: !told.insert(spot(rule)),
     };
     outside.into_iter().map(tell).collect()
 }
 
 /// Writes traces in the chosen format.
-pub(super) struct Writer {
+pub(super) struct RuleTraceWriter {
     out: ReportWriter,
     paint: Paint,
     format: TraceFormat,
     is_first: bool,
 }
 
-impl Writer {
+impl RuleTraceWriter {
     /// Returns a writer to standard output.
     pub(super) fn new(paint: Paint, format: TraceFormat) -> Self {
         Self { out: standard_output(), paint, format, is_first: true }
     }
 
     /// Writes what the rules did to one object.
-    pub(super) fn object(&mut self, report: &ObjectRow, outside: &[Outside]) -> io::Result<()> {
+    pub(super) fn object(&mut self, report: &ObjectRow, outside: &[OutOfScopeRule]) -> io::Result<()> {
         for row in &report.outcomes {
             match self.format {
                 TraceFormat::Tree => self.tree(row, report)?,
@@ -145,7 +150,7 @@ impl Writer {
         };
         writeln!(self.out, "{rule}  on {}     {end}", visible(&report.subject))?;
         let children = row.trace.as_ref().map(|trace| trace.children.as_slice()).unwrap_or_default();
-        self.out.write_all(tree(children, 1, paint).as_bytes())?;
+        self.out.write_all(trace_tree(children, 1, paint).as_bytes())?;
         let is_told = matches!(row.status, RuleStatus::Pass) || row.message.is_empty();
         if !is_told && (children.is_empty() || row.status != RuleStatus::Skip) {
             writeln!(self.out, "  → {}", visible(&row.message))?;
@@ -153,7 +158,7 @@ impl Writer {
         self.places(row, report)
     }
 
-    /// Writes where the object is not as it should be, and where the rule says so.
+    /// Writes the position of the failed field, and of the check in the rule.
     fn places(&mut self, row: &OutcomeRow, report: &ObjectRow) -> io::Result<()> {
         let paint = self.paint;
         if !matches!(row.status, RuleStatus::Fail | RuleStatus::Warn | RuleStatus::Error) {
@@ -172,7 +177,7 @@ impl Writer {
             writeln!(
                 self.out,
                 "{}",
-                format!("      {place}  {}", short(line.trim(), MAX_LINE_CHARACTERS)).trim_end()
+                format!("      {place}  {}", shorten_visible(line.trim(), MAX_LINE_CHARACTERS)).trim_end()
             )?;
         }
         Ok(())
@@ -192,11 +197,11 @@ impl Writer {
     }
 }
 
-/// Returns whether a node that is not as wanted stands at `place`, so that the tree has shown it.
+/// Returns whether a failed node is at `place`, so that the tree has shown it.
 fn is_shown(place: &Location, nodes: &[TraceNode]) -> bool {
     nodes.iter().any(|node| {
-        let stands_there = node.location.as_ref().is_some_and(|location| location.position == place.position);
+        let is_at_place = node.location.as_ref().is_some_and(|location| location.position == place.position);
         let is_wrong = matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
-        (stands_there && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
+        (is_at_place && is_wrong && node.children.is_empty()) || is_shown(place, &node.children)
     })
 }

@@ -9,11 +9,11 @@ use std::str::FromStr;
 use kubewright_engine::nearest_word;
 use kubewright_report::ReportWriter;
 
-use super::file::{create as create_file, refuse_input};
-use crate::failure::Failure;
+use super::file::{create_file, refuse_input};
+use crate::failure::CommandFailure;
 
 /// A format that is chosen by its name.
-pub(crate) trait Format: Sized + 'static {
+pub(crate) trait NamedFormat: Sized + 'static {
     /// Returns all of them; the first one is the default.
     fn all() -> &'static [Self];
 
@@ -23,25 +23,25 @@ pub(crate) trait Format: Sized + 'static {
 
 /// One `-o` of the command line.
 #[derive(Debug)]
-pub(crate) struct Chosen<F: 'static> {
+pub(crate) struct ChosenFormat<F: 'static> {
     /// The format.
     pub(crate) format: &'static F,
     /// Where it goes; standard output when there is none.
     pub(crate) file: Option<PathBuf>,
 }
 
-impl<F> Clone for Chosen<F> {
+impl<F> Clone for ChosenFormat<F> {
     fn clone(&self) -> Self {
         Self { format: self.format, file: self.file.clone() }
     }
 }
 
-impl<F: Format> Chosen<F> {
+impl<F: NamedFormat> ChosenFormat<F> {
     /// Opens the file, or standard output.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn writer(&self) -> Result<ReportWriter, Failure> {
+    pub(crate) fn writer(&self) -> Result<ReportWriter, CommandFailure> {
         Ok(match &self.file {
             None => standard_output(),
             Some(path) => Box::new(BufWriter::new(create_file(path)?)),
@@ -49,7 +49,7 @@ impl<F: Format> Chosen<F> {
     }
 }
 
-impl<F: Format> Chosen<F> {
+impl<F: NamedFormat> ChosenFormat<F> {
     /// Reads `FORMAT` or `FORMAT=FILE`, where the format is one of `formats`.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<F: Format> Chosen<F> {
         if let Some(format) = formats.clone().find(|format| format.name() == name) {
             return Ok(Self { format, file });
         }
-        let names: Vec<&str> = formats.map(Format::name).collect();
+        let names: Vec<&str> = formats.map(NamedFormat::name).collect();
         Err(match nearest_word(name, names.iter().copied()) {
             Some(near) => format!("there is no format `{name}`; did you mean `{near}`?"),
             None => format!("there is no format `{name}`; use one of {}", names.join(", ")),
@@ -74,7 +74,7 @@ impl<F: Format> Chosen<F> {
     }
 }
 
-impl<F: Format> FromStr for Chosen<F> {
+impl<F: NamedFormat> FromStr for ChosenFormat<F> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -86,18 +86,20 @@ impl<F: Format> FromStr for Chosen<F> {
 ///
 /// # Errors
 /// When two do.
-pub(crate) fn keep_apart<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure> {
+pub(crate) fn keep_apart<F: NamedFormat>(outputs: &[ChosenFormat<F>]) -> Result<(), CommandFailure> {
     if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
-        return Err(Failure::usage("two outputs would go to standard output")
+        return Err(CommandFailure::usage("two outputs would go to standard output")
             .help("name a file for one, as in `-o json=report.json`"));
     }
     // A device may be written twice.
     let is_device = |path: &Path| fs::metadata(path).is_ok_and(|data| !data.is_file());
     let named = outputs.iter().filter_map(|output| output.file.as_deref());
-    let mut files: Vec<PathBuf> = named.filter(|path| !is_device(path)).map(real).collect();
+    let mut files: Vec<PathBuf> = named.filter(|path| !is_device(path)).map(resolve_output).collect();
     files.sort();
     match files.iter().zip(files.iter().skip(1)).find(|(file, next)| file == next) {
-        Some((file, _)) => Err(Failure::usage(format!("two outputs would go to `{}`", file.display()))),
+        Some((file, _)) => {
+            Err(CommandFailure::usage(format!("two outputs would go to `{}`", file.display())))
+        }
         None => Ok(()),
     }
 }
@@ -106,12 +108,12 @@ pub(crate) fn keep_apart<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure
 ///
 /// # Errors
 /// When one would.
-pub(crate) fn keep_inputs<F: Format>(outputs: &[Chosen<F>]) -> Result<(), Failure> {
+pub(crate) fn keep_inputs<F: NamedFormat>(outputs: &[ChosenFormat<F>]) -> Result<(), CommandFailure> {
     outputs.iter().filter_map(|output| output.file.as_deref()).try_for_each(refuse_input)
 }
 
 /// Returns `path` without links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+fn resolve_output(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
     }

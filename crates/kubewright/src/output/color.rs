@@ -39,6 +39,6 @@ impl ColorChoice {
 }
 
 /// Writes a line to standard error. A closed standard error is not a reason to fail.
-pub(crate) fn tell(line: impl fmt::Display) {
+pub(crate) fn print_stderr(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -9,7 +9,7 @@ use kubewright_report::render::yaml_text;
 use kubewright_report::{ObjectRow, Renderer, Report};
 
 use super::file::write_named_by_object;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// The longest file name that is made from an object's name.
 const MAX_FILE_NAME_CHARACTERS: usize = 200;
@@ -31,8 +31,8 @@ pub(crate) struct FileNames {
 
 impl FolderRenderer {
     /// Makes the folder.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(path).map_err(Failure::writing(path))?;
+    pub(crate) fn create(path: &Path) -> Result<Self, CommandFailure> {
+        fs::create_dir_all(path).map_err(CommandFailure::writing(path))?;
         Ok(Self { path: path.to_owned(), names: FileNames::default() })
     }
 }
@@ -48,7 +48,7 @@ impl FileNames {
         let kind = kind.to_lowercase();
         let parts = [kind.as_str(), namespace, name];
         let parts: Vec<String> =
-            parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect();
+            parts.iter().filter(|part| !part.is_empty()).map(|part| safe_file_name(part)).collect();
         let stem: String = parts.join("-").chars().take(MAX_FILE_NAME_CHARACTERS).collect();
         let mut name = format!("{stem}.{extension}");
         while !self.take(&name) {
@@ -66,7 +66,7 @@ impl FileNames {
 }
 
 /// Returns `part` with everything replaced that could lead out of the folder.
-pub(crate) fn safe(part: &str) -> String {
+pub(crate) fn safe_file_name(part: &str) -> String {
     let is_dots = part.chars().all(|c| c == '.');
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c) || (c == '.' && !is_dots);
     part.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
@@ -99,7 +99,7 @@ mod tests {
             ("a.b", "a.b"),
             ("/etc", "_etc"),
         ] {
-            assert_eq!(safe(name), want);
+            assert_eq!(safe_file_name(name), want);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use kubewright_report::{FORMATS, Paint, Renderer, ReportContent, ReportFormat, TableOptions};
 
-use super::chosen::{Chosen, Format};
-use crate::failure::Failure;
+use super::chosen::{ChosenFormat, NamedFormat};
+use crate::failure::CommandFailure;
 
 /// One `-o` of the command line.
-pub(crate) type Output = Chosen<ReportFormat>;
+pub(crate) type Output = ChosenFormat<ReportFormat>;
 
-impl Format for ReportFormat {
+impl NamedFormat for ReportFormat {
     fn all() -> &'static [Self] {
         &FORMATS
     }
@@ -37,7 +37,7 @@ impl Output {
     }
 
     /// Opens the file, or standard output, and returns what renders reports there. A file has no colours.
-    pub(crate) fn open(&self, options: TableOptions) -> Result<Box<dyn Renderer>, Failure> {
+    pub(crate) fn open(&self, options: TableOptions) -> Result<Box<dyn Renderer>, CommandFailure> {
         let paint = if self.file.is_none() { options.paint } else { Paint::OFF };
         Ok((self.format.open)(self.writer()?, TableOptions { paint, ..options }))
     }
@@ -78,7 +78,7 @@ pub(crate) fn output_help(content: ReportContent) -> String {
     format!("{names}, into FILE when one is named; may be repeated")
 }
 
-/// Returns the outputs that were asked for, or the table.
+/// Returns the requested outputs, or the table.
 pub(crate) fn chosen_or_table(chosen: &[Output]) -> Vec<Output> {
     if chosen.is_empty() { vec![Output::table()] } else { chosen.to_vec() }
 }

@@ -128,7 +128,7 @@ fn what_becomes_of_two_rules_never_has_one_name() {
         let (said, written) =
             (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
         let want = format!(
-            "rule `b-c` of `a` is not converted: it would be called `{name}`, which rule `c` of `a-b` is called already"
+            "rule `b-c` of `a` is not converted: its name would be `{name}`, which rule `c` of `a-b` already has"
         );
         assert!(said.contains(&want), "{said}");
         assert_eq!(written.matches(&format!("  name: {name}\n")).count(), 1, "{written}");

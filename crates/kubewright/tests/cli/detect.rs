@@ -84,7 +84,7 @@ fn a_misspelt_word_gets_the_right_one() {
 }
 
 #[test]
-fn an_object_can_ask_to_be_spared() {
+fn annotation_suppresses_findings_of_an_object() {
     shop("detect-suppressed", "--show-suppressed --pattern lost-service");
     shop("detect-suppressed-markdown", "--show-suppressed --pattern lost-service -o markdown");
     let all = r#"{apiVersion: v1, kind: Service, metadata: {name: a, annotations: {kubewright.dev/ignore-patterns: "*"}}, spec: {selector: {a: b}}}"#;
@@ -324,7 +324,7 @@ fn a_pattern_that_ships_is_taken_by_its_name() {
 }
 
 #[test]
-fn a_picture_of_all_findings_only_counts_what_is_to_be_spared() {
+fn picture_of_all_findings_omits_suppressed_ones() {
     let (text, _) = printed(
         "graph -r - --patterns orphan-service --findings",
         &orphans(1, "kubewright.dev/ignore-patterns: orphan-*"),

@@ -11,12 +11,12 @@ use super::{FindingRow, ReportedFindings, is_shipped};
 const CUSTOM_RELATIONSHIP: &str = "custom";
 
 /// Returns what speaks for a finding, one line for each relationship, those that are there first.
-pub(crate) fn reasons(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Vec<String> {
+pub(crate) fn finding_reasons(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Vec<String> {
     let evidence = &row.finding.evidence;
     let there = evidence.iter().filter(|evidence| evidence.held && evidence.wanted);
     let missing = evidence.iter().filter(|evidence| !evidence.held && !evidence.wanted);
-    let there = there.map(|evidence| present(findings, evidence));
-    there.chain(missing.map(|evidence| absent(findings, row, evidence))).collect()
+    let there = there.map(|evidence| present_relationship(findings, evidence));
+    there.chain(missing.map(|evidence| absent_relationship(findings, row, evidence))).collect()
 }
 
 /// Returns the edge that a relationship is, if it is one.
@@ -32,7 +32,7 @@ pub(crate) fn near_miss<'r>(row: &'r FindingRow<'_>, evidence: &Evidence) -> Opt
 }
 
 /// As `Service shop/web EXPOSES Pod shop/web-0 (spec.selector)`.
-fn present(findings: &ReportedFindings<'_>, evidence: &Evidence) -> String {
+fn present_relationship(findings: &ReportedFindings<'_>, evidence: &Evidence) -> String {
     let called = |id: Option<Id>| id.map(|id| findings.label(id)).unwrap_or_default();
     let (from, to) = (called(evidence.from), called(evidence.to));
     let name = &evidence.relationship;
@@ -64,7 +64,7 @@ fn present(findings: &ReportedFindings<'_>, evidence: &Evidence) -> String {
 }
 
 /// As a pattern that ships says it, or as ``no EXPOSES between Service shop/legacy and any `pod` ``.
-fn absent(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> String {
+fn absent_relationship(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> String {
     let called = |role: &Text| {
         let bound = row.finding.roles.iter().find(|(own, _)| own == role);
         bound.map_or_else(|| format!("any `{role}`"), |(_, id)| findings.label(*id))

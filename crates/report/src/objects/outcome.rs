@@ -177,7 +177,7 @@ pub fn path_text(path: &[Step]) -> String {
     for step in path {
         match step {
             Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if is_plain(key) => {
+            Step::Key(key) if is_plain_path_key(key) => {
                 if !text.is_empty() {
                     text.push('.');
                 }
@@ -189,7 +189,7 @@ pub fn path_text(path: &[Step]) -> String {
     text
 }
 
-fn is_plain(key: &str) -> bool {
+fn is_plain_path_key(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))
 }
 

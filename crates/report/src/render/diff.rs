@@ -26,7 +26,7 @@ impl DiffRenderer {
 
 impl Renderer for DiffRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
-        match difference(row, self.paint) {
+        match object_difference(row, self.paint) {
             Some(text) => writeln!(self.out, "{text}"),
             None => Ok(()),
         }
@@ -38,7 +38,7 @@ impl Renderer for DiffRenderer {
 }
 
 /// Returns the difference that the rules made; nothing when they changed nothing.
-pub(super) fn difference(object: &ObjectRow, paint: Paint) -> Option<String> {
+pub(super) fn object_difference(object: &ObjectRow, paint: Paint) -> Option<String> {
     let (before, after) = object.objects.as_ref().filter(|(before, after)| before != after)?;
     let (before, after) = (yaml_text(before), yaml_text(after));
     let rules: Vec<String> = object
@@ -108,12 +108,12 @@ fn parents(text: &str, number: usize) -> String {
         }
         if is_item && at + 2 <= column {
             if at + 2 < column {
-                steps.extend(key(line.trim_start().trim_start_matches("- ")));
+                steps.extend(yaml_line_key(line.trim_start().trim_start_matches("- ")));
             }
             column = at;
             items = Some(0);
         } else if !is_item && at < column {
-            steps.extend(key(line));
+            steps.extend(yaml_line_key(line));
             column = at;
         }
     }
@@ -132,7 +132,7 @@ fn indent(line: &str) -> usize {
 }
 
 /// Returns the key that a line starts with.
-fn key(line: &str) -> Option<String> {
+fn yaml_line_key(line: &str) -> Option<String> {
     let (key, _) = line.trim_start().split_once(':')?;
     Some(key.to_owned())
 }

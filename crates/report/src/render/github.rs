@@ -25,8 +25,8 @@ impl GithubRenderer {
             AnnotationLevel::Notice => "notice",
         };
         let Position { line, column } = annotation.position;
-        let (file, title) = (property(&annotation.file), property(&annotation.title));
-        let text = data(&annotation.text);
+        let (file, title) = (github_property(&annotation.file), github_property(&annotation.title));
+        let text = github_data(&annotation.text);
         writeln!(self.out, "::{level} file={file},line={line},col={column},title={title}::{text}")
     }
 }
@@ -43,7 +43,7 @@ impl Renderer for GithubRenderer {
 }
 
 /// Returns `text` for the part after `::`, with control characters written as escapes.
-fn data(text: &str) -> String {
+fn github_data(text: &str) -> String {
     let lines: Vec<_> = text
         .split('\n')
         .map(|line| {
@@ -55,8 +55,8 @@ fn data(text: &str) -> String {
 }
 
 /// Returns `text` for a property.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn github_property(text: &str) -> String {
+    github_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn data_and_property_cannot_start_a_command() {
-        assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
-        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
-        assert_eq!(data("a\r\n\u{1b}[2J"), "a%0D%0A\\u{1b}[2J");
+        assert_eq!(github_data("50%\n::error::x"), "50%25%0A::error::x");
+        assert_eq!(github_property("a:b,c"), "a%3Ab%2Cc");
+        assert_eq!(github_data("a\r\n\u{1b}[2J"), "a%0D%0A\\u{1b}[2J");
     }
 }

@@ -33,7 +33,7 @@ impl JsonRenderer {
     fn end_objects(&mut self, totals: &Totals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
         let start = if self.is_first { "{\n\"objects\": [" } else { "\n" };
         write!(self.out, "{start}],")?;
-        write_list(&mut self.out, "diagnostics", diagnostics.iter().map(diagnostic_value))?;
+        write_json_list(&mut self.out, "diagnostics", diagnostics.iter().map(diagnostic_value))?;
         write_summary(&mut self.out, &totals_value(totals))
     }
 }
@@ -49,16 +49,20 @@ impl Renderer for JsonRenderer {
             Results::Objects(totals) => self.end_objects(totals, report.diagnostics)?,
             Results::Findings(found) => {
                 write!(self.out, "{{")?;
-                write_list(&mut self.out, "findings", finding_values(found))?;
-                write_list(&mut self.out, "patterns", run_values(found))?;
-                write_list(&mut self.out, "diagnostics", report.diagnostics.iter().map(diagnostic_value))?;
+                write_json_list(&mut self.out, "findings", finding_values(found))?;
+                write_json_list(&mut self.out, "patterns", run_values(found))?;
+                write_json_list(
+                    &mut self.out,
+                    "diagnostics",
+                    report.diagnostics.iter().map(diagnostic_value),
+                )?;
                 write_summary(&mut self.out, &findings_summary(found))?;
             }
             Results::Diagnostics(totals) => {
                 let document = diagnostics_value(totals, report.diagnostics);
                 writeln!(self.out, "{}", json::to_shown_pretty(&document))?;
             }
-            Results::Cases(tests) => cases::write_cases(tests, &mut self.out)?,
+            Results::Cases(tests) => cases::write_json_cases(tests, &mut self.out)?,
         }
         self.out.flush()
     }
@@ -66,11 +70,11 @@ impl Renderer for JsonRenderer {
 
 /// Returns an object's row as JSON on one line.
 pub(super) fn object_line(row: &ObjectRow) -> String {
-    json::to_shown_string(&object_value(row))
+    json::to_shown_string(&object_row_value(row))
 }
 
 /// Writes a list with each item on a line of its own.
-fn write_list(out: &mut ReportWriter, key: &str, items: impl Iterator<Item = Value>) -> io::Result<()> {
+fn write_json_list(out: &mut ReportWriter, key: &str, items: impl Iterator<Item = Value>) -> io::Result<()> {
     write!(out, "\n\"{key}\": [")?;
     let mut is_first = true;
     for item in items {
@@ -85,7 +89,7 @@ fn write_summary(out: &mut ReportWriter, summary: &Value) -> io::Result<()> {
     writeln!(out, "\n\"summary\": {}\n}}", json::to_shown_string(summary))
 }
 
-fn object_value(row: &ObjectRow) -> Value {
+fn object_row_value(row: &ObjectRow) -> Value {
     Map::from([
         ("file", Value::from(row.location.file.clone())),
         ("line", u64::from(row.location.position.line).into()),

@@ -43,7 +43,7 @@ impl JunitRenderer {
         writeln!(
             self.out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
-            xml(&file),
+            escape_xml(&file),
             counts.all(),
             counts.fail,
             counts.error,
@@ -58,18 +58,18 @@ impl JunitRenderer {
         let text = row.text();
         let inner = match row.status {
             RuleStatus::Pass => None,
-            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", xml(&text))),
+            RuleStatus::Skip => Some(format!("<skipped message=\"{}\"/>", escape_xml(&text))),
             RuleStatus::Warn => {
-                Some(format!("<system-out>{}</system-out>", xml(&format!("warning: {text}"))))
+                Some(format!("<system-out>{}</system-out>", escape_xml(&format!("warning: {text}"))))
             }
-            RuleStatus::Fail => Some(element("failure", row, report)),
-            RuleStatus::Error => Some(element("error", row, report)),
+            RuleStatus::Fail => Some(outcome_element("failure", row, report)),
+            RuleStatus::Error => Some(outcome_element("error", row, report)),
         };
         let head = format!(
             "    <testcase name=\"{}\" classname=\"{}\" file=\"{}\" line=\"{}\"",
-            xml(&report.subject),
-            xml(&row.rule.to_string()),
-            xml(&report.location.file),
+            escape_xml(&report.subject),
+            escape_xml(&row.rule.to_string()),
+            escape_xml(&report.location.file),
             row.position.line
         );
         self.cases.push_str(&match inner {
@@ -94,16 +94,16 @@ fn write_diagnostics_suite(out: &mut ReportWriter, diagnostics: &[Diagnostic]) -
         writeln!(
             out,
             "    <testcase name=\"{}\" classname=\"{}\">\n      <error message=\"{}\" type=\"error\">{}</error>\n    </testcase>",
-            xml(&error.location.to_string()),
+            escape_xml(&error.location.to_string()),
             error.code.id,
-            xml(&error.message),
-            xml(&error.help)
+            escape_xml(&error.message),
+            escape_xml(&error.help)
         )?;
     }
     writeln!(out, "  </testsuite>")
 }
 
-fn element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
+fn outcome_element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
     let mut places = format!("{}:{}", report.location.file, row.position.line);
     if !row.path.is_empty() {
         places.push_str(&format!("  {}", row.path));
@@ -111,7 +111,12 @@ fn element(name: &str, row: &OutcomeRow, report: &ObjectRow) -> String {
     if let Some(location) = &row.rule_location {
         places.push_str(&format!("\n{}:{}", location.source.name, location.position.line));
     }
-    format!("<{name} message=\"{}\" type=\"{}\">{}</{name}>", xml(&row.text()), row.status, xml(&places))
+    format!(
+        "<{name} message=\"{}\" type=\"{}\">{}</{name}>",
+        escape_xml(&row.text()),
+        row.status,
+        escape_xml(&places)
+    )
 }
 
 impl Renderer for JunitRenderer {
@@ -135,8 +140,8 @@ impl Renderer for JunitRenderer {
         self.close_suite()?;
         match &report.results {
             Results::Objects(_) | Results::Diagnostics(_) => {}
-            Results::Findings(found) => findings::write_suites(found, &mut self.out)?,
-            Results::Cases(tests) => cases::write_suites(tests, &mut self.out)?,
+            Results::Findings(found) => findings::write_finding_suites(found, &mut self.out)?,
+            Results::Cases(tests) => cases::write_case_suites(tests, &mut self.out)?,
         }
         // The diagnostics of test files go to standard error.
         if !matches!(report.results, Results::Cases(_)) {
@@ -148,7 +153,7 @@ impl Renderer for JunitRenderer {
 }
 
 /// Returns `text` for XML. Characters that XML cannot hold, or that control a terminal, become the replacement character.
-fn xml(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -173,6 +178,6 @@ mod tests {
 
     #[test]
     fn xml_cannot_break_out_of_an_attribute() {
-        assert_eq!(xml("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
+        assert_eq!(escape_xml("a\"b<c>&\u{1b}\u{202e}\n"), "a&quot;b&lt;c&gt;&amp;\u{fffd}\u{fffd}&#10;");
     }
 }

@@ -63,7 +63,7 @@ impl MarkdownRenderer {
     fn lint_heading(&mut self, totals: &LintTotals<'_>, diagnostics: &[Diagnostic]) -> io::Result<()> {
         let is_bad = diagnostics.iter().chain(totals.unreadable).any(Diagnostic::is_error);
         let text = lint_totals_text(totals, diagnostics);
-        writeln!(self.out, "### {} kubewright: {}\n", heading_mark(is_bad), cell(&text))
+        writeln!(self.out, "### {} kubewright: {}\n", heading_mark(is_bad), table_cell(&text))
     }
 }
 
@@ -71,11 +71,11 @@ impl Renderer for MarkdownRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
             match outcome.status {
-                RuleStatus::Fail => self.wrong.add(|| line("❌ fail", outcome, row)),
-                RuleStatus::Error => self.wrong.add(|| line("❌ error", outcome, row)),
-                RuleStatus::Warn => self.wrong.add(|| line("⚠️ warn", outcome, row)),
+                RuleStatus::Fail => self.wrong.add(|| write_outcome_line("❌ fail", outcome, row)),
+                RuleStatus::Error => self.wrong.add(|| write_outcome_line("❌ error", outcome, row)),
+                RuleStatus::Warn => self.wrong.add(|| write_outcome_line("⚠️ warn", outcome, row)),
                 RuleStatus::Pass if outcome.is_patched() => {
-                    self.changed.add(|| line("✏️ patch", outcome, row))
+                    self.changed.add(|| write_outcome_line("✏️ patch", outcome, row))
                 }
                 RuleStatus::Pass | RuleStatus::Skip => {}
             }
@@ -87,14 +87,14 @@ impl Renderer for MarkdownRenderer {
         match &report.results {
             Results::Objects(totals) => self.end_objects(totals, report.diagnostics)?,
             Results::Findings(found) => {
-                findings::write_findings(found, report.diagnostics, &mut self.out)?;
+                findings::write_markdown_findings(found, report.diagnostics, &mut self.out)?;
             }
             Results::Diagnostics(totals) => self.lint_heading(totals, report.diagnostics)?,
             // The diagnostics of test files go to standard error.
-            Results::Cases(tests) => return cases::write_cases(tests, &mut self.out),
+            Results::Cases(tests) => return cases::write_markdown_cases(tests, &mut self.out),
         }
         for diagnostic in report.diagnostics {
-            writeln!(self.out, "- {}", cell(&diagnostic.to_string()))?;
+            writeln!(self.out, "- {}", table_cell(&diagnostic.to_string()))?;
         }
         self.out.flush()
     }
@@ -105,19 +105,19 @@ fn heading_mark(is_bad: bool) -> &'static str {
     if is_bad { "❌" } else { "✅" }
 }
 
-fn line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> String {
+fn write_outcome_line(mark: &str, row: &OutcomeRow, object: &ObjectRow) -> String {
     let place = format!("{}:{}", object.location.file, row.position.line);
     format!(
         "| {mark} | {} | {} | {} | {} |\n",
-        cell(&object.subject),
-        code(&row.rule.to_string()),
-        cell(&row.text()),
-        code(&place)
+        table_cell(&object.subject),
+        code_cell(&row.rule.to_string()),
+        table_cell(&row.text()),
+        code_cell(&place)
     )
 }
 
 /// Returns `text` for a cell: nothing in it is markup, links or mentions.
-fn cell(text: &str) -> String {
+fn table_cell(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -138,7 +138,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Returns `text` as code within a cell.
-fn code(text: &str) -> String {
+fn code_cell(text: &str) -> String {
     let safe: String = text.chars().map(|c| if c == '`' || is_hidden(c) { '\'' } else { c }).collect();
     format!("`{}`", safe.replace('|', "\\|"))
 }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn cell_and_code_contain_no_markup() {
-        assert_eq!(cell("a|b\n<x> @me\u{202e}`c`"), "a\\|b<br>&lt;x&gt; &#64;me \\`c\\`");
-        assert_eq!(code("a`|b"), "`a'\\|b`");
+        assert_eq!(table_cell("a|b\n<x> @me\u{202e}`c`"), "a\\|b<br>&lt;x&gt; &#64;me \\`c\\`");
+        assert_eq!(code_cell("a`|b"), "`a'\\|b`");
     }
 }

@@ -50,7 +50,7 @@ impl PolicyReportSet {
         self.count(&row.namespace, row.counts);
         let is_reported = |outcome: &&OutcomeRow| outcome.status != RuleStatus::Skip || outcome.is_judged;
         for outcome in row.outcomes.iter().filter(is_reported) {
-            self.add(&row.namespace, outcome_result(outcome, row));
+            self.add(&row.namespace, report_outcome_result(outcome, row));
         }
     }
 
@@ -86,7 +86,7 @@ impl PolicyReportSet {
 }
 
 /// Returns the reference of a result to an object.
-fn resource(api_version: &Text, kind: &Text, namespace: &Text, name: &Text) -> Map {
+fn report_object_reference(api_version: &Text, kind: &Text, namespace: &Text, name: &Text) -> Map {
     let mut resource = Map::new();
     for (key, text) in [("apiVersion", api_version), ("kind", kind), ("namespace", namespace), ("name", name)]
     {
@@ -122,8 +122,9 @@ fn report_head(namespace: &Text, counts: OutcomeCounts) -> Value {
     .into()
 }
 
-fn outcome_result(row: &OutcomeRow, object: &ObjectRow) -> Value {
-    let resource = resource(&object.api_version, &object.kind, &object.namespace, &object.name);
+fn report_outcome_result(row: &OutcomeRow, object: &ObjectRow) -> Value {
+    let resource =
+        report_object_reference(&object.api_version, &object.kind, &object.namespace, &object.name);
     let policy = if row.rule.policy.is_empty() { &row.rule.rule } else { &row.rule.policy };
     let mut properties = Map::from([("dialect", Value::from(row.rule.dialect))]);
     for (name, value) in &row.metadata.properties {

@@ -36,7 +36,7 @@ impl SarifRenderer {
             self.result(&annotation_result(&Annotation::of_diagnostic(diagnostic)))?;
         }
         let start = if self.is_first { document_head() } else { "\n".to_owned() };
-        let tool = json::to_shown_string(&tool(rules, diagnostics));
+        let tool = json::to_shown_string(&sarif_tool(rules, diagnostics));
         writeln!(self.out, "{start}],\n\"columnKind\":\"unicodeCodePoints\",\n\"tool\":{tool}}}]}}")?;
         self.out.flush()
     }
@@ -46,7 +46,7 @@ impl Renderer for SarifRenderer {
     fn object(&mut self, row: &ObjectRow, _prepared: &str) -> io::Result<()> {
         for outcome in &row.outcomes {
             if let Some(level) = outcome_level(outcome.status, &outcome.metadata) {
-                self.result(&outcome_result(outcome, level, row))?;
+                self.result(&sarif_outcome_result(outcome, level, row))?;
             }
         }
         Ok(())
@@ -57,7 +57,7 @@ impl Renderer for SarifRenderer {
             Results::Objects(totals) => totals.rules.iter().map(|rule| rule_descriptor(rule)).collect(),
             Results::Findings(found) => {
                 for row in &found.rows {
-                    self.result(&findings::finding_result(found, row))?;
+                    self.result(&findings::sarif_finding_result(found, row))?;
                 }
                 found.runs.iter().map(|run| findings::pattern_descriptor(run.pattern)).collect()
             }
@@ -101,7 +101,7 @@ fn sarif_level(level: AnnotationLevel) -> &'static str {
     }
 }
 
-fn outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Value {
+fn sarif_outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Value {
     let text = format!("{}: {}", object.subject, row.text());
     let mut place = Map::from([("physicalLocation", physical_location(&object.location.file, row.position))]);
     if !row.path.is_empty() {
@@ -111,13 +111,13 @@ fn outcome_result(row: &OutcomeRow, level: &str, object: &ObjectRow) -> Value {
     let mut result = Map::from([
         ("ruleId", Value::from(row.rule.to_string())),
         ("level", level.into()),
-        ("message", message(&text)),
+        ("message", sarif_message(&text)),
         ("locations", vec![place].into()),
     ]);
     if let Some(location) = &row.rule_location {
         let related = Map::from([
             ("physicalLocation", physical_location(&location.source.name, location.position)),
-            ("message", message("the rule")),
+            ("message", sarif_message("the rule")),
         ]);
         result.insert("relatedLocations".into(), vec![related].into());
     }
@@ -130,14 +130,14 @@ fn annotation_result(annotation: &Annotation<'_>) -> Value {
     Map::from([
         ("ruleId", Value::from(annotation.title.as_str())),
         ("level", sarif_level(annotation.level).into()),
-        ("message", message(&annotation.text)),
+        ("message", sarif_message(&annotation.text)),
         ("locations", vec![place].into()),
     ])
     .into()
 }
 
 /// Returns a text as SARIF has it.
-fn message(text: &str) -> Value {
+fn sarif_message(text: &str) -> Value {
     Map::from([("text", Value::from(text))]).into()
 }
 
@@ -148,14 +148,14 @@ fn physical_location(file: &str, position: Position) -> Value {
         ("startColumn", u64::from(position.column).into()),
     ]);
     Map::from([
-        ("artifactLocation", Map::from([("uri", Value::from(uri(file)))]).into()),
+        ("artifactLocation", Map::from([("uri", Value::from(file_uri(file)))]).into()),
         ("region", region.into()),
     ])
     .into()
 }
 
 /// Returns a file name as a relative or `file:` address.
-fn uri(file: &str) -> String {
+fn file_uri(file: &str) -> String {
     let start = match file {
         "-" => return "stdin".to_owned(),
         file if file.starts_with('/') => "file://",
@@ -173,7 +173,7 @@ fn uri(file: &str) -> String {
     uri
 }
 
-fn tool(rules: Vec<Value>, diagnostics: &[Diagnostic]) -> Value {
+fn sarif_tool(rules: Vec<Value>, diagnostics: &[Diagnostic]) -> Value {
     let mut codes: Vec<&Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
     codes.sort_by_key(|code| code.id);
     codes.dedup_by_key(|code| code.id);
@@ -195,7 +195,7 @@ fn rule_descriptor(rule: &Rule) -> Value {
     let mut descriptor = Map::from([
         ("id", Value::from(id)),
         ("name", name.clone().into()),
-        ("shortDescription", message(&text)),
+        ("shortDescription", sarif_message(&text)),
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ]);
     let mut properties = Map::new();
@@ -215,15 +215,15 @@ fn code_descriptor(code: &Code) -> Value {
     let level = sarif_level(code.severity.into());
     Map::from([
         ("id", Value::from(code.id)),
-        ("shortDescription", message(code.title)),
-        ("help", page(code.page)),
+        ("shortDescription", sarif_message(code.title)),
+        ("help", sarif_page(code.page)),
         ("defaultConfiguration", Map::from([("level", Value::from(level))]).into()),
     ])
     .into()
 }
 
 /// Returns a page as SARIF has it.
-fn page(text: &str) -> Value {
+fn sarif_page(text: &str) -> Value {
     Map::from([("text", Value::from(text)), ("markdown", text.into())]).into()
 }
 
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn uri_escapes_file_names() {
-        assert_eq!(uri("a b/ü.yaml"), "a%20b/%C3%BC.yaml");
-        assert_eq!(uri("/x/y"), "file:///x/y");
-        assert_eq!(uri("-"), "stdin");
+        assert_eq!(file_uri("a b/ü.yaml"), "a%20b/%C3%BC.yaml");
+        assert_eq!(file_uri("/x/y"), "file:///x/y");
+        assert_eq!(file_uri("-"), "stdin");
     }
 }

@@ -4,7 +4,7 @@ use kubewright_engine::{Diagnostic, DiagnosticLevel};
 use kubewright_value::display::is_hidden;
 
 use crate::text::plural;
-use crate::{Paint, short, visible};
+use crate::{Paint, shorten_visible, visible};
 
 /// How much of a long line is shown on either side of the place.
 const MAX_SIDE_CHARACTERS: usize = 60;
@@ -46,8 +46,11 @@ pub fn snippet(diagnostic: &Diagnostic, paint: Paint) -> String {
                 line_window(line, position.column as usize, location.length as usize);
             let width = gutter.len();
             text.push_str(&format!("{}{line}\n", paint.dim(&format!("{number:>width$}│"))));
-            let caret =
-                format!("{} {}", "^".repeat(covered), short(&diagnostic.label, 2 * MAX_SIDE_CHARACTERS));
+            let caret = format!(
+                "{} {}",
+                "^".repeat(covered),
+                shorten_visible(&diagnostic.label, 2 * MAX_SIDE_CHARACTERS)
+            );
             text.push_str(&format!(
                 "{gutter}{}{}{}\n",
                 paint.dim("│"),

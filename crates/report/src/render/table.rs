@@ -8,9 +8,9 @@ use std::io::{self, Write as _};
 use kubewright_engine::{Diagnostic, RuleStatus};
 use kubewright_value::Text;
 
-use super::diff::difference;
+use super::diff::object_difference;
 use super::{DiagnosticCounts, Renderer, ReportWriter, TableOptions, snippet};
-use crate::text::{grouped, plural, time};
+use crate::text::{elapsed_text, grouped_digits, plural};
 use crate::{LintTotals, ObjectRow, OutcomeCounts, OutcomeRow, Paint, Report, Results, Totals, visible};
 
 pub(super) use findings::findings_totals_text;
@@ -118,7 +118,7 @@ impl Renderer for TableRenderer {
             |row: &&OutcomeRow| matches!(row.status, RuleStatus::Fail | RuleStatus::Error | RuleStatus::Warn);
         let is_news = |row: &OutcomeRow| row.is_patched() || !row.exceptions.is_empty();
         if let Some(differences) = &mut self.differences
-            && let Some(difference) = difference(object, self.paint)
+            && let Some(difference) = object_difference(object, self.paint)
         {
             differences.push('\n');
             differences.push_str(&difference);
@@ -154,11 +154,11 @@ impl Renderer for TableRenderer {
     }
 
     fn finish(&mut self, report: &Report<'_>) -> io::Result<()> {
-        let elapsed = self.paint.dim(&time(report.elapsed));
+        let elapsed = self.paint.dim(&elapsed_text(report.elapsed));
         match &report.results {
             Results::Objects(totals) => self.end_objects(totals, &elapsed)?,
             Results::Findings(found) => {
-                findings::write_findings(found, (&mut self.out, self.paint), &elapsed)?;
+                findings::write_finding_tables(found, (&mut self.out, self.paint), &elapsed)?;
             }
             Results::Diagnostics(totals) => self.diagnostics(totals, report.diagnostics)?,
             Results::Cases(tests) => {
@@ -184,7 +184,7 @@ pub(super) fn totals_text(totals: &Totals<'_>) -> String {
     let sorts: Vec<_> = sorts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{} {word}", grouped(*count)))
+        .map(|(count, word)| format!("{} {word}", grouped_digits(*count)))
         .collect();
     let outcomes = plural(counts.all(), "outcome");
     let objects = plural(totals.objects, "object");

@@ -2,7 +2,7 @@
 
 use kubewright_engine::{TraceNode, TraceVerdict};
 
-use crate::{Paint, short, visible};
+use crate::{Paint, shorten_visible, visible};
 
 /// The widest column of the tree.
 const MAX_COLUMN_WIDTH: usize = 60;
@@ -17,7 +17,7 @@ const MAX_TREE_DEPTH: usize = 16;
 
 /// Returns what was looked at, `depth` levels to the right.
 #[must_use]
-pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
+pub fn trace_tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
     let mut text = String::new();
     if depth > MAX_TREE_DEPTH {
         return text;
@@ -39,12 +39,12 @@ pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
             line.push_str(&format!("\n{indent}  {:what$}", ""));
         }
         if !node.found.is_empty() {
-            line.push_str(&format!("  → {:found$}", short(&node.found, MAX_VALUE_CHARACTERS)));
+            line.push_str(&format!("  → {:found$}", shorten_visible(&node.found, MAX_VALUE_CHARACTERS)));
         } else if found > 0 && !node.wanted.is_empty() {
             line.push_str(&format!("    {:found$}", ""));
         }
         if !node.wanted.is_empty() {
-            line.push_str(&format!("  {}", short(&node.wanted, MAX_VALUE_CHARACTERS)));
+            line.push_str(&format!("  {}", shorten_visible(&node.wanted, MAX_VALUE_CHARACTERS)));
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -54,7 +54,7 @@ pub fn tree(nodes: &[TraceNode], depth: usize, paint: Paint) -> String {
         if let (true, false, Some(location)) = (is_wrong(node), is_explained, &node.location) {
             text.push_str(&format!("{indent}    {}\n", paint.cyan(&visible(&location.to_string()))));
         }
-        text.push_str(&tree(&node.children, depth + 1, paint));
+        text.push_str(&trace_tree(&node.children, depth + 1, paint));
     }
     for node in nodes.iter().filter(|node| node.verdict == TraceVerdict::NotLooked) {
         text.push_str(&format!("{indent}{}\n", paint.dim(&format!("· {}", visible(&node.what)))));
@@ -74,13 +74,13 @@ fn on_one_line(node: &TraceNode, indent: &str, width: usize, paint: Paint) -> Op
     for child in &node.children {
         let found = match child.found.as_str() {
             found if is_wrong(child) && !found.is_empty() => {
-                format!(" → {}", short(found, MAX_VALUE_CHARACTERS))
+                format!(" → {}", shorten_visible(found, MAX_VALUE_CHARACTERS))
             }
             _ => String::new(),
         };
         // What is as wanted needs no more than a reminder.
         let longest = if is_wrong(child) { MAX_VALUE_CHARACTERS } else { MAX_REMINDER_CHARACTERS };
-        let text = format!("{}{found}", short(&child.what, longest));
+        let text = format!("{}{found}", shorten_visible(&child.what, longest));
         plain += text.chars().count() + 5;
         painted.push(format!("{} {text}", verdict_mark(child.verdict, paint)));
     }

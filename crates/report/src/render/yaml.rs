@@ -36,9 +36,13 @@ impl Renderer for YamlRenderer {
         match &report.results {
             Results::Objects(_) => {}
             Results::Findings(found) => {
-                write_list(&mut self.out, "findings", finding_values(found))?;
-                write_list(&mut self.out, "patterns", run_values(found))?;
-                write_list(&mut self.out, "diagnostics", report.diagnostics.iter().map(diagnostic_value))?;
+                write_yaml_list(&mut self.out, "findings", finding_values(found))?;
+                write_yaml_list(&mut self.out, "patterns", run_values(found))?;
+                write_yaml_list(
+                    &mut self.out,
+                    "diagnostics",
+                    report.diagnostics.iter().map(diagnostic_value),
+                )?;
                 let summary = Map::from([("summary", findings_summary(found))]);
                 self.out.write_all(yaml_text(&summary.into()).as_bytes())?;
             }
@@ -53,7 +57,7 @@ impl Renderer for YamlRenderer {
 }
 
 /// Writes a list item by item, because there may be many.
-fn write_list(out: &mut ReportWriter, key: &str, items: impl Iterator<Item = Value>) -> io::Result<()> {
+fn write_yaml_list(out: &mut ReportWriter, key: &str, items: impl Iterator<Item = Value>) -> io::Result<()> {
     let mut items = items.peekable();
     if items.peek().is_none() {
         return writeln!(out, "{key}: []");

@@ -63,13 +63,13 @@ impl LeaderReport<'_> {
     fn step(&self, step: &TraceStep, near: &Option<NearMisses>) -> TraceNode {
         let found = match step.with {
             Some(with) => {
-                let mut text = name(self.graph, with);
+                let mut text = leader_object_name(self.graph, with);
                 if step.from.is_some_and(|from| from != self.trace.leader) {
-                    let from = step.from.map(|from| name(self.graph, from)).unwrap_or_default();
+                    let from = step.from.map(|from| leader_object_name(self.graph, from)).unwrap_or_default();
                     text = format!("{from} – {text}");
                 }
                 if let Some(through) = step.through {
-                    text.push_str(&format!(" through {}", name(self.graph, through)));
+                    text.push_str(&format!(" through {}", leader_object_name(self.graph, through)));
                 }
                 if !step.via.is_empty() {
                     text.push_str(&format!(" via {}", step.via));
@@ -89,7 +89,7 @@ impl LeaderReport<'_> {
         TraceNode {
             what: format!("{} {}", step.entry, step.relationship),
             found,
-            wanted: wanted(step),
+            wanted: relationship_note(step),
             verdict: if step.held == step.wanted { TraceVerdict::Yes } else { TraceVerdict::No },
             location: Some(step.location.clone()).filter(|_| !scores_of(step)),
             children: hint.into_iter().collect(),
@@ -116,7 +116,7 @@ impl LeaderReport<'_> {
             .roles
             .iter()
             .skip(1)
-            .map(|(role, id)| format!("{role} {}", name(self.graph, *id)))
+            .map(|(role, id)| format!("{role} {}", leader_object_name(self.graph, *id)))
             .collect();
         match others.as_slice() {
             [] => finding.message.clone(),
@@ -137,7 +137,7 @@ fn scores_of(step: &TraceStep) -> bool {
 }
 
 /// Returns what the pattern wants of a relationship, or what it gave.
-fn wanted(step: &TraceStep) -> String {
+fn relationship_note(step: &TraceStep) -> String {
     match step.rule {
         "mandatory" => "must be there".to_owned(),
         "veto" => "must not be there".to_owned(),
@@ -157,15 +157,15 @@ pub fn candidacy_nodes(all: &[Candidacy]) -> Vec<TraceNode> {
         wanted: String::new(),
         verdict: if candidacy.passes { TraceVerdict::Yes } else { TraceVerdict::No },
         location: None,
-        children: candidacy.conditions.iter().map(condition).collect(),
+        children: candidacy.conditions.iter().map(condition_node).collect(),
     };
     all.iter().map(one).collect()
 }
 
-fn condition(checked: &ConditionCheck) -> TraceNode {
+fn condition_node(checked: &ConditionCheck) -> TraceNode {
     TraceNode {
         what: format!("{}: {}", checked.list, checked.condition),
-        found: found(checked),
+        found: seen_values(checked),
         wanted: String::new(),
         verdict: if checked.discards { TraceVerdict::No } else { TraceVerdict::Yes },
         location: Some(checked.location.clone()),
@@ -174,7 +174,7 @@ fn condition(checked: &ConditionCheck) -> TraceNode {
 }
 
 /// Returns the values that a condition saw.
-fn found(checked: &ConditionCheck) -> String {
+fn seen_values(checked: &ConditionCheck) -> String {
     match checked.found.as_slice() {
         [] => "nothing there".to_owned(),
         [one] => one.clone(),
@@ -183,6 +183,6 @@ fn found(checked: &ConditionCheck) -> String {
 }
 
 /// Returns `Kind namespace/name`.
-fn name(graph: &Graph, id: Id) -> String {
+fn leader_object_name(graph: &Graph, id: Id) -> String {
     graph.node(id).map(object_label).unwrap_or_default()
 }

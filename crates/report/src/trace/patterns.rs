@@ -26,14 +26,14 @@ pub fn document_text(traces: Vec<Value>, patterns: Vec<Value>) -> String {
 pub fn leader_trace(leads: &LeaderReport<'_>, place: Option<&FilePosition>) -> Value {
     let (trace, graph) = (leads.trace, leads.graph);
     let steps = trace.steps.iter().zip(leads.near).map(|(step, near)| step_value(step, near.as_ref(), graph));
-    let findings = leads.findings().map(|finding| finding_value(finding, graph));
-    let mut item = trace_head(leads.pattern, trace.leader, graph, place);
+    let findings = leads.findings().map(|finding| traced_finding_value(finding, graph));
+    let mut item = pattern_trace_head(leads.pattern, trace.leader, graph, place);
     let rest = [
         ("phase", Value::from(trace.phase.name())),
         ("reason", trace.reason.as_str().into()),
-        ("points", trace.points.as_ref().map(|points| number(&points.to_string())).into()),
-        ("minimum", number(&leads.pattern.minimum().to_string())),
-        ("maximum", number(&leads.pattern.maximum().to_string())),
+        ("points", trace.points.as_ref().map(|points| decimal_value(&points.to_string())).into()),
+        ("minimum", decimal_value(&leads.pattern.minimum().to_string())),
+        ("maximum", decimal_value(&leads.pattern.maximum().to_string())),
         ("roles", roles_value(&trace.roles, graph)),
         ("steps", steps.collect::<Vec<_>>().into()),
         ("findings", findings.collect::<Vec<_>>().into()),
@@ -60,7 +60,7 @@ pub fn left_out_trace(
         ])
         .into()
     };
-    let mut item = trace_head(pattern, id, graph, place);
+    let mut item = pattern_trace_head(pattern, id, graph, place);
     item.insert("phase".into(), "filter".into());
     item.insert("candidacies".into(), all.iter().map(one).collect::<Vec<_>>().into());
     item.into()
@@ -84,7 +84,7 @@ pub fn pattern_summary(
     .into()
 }
 
-fn trace_head(pattern: &Pattern, id: Id, graph: &Graph, place: Option<&FilePosition>) -> Map {
+fn pattern_trace_head(pattern: &Pattern, id: Id, graph: &Graph, place: Option<&FilePosition>) -> Map {
     let mut item = Map::from([("pattern", Value::from(pattern.name.clone()))]);
     if let Some(node) = graph.node(id) {
         item.insert("kind".into(), node.kind.clone().into());
@@ -106,9 +106,9 @@ fn step_value(step: &TraceStep, near: Option<&NearMisses>, graph: &Graph) -> Val
         ("rule", step.rule.into()),
         ("held", step.held.into()),
         ("wanted", step.wanted.into()),
-        ("points", number(&step.points.to_string())),
-        ("with", object_value(step.with, graph)),
-        ("through", object_value(step.through, graph)),
+        ("points", decimal_value(&step.points.to_string())),
+        ("with", object_path_value(step.with, graph)),
+        ("through", object_path_value(step.through, graph)),
         ("via", step.via.clone().into()),
         ("patternFile", file),
         ("patternLine", line),
@@ -140,7 +140,7 @@ fn nearest_value(nearest: &NearMisses, graph: &Graph) -> Value {
         };
         let labels: Vec<Value> = labels.iter().map(label).collect();
         Map::from([
-            ("object", object_value(Some(near.id), graph)),
+            ("object", object_path_value(Some(near.id), graph)),
             ("miss", miss.into()),
             ("labels", labels.into()),
         ])
@@ -154,10 +154,10 @@ fn nearest_value(nearest: &NearMisses, graph: &Graph) -> Value {
     .into()
 }
 
-fn finding_value(finding: &PatternFinding, graph: &Graph) -> Value {
+fn traced_finding_value(finding: &PatternFinding, graph: &Graph) -> Value {
     Map::from([
         ("roles", roles_value(&finding.roles, graph)),
-        ("points", number(&finding.points.to_string())),
+        ("points", decimal_value(&finding.points.to_string())),
         ("confidence", finding.confidence_level().name().into()),
         ("message", finding.message.as_str().into()),
     ])
@@ -180,18 +180,19 @@ fn condition_value(checked: &ConditionCheck) -> Value {
 }
 
 fn roles_value(roles: &[(Text, Id)], graph: &Graph) -> Value {
-    let all: Map = roles.iter().map(|(role, id)| (role.clone(), object_value(Some(*id), graph))).collect();
+    let all: Map =
+        roles.iter().map(|(role, id)| (role.clone(), object_path_value(Some(*id), graph))).collect();
     all.into()
 }
 
 /// Returns the path of an object; null where there is none.
-fn object_value(id: Option<Id>, graph: &Graph) -> Value {
-    id.and_then(|id| graph.node(id)).map(object_path).into()
+fn object_path_value(id: Option<Id>, graph: &Graph) -> Value {
+    id.and_then(|id| graph.node(id)).map(graph_object_path).into()
 }
 
 /// Returns `Kind/namespace/name`, as `trace --object` takes it.
 #[must_use]
-pub fn object_path(node: &GraphNode) -> String {
+pub fn graph_object_path(node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{}/{}", node.kind, node.name),
         namespace => format!("{}/{namespace}/{}", node.kind, node.name),
@@ -199,6 +200,6 @@ pub fn object_path(node: &GraphNode) -> String {
 }
 
 /// Returns a decimal as a number.
-fn number(text: &str) -> Value {
+fn decimal_value(text: &str) -> Value {
     json::parse(text).unwrap_or_else(|_| text.into())
 }

@@ -1,4 +1,4 @@
-//! What becomes of several rules must not have one name: whoever is applied last would take the place of the others.
+//! Detects converted rules that would have the same name: the last one applied would replace the others.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use kubewright_convert::UnconvertedRule;
 use kubewright_k8s::ObjectName;
 use kubewright_value::Text;
 
-use super::Converted;
+use super::ConvertedDocument;
 
-/// Gives up what would have the name of something else. A policy that is there twice had one name before.
-pub(super) fn give_up_taken(converted: &mut [Converted]) {
+/// Drops converted documents whose name is taken. A policy that is given twice keeps its name.
+pub(super) fn give_up_taken(converted: &mut [ConvertedDocument]) {
     let mut taken: HashMap<ObjectName, (Text, usize, Vec<Text>)> = HashMap::new();
     for (place, one) in converted.iter_mut().enumerate() {
         let policy = one.conversion.policy.clone();
@@ -29,8 +29,7 @@ pub(super) fn give_up_taken(converted: &mut [Converted]) {
                 continue;
             };
             let rule = rules.first().map(Text::as_str).unwrap_or_default();
-            let why =
-                format!("it would be called `{name}`, which rule `{rule}` of `{policy}` is called already");
+            let why = format!("its name would be `{name}`, which rule `{rule}` of `{policy}` already has");
             let location = one.document.locate(&["metadata".into(), "name".into()]);
             let refused = |rule| UnconvertedRule { rule, why: why.clone(), location: location.clone() };
             one.conversion.refused.extend(written.rules.into_iter().map(refused));

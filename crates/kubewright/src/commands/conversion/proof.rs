@@ -1,8 +1,8 @@
-//! Compares what was written with its source, on the tests of the source.
+//! Compares converted policies with their source, on the tests of the source.
 //!
 //! A test of a policy is a `kyverno-test.yaml` that names the policy's file, in the folder of the policy or of those it
-//! was given with, or below. Both are asked about every object of the test. A rule that says nothing about an
-//! object and one that skips it are the same: a condition of a policy in CEL knows no other way to be silent.
+//! was given with, or below. Both are evaluated on every object of the test. A rule without an outcome and one that
+//! skips the object count as the same, because a CEL policy can only skip.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,28 +16,28 @@ use kubewright_files::{self as files, Input};
 use kubewright_k8s::{AdmissionRequest, Operation};
 use kubewright_value::{Document, Text};
 
-use super::Converted;
-use crate::commands::test::{CaseSetup, Cases, Library, is_meant, with_cases};
+use super::ConvertedDocument;
+use crate::commands::test::{CaseSetup, FileCache, RowCases, is_kyverno_test, with_cases};
 use crate::fixtures::is_rule;
 
-/// What the tests of a policy say about what was made of it.
+/// The result of comparing a converted policy with its source on the tests.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Proof {
-    /// What was written and differs, by its place, with what it differs in.
+pub(super) struct ConversionProof {
+    /// Converted documents that differ, by index, with the difference.
     pub(super) differences: Vec<(usize, String)>,
-    /// What was written and was asked about an object that the source judges, by its place.
+    /// Converted documents that were evaluated on an object that the source judges, by index.
     proven: Vec<usize>,
-    /// Whether what has no tests is not given out.
+    /// Whether documents without tests are left out.
     requires_tests: bool,
 }
 
-impl Proof {
-    /// Returns whether what stands at `place` is not given out.
+impl ConversionProof {
+    /// Returns whether the document at `place` is left out.
     pub(super) fn is_refused(&self, place: usize) -> bool {
         self.differs(place) || (self.requires_tests && !self.is_proven(place))
     }
 
-    /// Returns whether tests have compared what stands at `place` with its source and found no difference.
+    /// Returns whether tests have compared the document at `place` with its source and found no difference.
     pub(super) fn is_proven(&self, place: usize) -> bool {
         self.proven.contains(&place) && !self.differs(place)
     }
@@ -48,10 +48,10 @@ impl Proof {
 }
 
 /// A policy as tests name it: its file, and its name.
-type Key = (PathBuf, Text);
+type PolicyKey = (PathBuf, Text);
 
-/// What a test says about one policy.
-struct Finding {
+/// The comparison of one policy on one test.
+struct ProofFinding {
     policy: usize,
     differences: Vec<(usize, String)>,
     proven: Vec<usize>,
@@ -59,26 +59,26 @@ struct Finding {
 
 /// Compares all of `converted` with their sources on the tests below `roots`.
 pub(super) fn prove(
-    converted: &mut [Converted],
+    converted: &mut [ConvertedDocument],
     roots: &[String],
     requires_tests: bool,
     options: &DialectOptions,
 ) -> io::Result<()> {
-    let mut known: HashMap<Key, usize> = HashMap::new();
+    let mut known: HashMap<PolicyKey, usize> = HashMap::new();
     for (place, one) in converted.iter().enumerate().filter(|(_, one)| !one.conversion.written.is_empty()) {
-        known.insert(key(&one.document), place);
+        known.insert(policy_key(&one.document), place);
     }
-    // A folder without tests is no mistake.
+    // A folder without tests is not an error.
     let tests = files::find_tests(roots, Some("kyverno-test.yaml")).inputs;
     let options = DialectOptions { exceptions: Vec::new(), ..options.clone() };
-    let prover = Prover {
+    let prover = ConversionProver {
         converted,
         known,
-        library: Library::default(),
+        library: FileCache::default(),
         dialects: kubewright_dialects::all_dialects(&options),
         options,
     };
-    let findings = workers::each(&tests, |test| prover.test(test))?;
+    let findings = workers::run_on_workers(&tests, |test| prover.test(test))?;
     for one in converted.iter_mut() {
         one.proof.requires_tests = requires_tests;
     }
@@ -91,24 +91,24 @@ pub(super) fn prove(
     Ok(())
 }
 
-fn key(document: &Document) -> Key {
+fn policy_key(document: &Document) -> PolicyKey {
     let path = Path::new(document.source.name.as_str());
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let text = |key| document.value.str_at(&["metadata", key]);
     (path, format!("{}/{}", text("namespace"), text("name")).into())
 }
 
-struct Prover<'p> {
-    converted: &'p [Converted],
-    known: HashMap<Key, usize>,
-    library: Library,
+struct ConversionProver<'p> {
+    converted: &'p [ConvertedDocument],
+    known: HashMap<PolicyKey, usize>,
+    library: FileCache,
     options: DialectOptions,
     dialects: Vec<Box<dyn Dialect>>,
 }
 
-impl Prover<'_> {
+impl ConversionProver<'_> {
     /// Runs the tests of one file.
-    fn test(&self, input: &Input) -> Vec<Finding> {
+    fn test(&self, input: &Input) -> Vec<ProofFinding> {
         let folder = match input {
             Input::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
             Input::Standard => PathBuf::new(),
@@ -122,23 +122,23 @@ impl Prover<'_> {
         };
         let documents = files::read_documents(std::slice::from_ref(input), &mut Vec::new());
         let mut findings = Vec::new();
-        for document in documents.iter().filter(|document| is_meant(document)) {
-            let is_wanted = |policy: &Document| self.known.contains_key(&key(policy));
+        for document in documents.iter().filter(|document| is_kyverno_test(document)) {
+            let is_wanted = |policy: &Document| self.known.contains_key(&policy_key(policy));
             let found = with_cases(document, &setup, is_wanted, |cases| {
                 cases.policies.iter().filter_map(|policy| self.compare(policy, cases, input)).collect()
             });
-            findings.extend::<Vec<Finding>>(found.unwrap_or_default());
+            findings.extend::<Vec<ProofFinding>>(found.unwrap_or_default());
         }
         findings
     }
 
-    /// Compares a policy with what was made of it, on what a test asks.
-    fn compare(&self, policy: &Document, cases: &Cases<'_>, test: &Input) -> Option<Finding> {
-        let place = *self.known.get(&key(policy))?;
+    /// Compares a policy with its conversion on the requests of a test.
+    fn compare(&self, policy: &Document, cases: &RowCases<'_>, test: &Input) -> Option<ProofFinding> {
+        let place = *self.known.get(&policy_key(policy))?;
         let one = self.converted.get(place)?;
         let source = self.engine(std::slice::from_ref(policy));
         let name = policy.value.str_at(&["metadata", "name"]).into();
-        // Values that are given in place of the object's own are given to the source alone.
+        // Values that override those of the object are visible to the source only.
         let is_given = |request: &AdmissionRequest| {
             source.rules().iter().any(|rule| !cases.world.overrides(&rule.id, request).is_empty())
         };
@@ -148,7 +148,7 @@ impl Prover<'_> {
         let requests = cases.requests(&name).into_iter().filter(|request| !is_given(request));
         let requests: Vec<AdmissionRequest> = requests.map(known).collect();
         let made = one.conversion.written.iter().zip(&one.texts).enumerate();
-        let mut finding = Finding { policy: place, differences: Vec::new(), proven: Vec::new() };
+        let mut finding = ProofFinding { policy: place, differences: Vec::new(), proven: Vec::new() };
         for (at, (written, text)) in made {
             let engine = self.read_back(text);
             let is_meant = |rule: &Text, name: &Text| match written.covers_controllers {
@@ -159,9 +159,11 @@ impl Prover<'_> {
                 |outcome: &&RuleOutcome| written.rules.iter().any(|name| is_meant(&outcome.rule.rule, name));
             for request in &requests {
                 let before = source.decide(request, cases.world, &DecisionSettings::default());
-                let before = Said::of(&before, is_about);
-                let after =
-                    Said::of(&engine.decide(request, cases.world, &DecisionSettings::default()), |_| true);
+                let before = CombinedVerdict::of(&before, is_about);
+                let after = CombinedVerdict::of(
+                    &engine.decide(request, cases.world, &DecisionSettings::default()),
+                    |_| true,
+                );
                 // What was as bad before is skipped there and let through here.
                 let is_forgiven = request.operation == Operation::Update
                     && before.status == Some(RuleStatus::Skip)
@@ -190,22 +192,22 @@ impl Prover<'_> {
         Engine::new(kubewright_dialects::load_documents(&self.dialects, documents).rules)
     }
 
-    /// Returns the engine of what was written, as somebody would load it.
+    /// Returns an engine with the converted documents, loaded as from files.
     fn read_back(&self, text: &str) -> Engine {
         self.engine(&files::parse_documents("converted", text))
     }
 }
 
-/// What rules say about an object together.
+/// The combined outcome of rules for an object.
 #[derive(Debug, Clone)]
-struct Said {
-    /// The worst of it.
+struct CombinedVerdict {
+    /// The worst status.
     status: Option<RuleStatus>,
     is_refusal: bool,
     message: Text,
 }
 
-impl Said {
+impl CombinedVerdict {
     fn of(decision: &Decision, is_about: impl Fn(&&RuleOutcome) -> bool) -> Self {
         let rank = |status: RuleStatus| match status {
             RuleStatus::Skip => 0,

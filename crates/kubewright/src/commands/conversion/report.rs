@@ -1,4 +1,4 @@
-//! Says what was converted, what was not and why: a line for each rule, and numbers for all.
+//! The report of a conversion: a line for each rule that was not converted and why, and totals.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
@@ -6,43 +6,43 @@ use std::io::{self, Write as _};
 use kubewright_convert::{ConversionNote, UnconvertedRule};
 use kubewright_value::{Location, Map, Text, Value, json};
 
-use super::Converted;
-use crate::arguments::{ConversionFormat, Conversions};
-use crate::output::{ColorChoice, json_place, standard_output, tell};
+use super::ConvertedDocument;
+use crate::arguments::{ConversionArguments, ConversionFormat};
+use crate::output::{ColorChoice, json_place, print_stderr, standard_output};
 
-/// How many names a line lists.
-const LISTED: usize = 8;
+/// The maximum number of names in a line.
+const MAX_LISTED_NAMES: usize = 8;
 
-/// Tells on standard error what was left out, and on standard output what was asked for.
-pub(super) fn tell_all(
-    converted: &[Converted],
-    arguments: &Conversions,
+/// Writes omissions to standard error, and the requested report to standard output.
+pub(super) fn write_conversion_report(
+    converted: &[ConvertedDocument],
+    arguments: &ConversionArguments,
     color: ColorChoice,
 ) -> io::Result<()> {
     if arguments.output == ConversionFormat::Json {
-        return document(converted, arguments.summary);
+        return write_conversion_document(converted, arguments.summary);
     }
     if arguments.summary {
-        return table(converted);
+        return write_conversion_table(converted);
     }
-    lines(converted, color);
+    print_conversion_lines(converted, color);
     Ok(())
 }
 
-/// Lists what was not converted, what is different afterwards, and what nothing proves.
-fn lines(converted: &[Converted], color: ColorChoice) {
+/// Lists rules that were not converted, that differ, and that no test compares.
+fn print_conversion_lines(converted: &[ConvertedDocument], color: ColorChoice) {
     let paint = color.paint_errors();
     let place = |location: &Location| format!("{}:{}", location.source.name, location.position.line);
     for one in converted {
         let policy = &one.conversion.policy;
         for UnconvertedRule { rule, why, location } in &one.conversion.refused {
             let what = format!("rule `{rule}` of `{policy}` is not converted: {why}");
-            tell(format_args!("{} {}: {what}", paint.yellow("left out"), place(location)));
+            print_stderr(format_args!("{} {}: {what}", paint.yellow("left out"), place(location)));
         }
         for (at, difference) in &one.proof.differences {
-            let rules = rules(one, *at);
+            let rules = converted_rules(one, *at);
             let file = &one.document.source.name;
-            tell(format_args!(
+            print_stderr(format_args!(
                 "{} {file}: {rules} of `{policy}` is not written: it {difference}",
                 paint.red("differs")
             ));
@@ -63,7 +63,7 @@ fn lines(converted: &[Converted], color: ColorChoice) {
                 places.push(place);
             }
         }
-        tell(format_args!("{} {what}: {}", paint.bold("note"), some(&places)));
+        print_stderr(format_args!("{} {what}: {}", paint.bold("note"), shortened_list(&places)));
     }
     let unproven: Vec<&Text> =
         converted.iter().filter(|one| is_unproven(one)).map(|one| &one.conversion.policy).collect();
@@ -71,57 +71,57 @@ fn lines(converted: &[Converted], color: ColorChoice) {
         let names: Vec<String> = unproven.iter().map(|name| format!("`{name}`")).collect();
         let without =
             if unproven.len() == 1 { "has no test that judges it" } else { "have no test that judges them" };
-        tell(format_args!(
+        print_stderr(format_args!(
             "{} {} {without}: not compared with the source",
             paint.yellow("unproven"),
-            some(&names)
+            shortened_list(&names)
         ));
     }
 }
 
 /// Returns a list that is not too long for a line.
-fn some(names: &[String]) -> String {
-    let listed = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(LISTED) {
+fn shortened_list(names: &[String]) -> String {
+    let listed = names.iter().take(MAX_LISTED_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_LISTED_NAMES) {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }
 }
 
-/// Returns whether something of a policy is written that no test has compared with the source.
-fn is_unproven(one: &Converted) -> bool {
+/// Returns whether a written document of a policy was not compared with its source by a test.
+fn is_unproven(one: &ConvertedDocument) -> bool {
     (0..one.conversion.written.len()).any(|at| !one.proof.is_refused(at) && !one.proof.is_proven(at))
 }
 
-fn rules(one: &Converted, at: usize) -> String {
+fn converted_rules(one: &ConvertedDocument, at: usize) -> String {
     let rules = one.conversion.written.get(at).map(|written| written.rules.as_slice()).unwrap_or_default();
     let names: Vec<String> = rules.iter().map(|rule| format!("`{rule}`")).collect();
     format!("{} {}", if names.len() == 1 { "rule" } else { "rules" }, names.join(", "))
 }
 
-/// How many policies and rules there are of a sort.
+/// Numbers of policies and rules in one category.
 #[derive(Debug, Clone, Copy, Default)]
-struct Count {
+struct ReasonCount {
     policies: usize,
     rules: usize,
 }
 
-/// The numbers of a run.
+/// The totals of a run.
 #[derive(Debug, Default)]
-struct Summary {
-    given: Count,
-    whole: Count,
-    partly: Count,
-    none: Count,
-    proven: Count,
+struct ConversionSummary {
+    given: ReasonCount,
+    whole: ReasonCount,
+    partly: ReasonCount,
+    none: ReasonCount,
+    proven: ReasonCount,
     /// Rules that differ from their source on a test.
     differing: usize,
-    /// Why rules were left out, with how many.
+    /// Reasons for omitted rules, with counts.
     reasons: Vec<(String, usize)>,
 }
 
-impl Summary {
-    fn of(converted: &[Converted]) -> Self {
+impl ConversionSummary {
+    fn of(converted: &[ConvertedDocument]) -> Self {
         let mut summary = Self::default();
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
         for one in converted {
@@ -138,7 +138,7 @@ impl Summary {
             summary.none.rules += all.saturating_sub(given_out);
             summary.proven.add(usize::from(proven > 0 && proven == given_out), proven);
             for refused in &one.conversion.refused {
-                *reasons.entry(general(&refused.why)).or_default() += 1;
+                *reasons.entry(general_reason(&refused.why)).or_default() += 1;
             }
             for (at, written) in
                 one.conversion.written.iter().enumerate().filter(|(at, _)| one.proof.is_refused(*at))
@@ -156,15 +156,15 @@ impl Summary {
     }
 }
 
-impl Count {
+impl ReasonCount {
     fn add(&mut self, policies: usize, rules: usize) {
         self.policies += policies;
         self.rules += rules;
     }
 }
 
-/// Returns a reason without what is only in one policy: what it quotes, unless these are words of every policy.
-fn general(why: &str) -> String {
+/// Returns a reason without its quotations, which differ between policies, unless they are keywords of the language.
+fn general_reason(why: &str) -> String {
     let is_word = |text: &str| {
         text.len() <= 24 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.: -/".contains(c))
     };
@@ -177,8 +177,8 @@ fn general(why: &str) -> String {
     format!("{before}`…`{after}")
 }
 
-fn table(converted: &[Converted]) -> io::Result<()> {
-    let summary = Summary::of(converted);
+fn write_conversion_table(converted: &[ConvertedDocument]) -> io::Result<()> {
+    let summary = ConversionSummary::of(converted);
     let mut out = standard_output();
     writeln!(out, "{:<36} {:>8} {:>8}", "", "policies", "rules")?;
     for (name, count) in [
@@ -199,18 +199,18 @@ fn table(converted: &[Converted]) -> io::Result<()> {
     out.flush()
 }
 
-fn document(converted: &[Converted], is_summary: bool) -> io::Result<()> {
+fn write_conversion_document(converted: &[ConvertedDocument], is_summary: bool) -> io::Result<()> {
     let mut map = Map::new();
     if !is_summary {
-        map.insert("policies".into(), Value::array(converted.iter().map(policy).collect()));
+        map.insert("policies".into(), Value::array(converted.iter().map(converted_policy_value).collect()));
     }
-    map.insert("summary".into(), summary_value(&Summary::of(converted)));
+    map.insert("summary".into(), conversion_summary_value(&ConversionSummary::of(converted)));
     let mut out = standard_output();
     writeln!(out, "{}", json::to_shown_pretty(&map.into()))?;
     out.flush()
 }
 
-fn policy(one: &Converted) -> Value {
+fn converted_policy_value(one: &ConvertedDocument) -> Value {
     let said = |rule: &Text, key: &str, text: &str, location: &Location| {
         let (file, line, column) = json_place(Some(location));
         let place = [("file", file), ("line", line), ("column", column)];
@@ -251,8 +251,8 @@ fn policy(one: &Converted) -> Value {
     .into()
 }
 
-fn summary_value(summary: &Summary) -> Value {
-    let count = |count: Count| {
+fn conversion_summary_value(summary: &ConversionSummary) -> Value {
+    let count = |count: ReasonCount| {
         Value::from(Map::from([("policies", Value::from(count.policies)), ("rules", count.rules.into())]))
     };
     let reasons = summary.reasons.iter().map(|(why, rules)| {

@@ -1,4 +1,4 @@
-//! The patterns that would be looked for.
+//! `detect --list`: the patterns that would be detected.
 
 use std::io::{self, Write as _};
 
@@ -7,14 +7,18 @@ use kubewright_report::render::pattern_value;
 use kubewright_report::text::plural;
 use kubewright_value::{Map, Value, json};
 
-use crate::failure::Failure;
-use crate::output::{ColorChoice, Format as _, Output, Paint, ReportWriter, visible, yaml_text};
+use crate::failure::CommandFailure;
+use crate::output::{ColorChoice, NamedFormat as _, Output, Paint, ReportWriter, visible, yaml_text};
 
 /// Writes a list of `patterns` to each of `outputs`.
 ///
 /// # Errors
-/// When an output has no form for a list.
-pub(super) fn write(patterns: &[Pattern], outputs: &[Output], color: ColorChoice) -> Result<(), Failure> {
+/// When an output format cannot show a list of patterns.
+pub(super) fn write_pattern_list(
+    patterns: &[Pattern],
+    outputs: &[Output],
+    color: ColorChoice,
+) -> Result<(), CommandFailure> {
     for output in outputs {
         let mut out = output.writer()?;
         let document = || {
@@ -24,12 +28,12 @@ pub(super) fn write(patterns: &[Pattern], outputs: &[Output], color: ColorChoice
         match output.format.name() {
             "table" => {
                 let paint = if output.file.is_none() { color.paint_output() } else { Paint::OFF };
-                table(patterns, &mut out, paint)?;
+                write_pattern_table(patterns, &mut out, paint)?;
             }
             "json" => writeln!(out, "{}", json::to_shown_pretty(&document()))?,
             "yaml" => write!(out, "{}", yaml_text(&document()))?,
             other => {
-                return Err(Failure::usage(format!("`{other}` has no form for a list of patterns"))
+                return Err(CommandFailure::usage(format!("`{other}` cannot show a list of patterns"))
                     .help("use table, json or yaml"));
             }
         }
@@ -38,7 +42,7 @@ pub(super) fn write(patterns: &[Pattern], outputs: &[Output], color: ColorChoice
     Ok(())
 }
 
-fn table(patterns: &[Pattern], out: &mut ReportWriter, paint: Paint) -> io::Result<()> {
+fn write_pattern_table(patterns: &[Pattern], out: &mut ReportWriter, paint: Paint) -> io::Result<()> {
     let width = |text: fn(&Pattern) -> &str| {
         patterns.iter().map(|pattern| text(pattern).chars().count()).max().unwrap_or(0).min(40)
     };
@@ -46,17 +50,22 @@ fn table(patterns: &[Pattern], out: &mut ReportWriter, paint: Paint) -> io::Resu
     for pattern in patterns {
         let category = paint.dim(&format!("{:categories$}", visible(&pattern.category)));
         let name = format!("{:names$}", visible(&pattern.name));
-        writeln!(out, "{:8} {name}  {category}  {}", pattern.severity.name(), visible(&in_a_line(pattern)))?;
+        writeln!(
+            out,
+            "{:8} {name}  {category}  {}",
+            pattern.severity.name(),
+            visible(&pattern_first_sentence(pattern))
+        )?;
     }
     writeln!(
         out,
-        "\n{}; `kubewright explain NAME` shows the page of one that ships",
+        "\n{}; `kubewright explain NAME` shows the page of a built-in pattern",
         plural(patterns.len(), "pattern")
     )
 }
 
-/// Returns the first sentence of what a pattern says about itself, or what people call it.
-fn in_a_line(pattern: &Pattern) -> String {
+/// Returns the first sentence of a pattern's description, or its display name.
+fn pattern_first_sentence(pattern: &Pattern) -> String {
     let text = if pattern.description.is_empty() { &pattern.display_name } else { &pattern.description };
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.split_once(". ") {

@@ -1,4 +1,4 @@
-//! Whether the API server enforces the rules itself that ask for it.
+//! Whether the API server enforces the rules that request a ValidatingAdmissionPolicy.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use kubewright_serve::admission_policies::GenerationProgress;
 use kubewright_serve::{Snapshot, cluster_dialects};
 use kubewright_value::{Document, Value};
 
-use super::finding::Findings;
-use super::view::{View, called, text};
+use super::finding::DoctorFindings;
+use super::view::{ClusterView, short_object_name, view_text};
 
-/// What the status of a rule object says of its ValidatingAdmissionPolicy.
+/// The key of the ValidatingAdmissionPolicy in the status of a rule object.
 const STATUS: &str = "validatingadmissionpolicy";
 
-pub(super) fn check(view: &View, findings: &mut Findings) {
-    let asking = asking(view, &compiled(view, &GenerationProgress::default()));
+pub(super) fn check_admission_policies(view: &ClusterView, findings: &mut DoctorFindings) {
+    let asking = generating_rules(view, &compile_snapshot(view, &GenerationProgress::default()));
     if asking.is_empty() {
         return;
     }
     let (done, missing): (Vec<_>, Vec<_>) = asking.iter().partition(|(_, _, rule)| is_generated(rule));
     for (name, _, rule) in &missing {
-        let why = match text(rule, &["status", STATUS, "message"]) {
+        let why = match view_text(rule, &["status", STATUS, "message"]) {
             "" => "its status does not say why",
             message => message,
         };
-        let why = format!("{name} asks for one and has none: {why}");
+        let why = format!("{name} requests one and has none: {why}");
         let remedy =
-            "the webhook enforces it; `kubewright install --generate-vap` gives the server flag and rights";
+            "the webhook enforces it; `kubewright install --generate-vap` adds the flag and permissions";
         findings.warn("admission policies", why, remedy);
     }
     if !done.is_empty() {
@@ -36,25 +36,30 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
     }
 }
 
-/// Returns the rules of the moment, without those that the API server enforces itself.
-pub(super) fn snapshot(view: &View) -> Snapshot {
-    let all = asking(view, &compiled(view, &GenerationProgress::default()));
+/// Returns the current rules, without those that the API server enforces itself.
+pub(super) fn snapshot(view: &ClusterView) -> Snapshot {
+    let all = generating_rules(view, &compile_snapshot(view, &GenerationProgress::default()));
     let enforced = all.into_iter().filter(|(_, _, rule)| is_generated(rule));
     let in_force = enforced.map(|(name, policy, _)| (name, policy)).collect();
-    compiled(view, &GenerationProgress { is_on: true, in_force, ..GenerationProgress::default() })
+    compile_snapshot(view, &GenerationProgress { is_on: true, in_force, ..GenerationProgress::default() })
 }
 
-fn compiled(view: &View, progress: &GenerationProgress) -> Snapshot {
-    let documents: Vec<Document> =
-        view.rules(WatchRole::Rule).map(|(_, rule)| Document::written(rule.clone(), called(rule))).collect();
+fn compile_snapshot(view: &ClusterView, progress: &GenerationProgress) -> Snapshot {
+    let documents: Vec<Document> = view
+        .rules(WatchRole::Rule)
+        .map(|(_, rule)| Document::written(rule.clone(), short_object_name(rule)))
+        .collect();
     let names: Vec<String> = view.dialects.iter().map(|dialect| dialect.name().to_owned()).collect();
     let mut options = DialectOptions::default();
     options.modrule.targets = view.flag("targets");
     Snapshot::compile(cluster_dialects(&options, &names), &documents, 0, progress)
 }
 
-/// Returns the rule objects that ask for a ValidatingAdmissionPolicy and can have one.
-fn asking<'v>(view: &'v View, snapshot: &Snapshot) -> Vec<(ObjectName, Arc<AdmissionPolicy>, &'v Value)> {
+/// Returns the rule objects that request a ValidatingAdmissionPolicy and can have one.
+fn generating_rules<'v>(
+    view: &'v ClusterView,
+    snapshot: &Snapshot,
+) -> Vec<(ObjectName, Arc<AdmissionPolicy>, &'v Value)> {
     let rules = view.rules(WatchRole::Rule).map(|(_, rule)| (ObjectName::of(rule), rule));
     let of = |(name, rule): (ObjectName, &'v Value)| {
         let state = snapshot.states.iter().find(|state| state.name == name)?;

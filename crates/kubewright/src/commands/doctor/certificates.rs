@@ -1,21 +1,21 @@
-//! Whether the API server believes the servers, and for how long.
+//! Whether the API server trusts the certificates of the servers, and for how long.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_serve::certificates::CertificateKeys;
 
-use super::finding::Findings;
-use super::view::{View, text};
+use super::finding::DoctorFindings;
+use super::view::{ClusterView, view_text};
 
-const DAY: i64 = 24 * 60 * 60;
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-pub(super) fn check(view: &View, findings: &mut Findings) {
+pub(super) fn check_certificates(view: &ClusterView, findings: &mut DoctorFindings) {
     let bundles = bundles(view);
     if bundles.is_empty() {
         return;
     }
     if bundles.iter().any(String::is_empty) {
-        let why = "a webhook has no caBundle, so that the API server believes nobody";
+        let why = "a webhook has no caBundle, so the API server cannot verify the servers";
         findings.bad(
             "certificates",
             why,
@@ -26,36 +26,42 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
     distinct.sort();
     distinct.dedup();
     if distinct.len() > 1 {
-        let why = format!("the webhooks carry {} different bundles", distinct.len());
-        findings.warn("certificates", why, "a running server puts it right within 5 s");
+        let why = format!("the webhooks have {} different CA bundles", distinct.len());
+        findings.warn("certificates", why, "a running server repairs it within 5 s");
     }
     for ends in distinct.iter().filter_map(|bundle| CertificateKeys::ends(bundle).into_iter().max()) {
-        lasting(view, "authority", ends, findings);
+        check_expiry(view, "authority", ends, findings);
     }
     let has_folder = !view.flag("tls-dir").is_empty();
     match &view.secret {
-        _ if has_folder => findings.ok("certificates", "somebody else keeps the certificates (--tls-dir)"),
+        _ if has_folder => {
+            findings.ok("certificates", "certificates are managed outside of kubewright (--tls-dir)")
+        }
         Err(error) => findings.unseen("certificates", error),
         Ok(None) => findings.bad(
             "certificates",
             format!("there is no Secret `{}-tls`", view.name),
-            "a running server makes it anew within 5 s",
+            "a running server creates it again within 5 s",
         ),
         Ok(Some(secret)) => {
             let keys = CertificateKeys::of(secret);
             match keys.served() {
-                Ok((_, ends)) => lasting(view, "certificate", ends, findings),
+                Ok((_, ends)) => check_expiry(view, "certificate", ends, findings),
                 Err(error) => {
-                    findings.bad("certificates", error, "delete the Secret: a running server makes it anew");
+                    findings.bad(
+                        "certificates",
+                        error,
+                        "delete the Secret: a running server creates it again",
+                    );
                 }
             }
             let trusted =
                 |bundle: &String| keys.bundle().split_inclusive(END).all(|one| bundle.contains(one.trim()));
             if distinct.iter().all(trusted) {
-                findings.ok("bundle", "the API server believes the authority that signs for the servers");
+                findings.ok("bundle", "the API server trusts the CA of the servers");
             } else {
-                let why = "the API server is not told to believe the authority of the Secret";
-                findings.bad("bundle", why, "a running server puts it right within 5 s; see its log");
+                let why = "the webhooks do not contain the CA of the Secret";
+                findings.bad("bundle", why, "a running server repairs it within 5 s; see its log");
             }
         }
     }
@@ -63,19 +69,19 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
 
 const END: &str = "-----END CERTIFICATE-----";
 
-fn bundles(view: &View) -> Vec<String> {
+fn bundles(view: &ClusterView) -> Vec<String> {
     let encoded =
-        view.webhooks().into_iter().map(|(_, webhook)| text(webhook, &["clientConfig", "caBundle"]));
+        view.webhooks().into_iter().map(|(_, webhook)| view_text(webhook, &["clientConfig", "caBundle"]));
     let decoded = encoded.map(|encoded| STANDARD.decode(encoded).unwrap_or_default());
     decoded.map(|bytes| String::from_utf8(bytes).unwrap_or_default()).collect()
 }
 
-fn lasting(view: &View, what: &'static str, ends: i64, findings: &mut Findings) {
+fn check_expiry(view: &ClusterView, what: &'static str, ends: i64, findings: &mut DoctorFindings) {
     let left = ends.saturating_sub(view.now);
-    let renew = "it should have been renewed at two thirds of its life: see the log of the servers";
+    let renew = "it should have been renewed at two thirds of its lifetime: see the log of the servers";
     match left {
-        ..=0 => findings.bad(what, format!("ended {} days ago", -left / DAY), renew),
-        left if left < DAY => findings.warn(what, format!("ends in {} hours", left / 3600), renew),
-        left => findings.ok(what, format!("ends in {} days", left / DAY)),
+        ..=0 => findings.bad(what, format!("expired {} days ago", -left / DAY_SECONDS), renew),
+        left if left < DAY_SECONDS => findings.warn(what, format!("expires in {} hours", left / 3600), renew),
+        left => findings.ok(what, format!("expires in {} days", left / DAY_SECONDS)),
     }
 }

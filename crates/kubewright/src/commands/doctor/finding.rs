@@ -1,19 +1,19 @@
-//! What was found.
+//! Findings of `doctor`.
 
-/// How good it is, from the best.
+/// Grades of findings, from the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Grade {
-    /// As it should be.
+pub(super) enum DoctorGrade {
+    /// No problem.
     Well,
-    /// It works, and could be better.
+    /// Works, but should be improved.
     Warn,
-    /// The one who asks may not see it.
+    /// The user may not read it.
     Unseen,
-    /// It does not work, or will not when it matters.
+    /// Does not work, or will fail in an outage.
     Bad,
 }
 
-impl Grade {
+impl DoctorGrade {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Well => "ok",
@@ -24,46 +24,46 @@ impl Grade {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub(super) grade: Grade,
-    /// What was looked at, in a word or two that stay the same.
+pub(super) struct DoctorFinding {
+    pub(super) grade: DoctorGrade,
+    /// The stable name of the check.
     pub(super) what: &'static str,
-    /// How it is, and why that matters.
+    /// The state, and why it matters.
     pub(super) why: String,
-    /// The remedy; empty where none is needed.
+    /// The remedy; empty if none is needed.
     pub(super) mend: String,
 }
 
-/// All that was looked at, in order.
+/// The results of all checks, in order.
 #[derive(Debug, Default)]
-pub(super) struct Findings(pub(super) Vec<Finding>);
+pub(super) struct DoctorFindings(pub(super) Vec<DoctorFinding>);
 
-impl Findings {
+impl DoctorFindings {
     pub(super) fn ok(&mut self, what: &'static str, why: impl Into<String>) {
-        self.add(Grade::Well, what, why.into(), "");
+        self.add(DoctorGrade::Well, what, why.into(), "");
     }
 
     pub(super) fn warn(&mut self, what: &'static str, why: impl Into<String>, mend: &str) {
-        self.add(Grade::Warn, what, why.into(), mend);
+        self.add(DoctorGrade::Warn, what, why.into(), mend);
     }
 
     pub(super) fn bad(&mut self, what: &'static str, why: impl Into<String>, mend: &str) {
-        self.add(Grade::Bad, what, why.into(), mend);
+        self.add(DoctorGrade::Bad, what, why.into(), mend);
     }
 
-    /// Says that `what` could not be looked at.
+    /// Adds that `what` could not be checked.
     pub(super) fn unseen(&mut self, what: &'static str, error: &str) {
-        let mend = "look again as somebody who may read it";
-        self.add(Grade::Unseen, what, format!("could not be looked at: {error}"), mend);
+        let mend = "run it again as a user who may read it";
+        self.add(DoctorGrade::Unseen, what, format!("could not be read: {error}"), mend);
     }
 
-    pub(super) fn worst(&self) -> Grade {
-        self.0.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Well)
+    pub(super) fn worst(&self) -> DoctorGrade {
+        self.0.iter().map(|finding| finding.grade).max().unwrap_or(DoctorGrade::Well)
     }
 
-    fn add(&mut self, grade: Grade, what: &'static str, why: String, mend: &str) {
-        self.0.push(Finding { grade, what, why, mend: mend.to_owned() });
+    fn add(&mut self, grade: DoctorGrade, what: &'static str, why: String, mend: &str) {
+        self.0.push(DoctorFinding { grade, what, why, mend: mend.to_owned() });
     }
 }

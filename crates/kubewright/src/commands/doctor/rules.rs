@@ -1,21 +1,21 @@
-//! Whether rules do what their authors think.
+//! Whether the rule objects are in force.
 
 use kubewright_engine::WatchRole;
 use kubewright_value::Value;
 
-use super::finding::Findings;
-use super::view::{View, called, text};
+use super::finding::DoctorFindings;
+use super::view::{ClusterView, short_object_name, view_text};
 
-/// How many rules are named.
-const SHOWN: usize = 20;
+/// The maximum number of rules listed.
+const MAX_SHOWN_RULES: usize = 20;
 
-pub(super) fn check(view: &View, findings: &mut Findings) {
+pub(super) fn check_rule_objects(view: &ClusterView, findings: &mut DoctorFindings) {
     for kind in &view.kinds {
         let name = format!("{}.{}", kind.watched.resource, kind.watched.group);
         match &kind.objects {
             Err(error) => findings.unseen("rules", &format!("{name}: {error}")),
             Ok(None) if kind.watched.role == WatchRole::Rule => {
-                let why = format!("the cluster does not know {name}");
+                let why = format!("the cluster has no CustomResourceDefinition for {name}");
                 findings.bad("rules", why, "`kubewright install --crds | kubectl apply -f -`");
             }
             Ok(_) => {}
@@ -26,39 +26,40 @@ pub(super) fn check(view: &View, findings: &mut Findings) {
     let (mut all, mut silent) = (0, 0);
     for (watched, rule) in view.rules(WatchRole::Rule) {
         all += 1;
-        let who = format!("{} {}", watched.kind, called(rule));
+        let who = format!("{} {}", watched.kind, short_object_name(rule));
         let conditions = rule.at(&["status", "conditions"]).and_then(Value::as_array).unwrap_or_default();
-        match conditions.iter().find(|condition| text(condition, &["type"]) == "Ready") {
+        match conditions.iter().find(|condition| view_text(condition, &["type"]) == "Ready") {
             None => silent += 1,
-            Some(ready) if text(ready, &["status"]) != "True" => {
-                broken.push(format!("{who}: {}", first_line(text(ready, &["message"]))));
+            Some(ready) if view_text(ready, &["status"]) != "True" => {
+                broken.push(format!("{who}: {}", first_line(view_text(ready, &["message"]))));
             }
             Some(_) => {}
         }
         if let Some(failure) =
             rule.at(&["status", "lastFailure"]).filter(|failure| failure.as_object().is_some())
         {
-            let (time, why) = (text(failure, &["time"]), first_line(text(failure, &["message"])));
-            failed.push(format!("{who}: {time} on {}: {why}", text(failure, &["object"])));
+            let (time, why) = (view_text(failure, &["time"]), first_line(view_text(failure, &["message"])));
+            failed.push(format!("{who}: {time} on {}: {why}", view_text(failure, &["object"])));
         }
     }
-    for line in broken.iter().take(SHOWN) {
-        findings.bad("rule", line, "`kubewright lint` on its file says what is wrong with it");
+    for line in broken.iter().take(MAX_SHOWN_RULES) {
+        findings.bad("rule", line, "run `kubewright lint` on its file");
     }
-    for line in failed.iter().take(SHOWN) {
-        findings.warn("rule failure", line, "`kubewright trace` on the object says why");
+    for line in failed.iter().take(MAX_SHOWN_RULES) {
+        findings.warn("rule failure", line, "run `kubewright trace` on the object");
     }
-    let more = broken.len().saturating_sub(SHOWN) + failed.len().saturating_sub(SHOWN);
+    let more = broken.len().saturating_sub(MAX_SHOWN_RULES) + failed.len().saturating_sub(MAX_SHOWN_RULES);
     if more > 0 {
         findings.warn("rules", format!("and {more} more like these"), "");
     }
     if silent > 0 {
-        let why =
-            format!("{silent} of {all} rules have no status: no server has read them, or it may not say so");
+        let why = format!(
+            "{silent} of {all} rules have no status: no server has read them, or it may not write their status"
+        );
         findings.warn("rules", why, "look at the log of the servers");
     }
     if broken.is_empty() && failed.is_empty() && silent == 0 {
-        findings.ok("rules", format!("{all} rules, all of which run"));
+        findings.ok("rules", format!("{all} rules, all in force"));
     }
 }
 

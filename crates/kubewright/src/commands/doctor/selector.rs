@@ -7,7 +7,11 @@ use kubewright_value::Value;
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Whether `selector` selects the namespace called `name` with these labels. An empty one selects everything.
-pub(super) fn selects_namespace(selector: Option<&Value>, name: &str, labels: Option<&Value>) -> bool {
+pub(super) fn selector_selects_namespace(
+    selector: Option<&Value>,
+    name: &str,
+    labels: Option<&Value>,
+) -> bool {
     let Some(selector) = selector.filter(|selector| !selector.is_null()) else { return true };
     let label = |key: &str| match key {
         NAMESPACE_NAME_LABEL => Some(name),

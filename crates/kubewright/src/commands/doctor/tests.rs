@@ -6,24 +6,25 @@ use kubewright_cluster::{ApiStatus, DiscoveredResources, Error};
 use kubewright_dialects::DialectOptions;
 use kubewright_value::{Map, Value, yaml};
 
-use super::finding::{Grade, Grade::*};
-use super::view::{Kind, View};
-use super::{judge, webhooks};
+use super::finding::{DoctorGrade, DoctorGrade::*};
+use super::view::{ClusterView, KindObjects};
+use super::{run_checks, webhooks};
 
 fn value(text: &str) -> Value {
     yaml::parse(text).unwrap()
 }
 
 /// An installation in which all is well but what needs certificates, which are left out.
-fn healthy() -> View {
+fn healthy() -> ClusterView {
     let dialects = kubewright_dialects::all_dialects(&DialectOptions::default());
     let dialects: Vec<_> =
         dialects.into_iter().filter(|dialect| dialect.cluster_support().is_some()).collect();
     let watched = dialects.iter().flat_map(|dialect| dialect.cluster_support().unwrap().watched_resources());
-    let kinds = watched.map(|watched| Kind { watched: *watched, objects: Ok(Some(Vec::new())) }).collect();
+    let kinds =
+        watched.map(|watched| KindObjects { watched: *watched, objects: Ok(Some(Vec::new())) }).collect();
     let pod = |node: &str| value(&format!("spec: {{nodeName: {node}}}"));
     let image = concat!("kubewright:", env!("CARGO_PKG_VERSION"));
-    let mut view = View {
+    let mut view = ClusterView {
         name: "kubewright".to_owned(),
         namespace: "kubewright-system".to_owned(),
         now: 0,
@@ -44,7 +45,7 @@ fn healthy() -> View {
         answer: Some(Ok(())),
     };
     let owner = value("[{uid: '1'}]");
-    let mut wanted = webhooks::wanted(&view, &DiscoveredResources::of(Vec::new()));
+    let mut wanted = webhooks::wanted_configurations(&view, &DiscoveredResources::of(Vec::new()));
     for configuration in &mut wanted {
         let metadata = configuration.as_object_mut().unwrap().get_mut("metadata").unwrap();
         metadata.as_object_mut().unwrap().insert("ownerReferences".into(), owner.clone());
@@ -55,10 +56,10 @@ fn healthy() -> View {
 
 /// What is said about `what` when one thing is changed.
 #[track_caller]
-fn check(change: impl FnOnce(&mut View), what: &str, grade: Grade, says: &str) {
+fn check(change: impl FnOnce(&mut ClusterView), what: &str, grade: DoctorGrade, says: &str) {
     let mut view = healthy();
     change(&mut view);
-    let findings = judge(&view);
+    let findings = run_checks(&view);
     let about: Vec<_> = findings.0.iter().filter(|finding| finding.what == what).collect();
     assert!(
         about.iter().any(|finding| finding.grade == grade && finding.why.contains(says)),
@@ -78,7 +79,7 @@ fn put(value: &mut Value, path: &[&str], new: Value) {
 }
 
 /// The n-th webhook of the configuration of webhooks that judge.
-fn webhook<'v>(view: &'v mut View, name: &str) -> &'v mut Value {
+fn webhook<'v>(view: &'v mut ClusterView, name: &str) -> &'v mut Value {
     let all = view.configurations.as_mut().unwrap();
     let webhooks = all.iter_mut().flat_map(|one| {
         one.as_object_mut().unwrap().get_mut("webhooks").unwrap().as_array_mut().unwrap().iter_mut()
@@ -86,19 +87,19 @@ fn webhook<'v>(view: &'v mut View, name: &str) -> &'v mut Value {
     webhooks.into_iter().find(|one| one.get("name").unwrap().as_str().unwrap().starts_with(name)).unwrap()
 }
 
-fn deployment(view: &mut View) -> &mut Value {
+fn deployment(view: &mut ClusterView) -> &mut Value {
     view.deployment.as_mut().unwrap().as_mut().unwrap()
 }
 
 #[test]
-fn an_installation_in_which_all_is_well_has_only_certificates_against_it() {
-    let findings = judge(&healthy());
+fn healthy_installation_has_only_certificate_findings() {
+    let findings = run_checks(&healthy());
     let wrong: Vec<_> = findings.0.iter().filter(|finding| finding.grade != Well).collect();
     assert!(wrong.iter().all(|finding| finding.what == "certificates"), "{wrong:#?}");
 }
 
 #[test]
-fn servers_that_are_absent_few_or_together_are_told() {
+fn absent_few_or_colocated_servers_are_reported() {
     check(|view| view.deployment = Ok(None), "servers", Bad, "there is no Deployment");
     check(
         |view| put(deployment(view), &["status", "readyReplicas"], 0_i64.into()),
@@ -119,8 +120,8 @@ fn servers_that_are_absent_few_or_together_are_told() {
 }
 
 #[test]
-fn webhooks_that_are_absent_changed_or_foreign_are_told() {
-    check(|view| view.configurations = Ok(Vec::new()), "webhooks", Bad, "no rule is asked");
+fn absent_changed_or_foreign_webhooks_are_reported() {
+    check(|view| view.configurations = Ok(Vec::new()), "webhooks", Bad, "no rule is evaluated");
     check(
         |view| put(webhook(view, "rules."), &["failurePolicy"], "Ignore".into()),
         "webhooks",
@@ -137,12 +138,12 @@ fn webhooks_that_are_absent_changed_or_foreign_are_told() {
         |view| put(webhook(view, "rules."), &["name"], "other.example.com".into()),
         "webhooks",
         Bad,
-        "no rule wants",
+        "no rule needs",
     );
     let all = Value::from(Map::new());
     check(
         |view| put(webhook(view, "guard."), &["namespaceSelector"], all),
-        "spared namespaces",
+        "exempt namespaces",
         Bad,
         "kube-system",
     );
@@ -152,7 +153,7 @@ fn webhooks_that_are_absent_changed_or_foreign_are_told() {
 }
 
 #[test]
-fn whether_the_servers_answer_is_tried() {
+fn dry_run_shows_whether_servers_answer() {
     let said = |message: &str| {
         Some(Err(Error::Status(ApiStatus { code: 500, reason: String::new(), message: message.to_owned() })))
     };
@@ -173,10 +174,10 @@ fn whether_the_servers_answer_is_tried() {
 }
 
 #[test]
-fn rules_that_do_not_run_are_told() {
+fn rules_that_are_not_in_force_are_reported() {
     let with = |status: &str| {
         let rule = value(&format!("metadata: {{name: a, namespace: shop}}\nstatus: {status}"));
-        move |view: &mut View| view.kinds.first_mut().unwrap().objects = Ok(Some(vec![rule]))
+        move |view: &mut ClusterView| view.kinds.first_mut().unwrap().objects = Ok(Some(vec![rule]))
     };
     check(
         with("{conditions: [{type: Ready, status: 'False', message: no select}]}"),
@@ -187,11 +188,16 @@ fn rules_that_do_not_run_are_told() {
     let failed = "{conditions: [{type: Ready, status: 'True'}], lastFailure: {time: t, object: Pod x, message: no key}}";
     check(with(failed), "rule failure", Warn, "no key");
     check(with("{}"), "rules", Warn, "1 of 1 rules have no status");
-    check(|view| view.kinds.first_mut().unwrap().objects = Ok(None), "rules", Bad, "does not know");
+    check(
+        |view| view.kinds.first_mut().unwrap().objects = Ok(None),
+        "rules",
+        Bad,
+        "no CustomResourceDefinition",
+    );
 }
 
 #[test]
-fn what_may_not_be_seen_is_said() {
+fn unreadable_objects_are_reported_as_unseen() {
     fn no<T>() -> Result<T, String> {
         Err("forbidden".to_owned())
     }
@@ -202,7 +208,7 @@ fn what_may_not_be_seen_is_said() {
 }
 
 #[test]
-fn what_is_excluded_is_listed() {
+fn exclusions_are_listed() {
     let (key, label) = kubewright_dialects::all_dialects(&DialectOptions::default())
         .iter()
         .find_map(|dialect| dialect.cluster_support()?.ignore_label())
@@ -211,28 +217,30 @@ fn what_is_excluded_is_listed() {
     check(|view| view.namespaces = Ok(vec![labelled]), "excluded namespaces", Warn, "legacy by the label");
     let flags = |flag: &str| {
         let containers = value(&format!("[{{image: 'a:1', args: [serve, '{flag}']}}]"));
-        move |view: &mut View| put(deployment(view), &["spec", "template", "spec", "containers"], containers)
+        move |view: &mut ClusterView| {
+            put(deployment(view), &["spec", "template", "spec", "containers"], containers)
+        }
     };
     check(flags("--exceptions-from=*"), "exceptions", Warn, "any namespace");
     check(flags("--guard-exempt=alice"), "exempt users", Warn, "alice");
 }
 
 #[test]
-fn a_rule_that_the_api_server_should_enforce_itself_and_does_not_is_told() {
+fn missing_admission_policy_of_a_rule_is_reported() {
     let policy = |status: &str| {
         let rest = format!(
             "kind: ClusterPolicy, metadata: {{name: asks, uid: '1'}}, spec: {{rules: [{{name: r, \
              match: {{any: [{{resources: {{kinds: [Service]}}}}]}}, validate: {{cel: {{generate: true, expressions: [{{expression: 'true'}}]}}}}}}]}}, \
              status: {{validatingadmissionpolicy: {status}}}"
         );
-        move |view: &mut View| {
+        move |view: &mut ClusterView| {
             let kind = view.kinds.iter_mut().find(|kind| kind.watched.kind == "ClusterPolicy").unwrap();
             let version = format!("{}/{}", kind.watched.group, kind.watched.version);
             kind.objects = Ok(Some(vec![value(&format!("{{apiVersion: {version}, {rest}}}"))]));
         }
     };
     let off = policy("{generated: false, message: it is off}");
-    check(off, "admission policies", Warn, "asks for one and has none: it is off");
+    check(off, "admission policies", Warn, "requests one and has none: it is off");
     check(policy("{generated: true, message: ''}"), "admission policies", Well, "enforces 1 rules itself");
 }
 
@@ -244,12 +252,12 @@ fn webhooks_of_others_that_may_lock_the_cluster_are_told() {
              webhooks: [{{name: w.example.com, failurePolicy: Fail, clientConfig: {{service: {{namespace: others}}}}, {more}}}]"
         );
         let configuration = value(&text);
-        move |view: &mut View| view.configurations.as_mut().unwrap().push(configuration)
+        move |view: &mut ClusterView| view.configurations.as_mut().unwrap().push(configuration)
     };
     let pods = "rules: [{apiGroups: [''], resources: [pods], operations: [CREATE]}]";
     check(other(pods), "other webhooks", Warn, "its own among them");
-    let spared = "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [others, kube-system]}]}";
-    check(other(&format!("{pods}, {spared}")), "other webhooks", Well, "none");
+    let exempt = "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [others, kube-system]}]}";
+    check(other(&format!("{pods}, {exempt}")), "other webhooks", Well, "none");
     check(
         other("rules: [{apiGroups: ['*'], resources: ['*'], operations: ['*']}]"),
         "other webhooks",

@@ -1,4 +1,4 @@
-//! What of a cluster is looked at, as far as it may be seen.
+//! The objects of a cluster that `doctor` checks, as far as the user may read them.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,47 +9,47 @@ use kubewright_engine::{Dialect, WatchRole, WatchedResource};
 use kubewright_k8s::ApiPath;
 use kubewright_value::{Map, Value};
 
-use crate::live::Live;
+use crate::live::LiveCluster;
 
-/// What was read, or why it could not be.
-pub(super) type Seen<T> = Result<T, String>;
+/// The objects that were read, or why they could not be.
+pub(super) type ReadResult<T> = Result<T, String>;
 
 /// Objects of one kind of a rule language.
-pub(super) struct Kind {
+pub(super) struct KindObjects {
     pub(super) watched: WatchedResource,
-    /// `None` where the cluster does not know the kind.
-    pub(super) objects: Seen<Option<Vec<Value>>>,
+    /// `None` if the cluster has no such kind.
+    pub(super) objects: ReadResult<Option<Vec<Value>>>,
 }
 
-/// What there is.
-pub(super) struct View {
+/// The objects that the checks need.
+pub(super) struct ClusterView {
     pub(super) name: String,
     pub(super) namespace: String,
     /// Seconds since 1970.
     pub(super) now: i64,
     /// The version of the API server.
     pub(super) version: String,
-    /// All webhook configurations, ours and those of others.
-    pub(super) configurations: Seen<Vec<Value>>,
-    pub(super) deployment: Seen<Option<Value>>,
-    pub(super) pods: Seen<Vec<Value>>,
-    pub(super) budgets: Seen<Vec<Value>>,
-    pub(super) role: Seen<Option<Value>>,
-    pub(super) secret: Seen<Option<Value>>,
-    pub(super) namespaces: Seen<Vec<Value>>,
-    pub(super) resources: Seen<Arc<DiscoveredResources>>,
-    pub(super) kinds: Vec<Kind>,
+    /// All webhook configurations, kubewright's and others.
+    pub(super) configurations: ReadResult<Vec<Value>>,
+    pub(super) deployment: ReadResult<Option<Value>>,
+    pub(super) pods: ReadResult<Vec<Value>>,
+    pub(super) budgets: ReadResult<Vec<Value>>,
+    pub(super) role: ReadResult<Option<Value>>,
+    pub(super) secret: ReadResult<Option<Value>>,
+    pub(super) namespaces: ReadResult<Vec<Value>>,
+    pub(super) resources: ReadResult<Arc<DiscoveredResources>>,
+    pub(super) kinds: Vec<KindObjects>,
     pub(super) dialects: Vec<Box<dyn Dialect>>,
-    /// What a rule that is sent as a dry run is answered; `None` without a rule to send.
+    /// The response to the dry-run update of a rule; `None` if there is no rule.
     pub(super) answer: Option<Result<(), Error>>,
 }
 
-impl View {
+impl ClusterView {
     /// Reads everything.
     ///
     /// # Errors
     /// When the API server does not answer at all.
-    pub(super) fn of(live: &Live, name: &str, namespace: &str) -> Result<Self, Error> {
+    pub(super) fn of(live: &LiveCluster, name: &str, namespace: &str) -> Result<Self, Error> {
         let version = live.get(&ApiPath { resource: "version".into(), ..ApiPath::default() });
         if let Err(error @ (Error::Unreachable { .. } | Error::TimedOut(_) | Error::Config(_))) = version {
             return Err(error);
@@ -58,22 +58,22 @@ impl View {
         let labels = format!("app.kubernetes.io/name=kubewright,app.kubernetes.io/instance={name}");
         let deployments = GroupVersionResource::new("apps", "v1", "deployments");
         let deployment = seen(live.find_one(&deployments, namespace, name));
-        let dialects = dialects(deployment.as_ref().ok().and_then(Option::as_ref));
-        let kinds = kinds(live, &dialects);
+        let dialects = served_dialects(deployment.as_ref().ok().and_then(Option::as_ref));
+        let kinds = read_kinds(live, &dialects);
         let roles = GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "clusterroles");
         let budgets = GroupVersionResource::new("policy", "v1", "poddisruptionbudgets");
         let core = |plural| GroupVersionResource::new("", "v1", plural);
         Ok(Self {
-            now: now(),
+            now: seconds_since_epoch(),
             version: version.unwrap_or_default(),
-            configurations: configurations(live),
+            configurations: read_configurations(live),
             pods: seen(live.list(core("pods").within(namespace), &labels)),
             budgets: seen(live.list(budgets.within(namespace), &labels)),
             role: seen(live.find_one(&roles, "", name)),
             secret: seen(live.find_one(&core("secrets"), namespace, &format!("{name}-tls"))),
             namespaces: seen(live.list(core("namespaces").all(), "")),
             resources: seen(live.resources()),
-            answer: ask(live, &kinds),
+            answer: dry_run_update(live, &kinds),
             name: name.to_owned(),
             namespace: namespace.to_owned(),
             deployment,
@@ -82,35 +82,35 @@ impl View {
         })
     }
 
-    /// Returns our own webhooks, each with the kind of its configuration.
+    /// Returns kubewright's webhooks, each with the kind of its configuration.
     pub(super) fn webhooks(&self) -> Vec<(&str, &Value)> {
         let all = self.configurations.as_deref().unwrap_or_default();
         all.iter().filter(|one| self.is_ours(one)).flat_map(webhooks_of).collect()
     }
 
-    /// Whether a webhook configuration is ours.
+    /// Whether kubewright created a webhook configuration.
     pub(super) fn is_ours(&self, configuration: &Value) -> bool {
-        text(configuration, &["metadata", "name"]) == self.name
+        view_text(configuration, &["metadata", "name"]) == self.name
     }
 
     /// Whether there is a webhook configuration with one of these names.
     pub(super) fn has_configuration(&self, names: &[&str]) -> bool {
         let all = self.configurations.as_deref().unwrap_or_default();
-        all.iter().any(|one| names.contains(&text(one, &["metadata", "name"])))
+        all.iter().any(|one| names.contains(&view_text(one, &["metadata", "name"])))
     }
 
-    /// Returns the values that the server is given for the flag called `name`.
+    /// Returns the values of the server's flag `name`.
     pub(super) fn flag(&self, name: &str) -> Vec<String> {
-        flag(self.deployment.as_ref().ok().and_then(Option::as_ref), name)
+        container_flag(self.deployment.as_ref().ok().and_then(Option::as_ref), name)
     }
 
-    /// Returns the labels of a namespace, where namespaces may be seen.
+    /// Returns the labels of a namespace, if namespaces could be read.
     pub(super) fn labels(&self, namespace: &str) -> Option<&Value> {
         let all = self.namespaces.as_deref().unwrap_or_default();
-        all.iter().find(|one| text(one, &["metadata", "name"]) == namespace)?.at(&["metadata", "labels"])
+        all.iter().find(|one| view_text(one, &["metadata", "name"]) == namespace)?.at(&["metadata", "labels"])
     }
 
-    /// Returns the rule objects that could be seen.
+    /// Returns the rule objects that could be read.
     pub(super) fn rules(&self, role: WatchRole) -> impl Iterator<Item = (&WatchedResource, &Value)> {
         let kinds = self.kinds.iter().filter(move |kind| kind.watched.role == role);
         kinds.flat_map(|kind| {
@@ -123,32 +123,32 @@ impl View {
 /// Returns the webhooks of a configuration, each with its kind.
 pub(super) fn webhooks_of(configuration: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let webhooks = configuration.get("webhooks").and_then(Value::as_array).unwrap_or_default();
-    webhooks.iter().map(|webhook| (text(configuration, &["kind"]), webhook))
+    webhooks.iter().map(|webhook| (view_text(configuration, &["kind"]), webhook))
 }
 
 /// Returns the text at `path`, or nothing.
-pub(super) fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
-    value.str_at(path)
+pub(super) fn view_text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
+    value.at(path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns a short name of an object: `namespace/name` or `name`.
-pub(super) fn called(object: &Value) -> String {
-    match text(object, &["metadata", "namespace"]) {
-        "" => text(object, &["metadata", "name"]).to_owned(),
-        namespace => format!("{namespace}/{}", text(object, &["metadata", "name"])),
+pub(super) fn short_object_name(object: &Value) -> String {
+    match view_text(object, &["metadata", "namespace"]) {
+        "" => view_text(object, &["metadata", "name"]).to_owned(),
+        namespace => format!("{namespace}/{}", view_text(object, &["metadata", "name"])),
     }
 }
 
-fn seen<T>(read: Result<T, Error>) -> Seen<T> {
+fn seen<T>(read: Result<T, Error>) -> ReadResult<T> {
     read.map_err(|error| error.to_string())
 }
 
-fn now() -> i64 {
+fn seconds_since_epoch() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn configurations(live: &Live) -> Seen<Vec<Value>> {
+fn read_configurations(live: &LiveCluster) -> ReadResult<Vec<Value>> {
     let mut all = Vec::new();
     for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
         let resource = GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural);
@@ -157,11 +157,11 @@ fn configurations(live: &Live) -> Seen<Vec<Value>> {
     Ok(all)
 }
 
-/// Returns the languages that the servers are told to read, or all.
-fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
-    let named = flag(deployment, "dialect");
+/// Returns the languages that the servers are configured to serve, or all.
+fn served_dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
+    let named = container_flag(deployment, "dialect");
     let mut options = DialectOptions::default();
-    options.modrule.targets = flag(deployment, "targets");
+    options.modrule.targets = container_flag(deployment, "targets");
     let mut dialects = kubewright_dialects::all_dialects(&options);
     dialects.retain(|dialect| {
         dialect.cluster_support().is_some()
@@ -170,7 +170,7 @@ fn dialects(deployment: Option<&Value>) -> Vec<Box<dyn Dialect>> {
     dialects
 }
 
-fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
+fn read_kinds(live: &LiveCluster, dialects: &[Box<dyn Dialect>]) -> Vec<KindObjects> {
     let watched = dialects.iter().filter_map(|dialect| dialect.cluster_support());
     let watched = watched.flat_map(|cluster| cluster.watched_resources());
     watched
@@ -181,13 +181,13 @@ fn kinds(live: &Live, dialects: &[Box<dyn Dialect>]) -> Vec<Kind> {
                 Err(error) if error.is_not_found() => Ok(None),
                 Err(error) => Err(error.to_string()),
             };
-            Kind { watched: *watched, objects }
+            KindObjects { watched: *watched, objects }
         })
         .collect()
 }
 
-/// Returns the values of a flag in the arguments of the server, of which there may be several, joined by commas.
-fn flag(deployment: Option<&Value>, name: &str) -> Vec<String> {
+/// Returns the values of a flag in the arguments of the server, which may be repeated and contain commas.
+fn container_flag(deployment: Option<&Value>, name: &str) -> Vec<String> {
     let containers = deployment.and_then(|one| one.at(&["spec", "template", "spec", "containers"]));
     let containers = containers.and_then(Value::as_array).unwrap_or_default();
     let arguments =
@@ -197,14 +197,15 @@ fn flag(deployment: Option<&Value>, name: &str) -> Vec<String> {
     values.flat_map(|values| values.split(',')).filter(|value| !value.is_empty()).map(str::to_owned).collect()
 }
 
-/// Sends a rule that is there once more, as a dry run and with an annotation: the API server must ask us about it.
-fn ask(live: &Live, kinds: &[Kind]) -> Option<Result<(), Error>> {
+/// Updates an existing rule with an annotation, as a dry run: the API server must call the webhook for it.
+fn dry_run_update(live: &LiveCluster, kinds: &[KindObjects]) -> Option<Result<(), Error>> {
     let rules = kinds.iter().filter(|kind| kind.watched.role == WatchRole::Rule);
     let (watched, rule) = rules
         .filter_map(|kind| Some((kind.watched, kind.objects.as_ref().ok()?.as_ref()?.first()?)))
         .next()?;
     let resource = GroupVersionResource::new(watched.group, watched.version, watched.resource);
-    let mut path = resource.named(text(rule, &["metadata", "namespace"]), text(rule, &["metadata", "name"]));
+    let mut path =
+        resource.named(view_text(rule, &["metadata", "namespace"]), view_text(rule, &["metadata", "name"]));
     path.query.push(("dryRun".into(), "All".into()));
     let inside = |key: &str, value: Value| Value::from([(key.into(), value)].into_iter().collect::<Map>());
     let marked = inside("kubewright.dev/asked-by", "doctor".into());

@@ -1,5 +1,5 @@
 //! `eval cel`: an expression with all libraries, those of Kubernetes first; the file is `object`.
-//! There is no world here: functions that ask it something fail.
+//! There is no world here: functions that look something up fail.
 
 use std::io::Write as _;
 
@@ -7,26 +7,26 @@ use kubewright_cel::{CelBindings, CelCost, CelEnvironment, CelProgram, library};
 use kubewright_files as files;
 use kubewright_value::{Value, bounded};
 
-use super::failure;
-use crate::arguments::Eval;
-use crate::failure::{Exit, Failure};
-use crate::output::{standard_output, tell};
+use super::eval_failure;
+use crate::arguments::EvalArguments;
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::{print_stderr, standard_output};
 
-/// How much is shown of a value that JSON has no word for.
+/// The maximum length of a printed value that JSON cannot represent.
 const MAX_SHOWN_CHARACTERS: usize = 1 << 16;
 
-/// Returns the result as JSON; a value that JSON has no word for as CEL writes it.
-pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure> {
+/// Returns the result as JSON, or as CEL writes it if JSON cannot represent it.
+pub(super) fn eval_cel(arguments: &EvalArguments, object: &Value) -> Result<String, CommandFailure> {
     let text = arguments.expression.as_str();
-    let variables = variables(&arguments.variables)?;
+    let variables = read_cel_variables(&arguments.variables)?;
     let environment = variables
         .iter()
-        .fold(environment(arguments).variable("object"), |all, (name, _)| all.variable(*name));
+        .fold(eval_environment(arguments).variable("object"), |all, (name, _)| all.variable(*name));
     let program = CelProgram::compile(text, &environment).map_err(|errors| {
         let mut errors = errors.into_iter();
         match errors.next() {
-            Some(error) => failure(text, error.message, error.position, error.length),
-            None => Failure::usage("the expression cannot be read"),
+            Some(error) => eval_failure(text, error.message, error.position, error.length),
+            None => CommandFailure::usage("the expression cannot be read"),
         }
     })?;
     let mut bindings = CelBindings::new().with("object", object).with_inputs(super::inputs(&[]));
@@ -36,28 +36,28 @@ pub(super) fn found(arguments: &Eval, object: &Value) -> Result<String, Failure>
     let mut cost = CelCost::default();
     let result = program.evaluate(&bindings, &mut cost);
     if arguments.cost {
-        tell(format_args!("cost: {} of {}", cost.used(), cost.limit()));
+        print_stderr(format_args!("cost: {} of {}", cost.used(), cost.limit()));
     }
-    let value = result.map_err(|error| failure(text, error.message, error.position, 1))?;
+    let value = result.map_err(|error| eval_failure(text, error.message, error.position, 1))?;
     match value.to_value() {
-        Ok(value) => super::printed(&value),
+        Ok(value) => super::value_as_json(&value),
         Err(_) => Ok(bounded::shortened_debug(&value, MAX_SHOWN_CHARACTERS)),
     }
 }
 
 /// Writes each function, how it is called and what it does.
-pub(super) fn list_functions(arguments: &Eval) -> Result<Exit, Failure> {
+pub(super) fn list_cel_functions(arguments: &EvalArguments) -> Result<ExitStatus, CommandFailure> {
     let mut out = standard_output();
-    let environment = environment(arguments);
+    let environment = eval_environment(arguments);
     for overload in environment.functions().iter() {
         writeln!(out, "{:<60} {}", overload.signature(), overload.help_line())?;
     }
     out.flush()?;
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }
 
-/// Returns what admission policies can use, and what other users of the language have besides.
-fn environment(arguments: &Eval) -> CelEnvironment {
+/// Returns the environment of admission policies, with the functions of Kyverno's policies if requested.
+fn eval_environment(arguments: &EvalArguments) -> CelEnvironment {
     if arguments.policy {
         return CelEnvironment::policy();
     }
@@ -66,18 +66,20 @@ fn environment(arguments: &Eval) -> CelEnvironment {
 }
 
 /// Reads `name=FILE` each.
-fn variables(given: &[String]) -> Result<Vec<(&str, Value)>, Failure> {
+fn read_cel_variables(given: &[String]) -> Result<Vec<(&str, Value)>, CommandFailure> {
     let mut variables = Vec::with_capacity(given.len());
     for text in given {
         let (name, file) = text
             .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("`--var {text}` is not of the form NAME=FILE")))?;
+            .ok_or_else(|| CommandFailure::usage(format!("`--var {text}` is not of the form NAME=FILE")))?;
         let mut problems = Vec::new();
-        let inputs = files::find(&[file.to_owned()]);
+        let inputs = files::find_files(&[file.to_owned()]);
         problems.extend(inputs.problems);
         let documents = files::read_documents(&inputs.inputs, &mut problems);
         let Some(document) = documents.into_iter().next() else {
-            return Err(Failure::usage(format!("no document found in `{file}`, the value of `{name}`")));
+            return Err(CommandFailure::usage(format!(
+                "no document found in `{file}`, the value of `{name}`"
+            )));
         };
         variables.push((name, document.value));
     }

@@ -1,4 +1,4 @@
-//! `eval jmespath`: expressions as policies have them.
+//! `eval jmespath`: expressions as in Kyverno's policies.
 
 use std::io::Write as _;
 
@@ -7,25 +7,25 @@ use kubewright_jmespath::{
 };
 use kubewright_value::{Budget, Value};
 
-use super::{failure, inputs};
-use crate::failure::{Exit, Failure};
+use super::{eval_failure, inputs};
+use crate::failure::{CommandFailure, ExitStatus};
 use crate::output::standard_output;
 
 /// Returns what `text` finds in `root`, as JSON.
 ///
 /// # Errors
 /// When it cannot be read or has no result.
-pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
+pub(super) fn eval_jmespath(text: &str, root: &Value) -> Result<String, CommandFailure> {
     let functions = JmesPathFunctions::kubernetes().with_inputs(inputs(&[]));
     let expression = JmesPathExpression::parse_as(text, &functions, JmesPathLanguage::Forgiving)
-        .map_err(|error| failure(text, error.message, error.position, error.length))?;
+        .map_err(|error| eval_failure(text, error.message, error.position, error.length))?;
     let found = expression
         .find(root, &mut Budget::default())
-        .map_err(|error| failure(text, error.message, error.position, 1))?;
+        .map_err(|error| eval_failure(text, error.message, error.position, 1))?;
     match found {
-        JmesPathLookup::Value(value) => super::printed(&value),
-        JmesPathLookup::Missing(key) => Err(Failure::usage(unknown_key_message(&key))
-            .help("a rule cannot answer then; `||` gives another value, as in `a.b || 'none'`")),
+        JmesPathLookup::Value(value) => super::value_as_json(&value),
+        JmesPathLookup::Missing(key) => Err(CommandFailure::usage(unknown_key_message(&key))
+            .help("a rule ends in an error then; `||` gives another value, as in `a.b || 'none'`")),
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn found(text: &str, root: &Value) -> Result<String, Failure> {
 ///
 /// # Errors
 /// When the output cannot be written.
-pub(super) fn list_functions() -> Result<Exit, Failure> {
+pub(super) fn list_jmespath_functions() -> Result<ExitStatus, CommandFailure> {
     let functions = JmesPathFunctions::kubernetes();
     let lines: Vec<(String, &str)> = functions
         .names()
@@ -48,5 +48,5 @@ pub(super) fn list_functions() -> Result<Exit, Failure> {
         writeln!(out, "{call:width$}  {help}")?;
     }
     out.flush()?;
-    Ok(Exit::Clean)
+    Ok(ExitStatus::Clean)
 }

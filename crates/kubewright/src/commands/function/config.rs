@@ -4,12 +4,12 @@ use kubewright_engine::Diagnostic;
 use kubewright_value::{Document, Value};
 
 use super::list::ResourceList;
-use super::settings::{self, Setting};
+use super::settings::{self, TextSetting};
 use crate::arguments::RenderPlane;
 use crate::codes::WRONG_FUNCTION_CONFIG;
-use crate::commands::render::instances::Values;
+use crate::commands::render::instances::InstanceValues;
 use crate::commands::render::library::is_trait;
-use crate::commands::render::setting::One;
+use crate::commands::render::setting::PathSetting;
 use crate::commands::render::stack::{self, Stack};
 
 const STACK: &str = "TraitStack";
@@ -23,7 +23,7 @@ const FOR_TRAITS: &[&str] =
 
 /// What to do.
 #[derive(Default)]
-pub(super) struct Wish {
+pub(super) struct FunctionConfig {
     /// The instances in order; without one, each trait is applied once.
     pub(super) stack: Option<Stack>,
     /// Files of traits.
@@ -31,11 +31,11 @@ pub(super) struct Wish {
     /// Traits that are no files.
     pub(super) traits: Vec<Document>,
     /// What instances are given.
-    pub(super) values: Values,
+    pub(super) values: InstanceValues,
     /// What all of them see.
     pub(super) context: Vec<Document>,
     /// What is laid over that.
-    pub(super) shared: Vec<One>,
+    pub(super) shared: Vec<PathSetting>,
     /// What the instance of a single trait is called.
     instance_name: Option<String>,
     pub(super) is_strict: bool,
@@ -43,14 +43,17 @@ pub(super) struct Wish {
 }
 
 /// Reads what the configuration of `list` asks for; nothing where it cannot be read.
-pub(super) fn read(list: &ResourceList, problems: &mut Vec<Diagnostic>) -> Option<Wish> {
+pub(super) fn read_function_config(
+    list: &ResourceList,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<FunctionConfig> {
     let config = &list.config;
-    let mut wish = Wish::default();
-    let text = |field: &str| config.value.str_at(&[field]);
+    let mut wish = FunctionConfig::default();
+    let text = |field: &str| config.value.get(field).and_then(Value::as_str).unwrap_or_default();
     let mut wrong = Vec::new();
     if text("kind") == STACK {
-        annotations(config, FOR_ALL, &mut wish, &mut wrong);
-        match stack::of(config) {
+        read_config_annotations(config, FOR_ALL, &mut wish, &mut wrong);
+        match stack::read_stack(config) {
             Ok(stack) => {
                 wish.paths.clone_from(&stack.traits);
                 wish.traits.extend(stack.inline.iter().cloned());
@@ -60,12 +63,12 @@ pub(super) fn read(list: &ResourceList, problems: &mut Vec<Diagnostic>) -> Optio
         }
         wish.traits.extend(list.traits().cloned());
     } else if is_trait(config) {
-        annotations(config, FOR_TRAITS, &mut wish, &mut wrong);
+        read_config_annotations(config, FOR_TRAITS, &mut wish, &mut wrong);
         wish.stack = Some(Stack::single(config, wish.instance_name.as_deref()));
         wish.traits.push(config.clone());
     } else if text("apiVersion") == "v1" && text("kind") == "ConfigMap" {
-        annotations(config, FOR_ALL, &mut wish, &mut wrong);
-        data(config, &mut wish, &mut wrong);
+        read_config_annotations(config, FOR_ALL, &mut wish, &mut wrong);
+        read_config_data(config, &mut wish, &mut wrong);
         wish.traits.extend(list.traits().cloned());
     } else {
         let message = match (text("apiVersion"), text("kind")) {
@@ -85,31 +88,36 @@ pub(super) fn read(list: &ResourceList, problems: &mut Vec<Diagnostic>) -> Optio
 }
 
 /// Reads the settings among the annotations of `config`, of which there may be `known` ones.
-fn annotations(config: &Document, known: &[&str], wish: &mut Wish, problems: &mut Vec<Diagnostic>) {
+fn read_config_annotations(
+    config: &Document,
+    known: &[&str],
+    wish: &mut FunctionConfig,
+    problems: &mut Vec<Diagnostic>,
+) {
     let path = ["metadata".into(), "annotations".into()];
-    for setting in settings::texts(config, &path, problems) {
+    for setting in settings::read_text_settings(config, &path, problems) {
         let Some(name) = setting.name.strip_prefix(PREFIX) else { continue };
         match name {
             name if !known.contains(&name) => problems.push(setting.unknown(PREFIX, known)),
             "instance-name" => wish.instance_name = Some(setting.text.clone()),
-            name => take(name, &setting, wish, problems),
+            name => take_setting(name, &setting, wish, problems),
         }
     }
 }
 
 /// Reads the settings that a ConfigMap holds.
-fn data(config: &Document, wish: &mut Wish, problems: &mut Vec<Diagnostic>) {
-    for setting in settings::texts(config, &["data".into()], problems) {
+fn read_config_data(config: &Document, wish: &mut FunctionConfig, problems: &mut Vec<Diagnostic>) {
+    for setting in settings::read_text_settings(config, &["data".into()], problems) {
         match setting.name.as_str() {
             "traits" => wish.paths.extend(setting.list()),
             "stack" => {
-                if let Some(stack) = stack::read(&setting.text, problems) {
+                if let Some(stack) = stack::read_stack_file(&setting.text, problems) {
                     wish.paths.extend(stack.paths(&setting.text, problems));
                     wish.traits.extend(stack.inline.iter().cloned());
                     wish.stack = Some(stack);
                 }
             }
-            name if settings::KNOWN.contains(&name) => take(name, &setting, wish, problems),
+            name if settings::KNOWN.contains(&name) => take_setting(name, &setting, wish, problems),
             _ => match setting.placed() {
                 Ok(one) if ["parameters", "environmentConfigs"].contains(&one.root.as_str()) => {
                     wish.values.settings.push(one);
@@ -121,8 +129,13 @@ fn data(config: &Document, wish: &mut Wish, problems: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Takes the setting called `name`, which means the same wherever it stands.
-fn take(name: &str, setting: &Setting, wish: &mut Wish, problems: &mut Vec<Diagnostic>) {
+/// Reads the setting called `name`, from data or annotations.
+fn take_setting(
+    name: &str,
+    setting: &TextSetting,
+    wish: &mut FunctionConfig,
+    problems: &mut Vec<Diagnostic>,
+) {
     let done = match name {
         "strict" => setting.flag().map(|is_strict| wish.is_strict = is_strict),
         "plane" => setting.plane().map(|plane| wish.plane = Some(plane)),
@@ -139,7 +152,7 @@ fn take(name: &str, setting: &Setting, wish: &mut Wish, problems: &mut Vec<Diagn
                 name => name,
             };
             let value = Value::from(setting.text.as_str());
-            wish.shared.push(One { root: "metadata".into(), path: vec![field.into()], value });
+            wish.shared.push(PathSetting { root: "metadata".into(), path: vec![field.into()], value });
             Ok(())
         }
     };

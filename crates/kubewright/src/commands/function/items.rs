@@ -7,9 +7,9 @@ use kubewright_k8s::ObjectName;
 use kubewright_traits::{Manifest, ManifestOrigin, Plane, Rendering};
 use kubewright_value::Value;
 
-use super::list::{ResourceList, Role};
+use super::list::{ItemRole, ResourceList};
 use super::marks;
-use super::results::Note;
+use super::results::ItemNote;
 use crate::arguments::RenderPlane;
 use crate::output::FileNames;
 
@@ -18,11 +18,11 @@ const OBSERVABILITY_FOLDER: &str = "observabilityplane";
 
 /// Returns the items of `list` after `rendering`, those of `plane` if one is asked for, and what is to be told of them.
 /// What is created comes at the end, or in the place of what it replaces.
-pub(super) fn after(
+pub(super) fn items_after(
     list: &ResourceList,
     rendering: Rendering,
     plane: Option<RenderPlane>,
-) -> (Vec<Value>, Vec<Note>) {
+) -> (Vec<Value>, Vec<ItemNote>) {
     let (mut given, mut made): (HashMap<usize, Manifest>, Vec<Option<Manifest>>) = Default::default();
     for manifest in rendering.manifests {
         match manifest.origin {
@@ -39,13 +39,13 @@ pub(super) fn after(
             marks::put_back(&mut manifest.object, before);
         }
         if manifest.plane == Plane::Observability && plane.is_none() {
-            notes.push(Note::other_plane(&manifest));
+            notes.push(ItemNote::other_plane(&manifest));
         }
         items.push(manifest.object);
     };
     for item in &list.items {
         let value = &item.document.value;
-        let Role::Manifest(number) = item.role else {
+        let ItemRole::Manifest(number) = item.role else {
             items.push(value.clone());
             continue;
         };
@@ -65,7 +65,7 @@ pub(super) fn after(
             }
         }
     }
-    let mut files = Files::of(list);
+    let mut files = ItemFiles::of(list);
     for mut manifest in made.into_iter().flatten() {
         files.name(&mut manifest);
         keep(manifest, None, &mut items);
@@ -82,7 +82,7 @@ fn is_wanted(plane: Plane, wanted: Option<RenderPlane>) -> bool {
 }
 
 /// The files in which items are kept.
-struct Files {
+struct ItemFiles {
     /// Which of the forms of a path are in use.
     forms: [bool; 2],
     /// The folder that all manifests are in.
@@ -90,28 +90,29 @@ struct Files {
     names: HashMap<PathBuf, FileNames>,
 }
 
-impl Files {
+impl ItemFiles {
     fn of(list: &ResourceList) -> Self {
-        let is_used = |key: &str| list.items.iter().any(|item| marks::has(&item.document.value, key));
+        let is_used =
+            |key: &str| list.items.iter().any(|item| marks::has_annotation(&item.document.value, key));
         let forms = match marks::PATHS.map(is_used) {
-            // Where nobody says where items are kept, the newer form will do.
+            // Without any path annotation, the newer form is used.
             [false, false] => [true, false],
             forms => forms,
         };
         let mut names: HashMap<PathBuf, FileNames> = HashMap::new();
         let mut folder: Option<PathBuf> = None;
         for item in &list.items {
-            let Some((path, _)) = marks::file(&item.document.value) else { continue };
+            let Some((path, _)) = marks::marked_file(&item.document.value) else { continue };
             let path = Path::new(path);
-            if !marks::is_inside(path) {
+            if !marks::stays_in_folder(path) {
                 continue;
             }
             let own = path.parent().unwrap_or(Path::new(""));
             if let Some(name) = path.file_name() {
                 names.entry(own.to_owned()).or_default().keep(&name.to_string_lossy());
             }
-            if let Role::Manifest(_) = item.role {
-                folder = Some(folder.map_or_else(|| own.to_owned(), |folder| shared(&folder, own)));
+            if let ItemRole::Manifest(_) = item.role {
+                folder = Some(folder.map_or_else(|| own.to_owned(), |folder| common_folder(&folder, own)));
             }
         }
         Self { forms, folder: folder.unwrap_or_default(), names }
@@ -121,7 +122,7 @@ impl Files {
     fn name(&mut self, manifest: &mut Manifest) {
         // A template may say where its manifest is kept, and not that something else is written over.
         marks::stay_inside(&mut manifest.object);
-        if marks::file(&manifest.object).is_some() {
+        if marks::marked_file(&manifest.object).is_some() {
             return;
         }
         let folder = match manifest.plane {
@@ -133,14 +134,14 @@ impl Files {
         let path = folder.join(file);
         let forms = marks::PATHS.into_iter().zip(marks::INDICES).zip(self.forms);
         for ((key, index), _) in forms.filter(|(_, is_used)| *is_used) {
-            marks::add(&mut manifest.object, index, "0");
-            marks::add(&mut manifest.object, key, &path.to_string_lossy());
+            marks::add_missing_annotation(&mut manifest.object, index, "0");
+            marks::add_missing_annotation(&mut manifest.object, key, &path.to_string_lossy());
         }
     }
 }
 
 /// Returns the folder that both are in.
-fn shared(one: &Path, other: &Path) -> PathBuf {
+fn common_folder(one: &Path, other: &Path) -> PathBuf {
     let parts = one.components().zip(other.components());
     parts.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
 }

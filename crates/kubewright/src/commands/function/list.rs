@@ -11,7 +11,7 @@ use kubewright_value::{Document, Map, Source, Value};
 use super::marks;
 use crate::codes::{NO_FUNCTION_CONFIG, NO_RESOURCE_LIST, NOT_A_MANIFEST};
 use crate::commands::render::library::is_trait;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const KIND: &str = "ResourceList";
 const VERSIONS: [&str; 3] =
@@ -26,23 +26,23 @@ const OWN_GROUP: &str = "kubewright.dev";
 /// A ResourceList, read.
 pub(super) struct ResourceList {
     whole: Map,
-    /// What it is told to do.
+    /// The `functionConfig`.
     pub(super) config: Document,
     /// In order.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ListItem>,
     /// The manifests among the items, without the marks of those who call functions.
     pub(super) base: Vec<Document>,
 }
 
 /// One of its items.
-pub(super) struct Item {
+pub(super) struct ListItem {
     pub(super) document: Document,
-    pub(super) role: Role,
+    pub(super) role: ItemRole,
 }
 
 /// What an item is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ItemRole {
     /// To be patched: this one of the base.
     Manifest(usize),
     /// A trait to be applied.
@@ -55,9 +55,11 @@ pub(super) enum Role {
 ///
 /// # Errors
 /// When standard input is a terminal.
-pub(super) fn read(problems: &mut Vec<Diagnostic>) -> Result<Option<ResourceList>, Failure> {
+pub(super) fn read_resource_list(
+    problems: &mut Vec<Diagnostic>,
+) -> Result<Option<ResourceList>, CommandFailure> {
     if io::stdin().is_terminal() {
-        return Err(Failure::usage("there is no ResourceList on standard input")
+        return Err(CommandFailure::usage("there is no ResourceList on standard input")
             .help("kustomize and kpt call this as a function; see `kubewright fn --help`"));
     }
     let mut wrong = Vec::new();
@@ -69,7 +71,7 @@ pub(super) fn read(problems: &mut Vec<Diagnostic>) -> Result<Option<ResourceList
     }
     let documents: Vec<Document> =
         documents.into_iter().filter(|document| !document.value.is_null()).collect();
-    Ok(of(&documents, problems).map_err(|problem| problems.push(*problem)).ok())
+    Ok(parse_resource_list(&documents, problems).map_err(|problem| problems.push(*problem)).ok())
 }
 
 impl ResourceList {
@@ -80,7 +82,7 @@ impl ResourceList {
 
     /// Returns the traits among the items.
     pub(super) fn traits(&self) -> impl Iterator<Item = &Document> {
-        self.items.iter().filter(|item| item.role == Role::Trait).map(|item| &item.document)
+        self.items.iter().filter(|item| item.role == ItemRole::Trait).map(|item| &item.document)
     }
 
     /// Returns this list with other items, and with `results` if there are any.
@@ -95,22 +97,25 @@ impl ResourceList {
     }
 }
 
-fn of(documents: &[Document], problems: &mut Vec<Diagnostic>) -> Result<ResourceList, Box<Diagnostic>> {
+fn parse_resource_list(
+    documents: &[Document],
+    problems: &mut Vec<Diagnostic>,
+) -> Result<ResourceList, Box<Diagnostic>> {
     let wrong = |message: &str, document: &Document| {
         let problem = Diagnostic::new(&NO_RESOURCE_LIST, message, document.locate(&[]));
         Box::new(problem.help("`kubewright render` takes plain manifests"))
     };
     let document = match documents {
         [one] => one,
-        [] => return Err(wrong("standard input is empty, expected a ResourceList", &nothing())),
-        [_, second, ..] => return Err(wrong("a second document stands behind the ResourceList", second)),
+        [] => return Err(wrong("standard input is empty, expected a ResourceList", &empty_document())),
+        [_, second, ..] => return Err(wrong("there is a second document after the ResourceList", second)),
     };
     let text = |field: &str| document.value.str_at(&[field]);
     let Some(whole) = document.value.as_object().filter(|_| text("kind") == KIND) else {
         return Err(wrong("this is not a ResourceList", document));
     };
     if !VERSIONS.contains(&text("apiVersion")) {
-        let message = format!("`{}` is no known version of ResourceList", text("apiVersion"));
+        let message = format!("`{}` is not a known version of ResourceList", text("apiVersion"));
         let problem = Diagnostic::new(&NO_RESOURCE_LIST, message, document.locate(&["apiVersion".into()]));
         return Err(Box::new(problem.help(format!("use one of {}", VERSIONS.join(", ")))));
     }
@@ -127,37 +132,37 @@ fn of(documents: &[Document], problems: &mut Vec<Diagnostic>) -> Result<Resource
     };
     let (mut items, mut base) = (Vec::new(), Vec::new());
     for item in document.items(&["items".into()]) {
-        let role = role(&item, &config, base.len(), problems);
-        if let Role::Manifest(_) = role {
-            base.push(Document::made(marks::without(&item.value), Arc::clone(&item.source)));
+        let role = item_role(&item, &config, base.len(), problems);
+        if let ItemRole::Manifest(_) = role {
+            base.push(Document::made(marks::without_marks(&item.value), Arc::clone(&item.source)));
         }
-        items.push(Item { document: item, role });
+        items.push(ListItem { document: item, role });
     }
     Ok(ResourceList { whole: whole.clone(), config, items, base })
 }
 
 /// Returns what `item` is there for, as manifest number `number` if it is one.
-fn role(item: &Document, config: &Document, number: usize, problems: &mut Vec<Diagnostic>) -> Role {
-    let text = |field: &str| item.value.str_at(&[field]);
+fn item_role(item: &Document, config: &Document, number: usize, problems: &mut Vec<Diagnostic>) -> ItemRole {
+    let text = |field: &str| item.value.get(field).and_then(Value::as_str).unwrap_or_default();
     if text("apiVersion").is_empty() || text("kind").is_empty() {
         let message = "this item has no apiVersion and kind, so no trait looks at it";
         problems.push(Diagnostic::new(&NOT_A_MANIFEST, message, item.locate(&[])));
-        return Role::Other;
+        return ItemRole::Other;
     }
     let name = ObjectName::of(&item.value);
     let is_local = item.value.at(&["metadata", "annotations", LOCAL]).and_then(Value::as_str) == Some("true");
     // Who calls may put the configuration among the items as well.
     let is_function = item.value.at(&["metadata", "annotations", FUNCTION]).is_some();
     if is_function || name.group == OWN_GROUP || name == ObjectName::of(&config.value) {
-        return Role::Other;
+        return ItemRole::Other;
     }
     match (is_local, is_trait(item)) {
-        (true, true) => Role::Trait,
-        (true, false) => Role::Other,
-        (false, _) => Role::Manifest(number),
+        (true, true) => ItemRole::Trait,
+        (true, false) => ItemRole::Other,
+        (false, _) => ItemRole::Manifest(number),
     }
 }
 
-fn nothing() -> Document {
+fn empty_document() -> Document {
     Document::made(Value::Null, Source::new("-", ""))
 }

@@ -1,7 +1,7 @@
 //! The annotations with which kustomize and kpt mark items on their way through functions.
 //!
-//! Traits do not see them, so that a trait does the same whoever calls it, and they come back however a trait has changed
-//! the item.
+//! They are removed before traits run, so that the result does not depend on the caller, and restored afterwards, whatever
+//! a trait has changed.
 
 use std::path::{Component, Path};
 
@@ -21,14 +21,14 @@ const OTHERS: [&str; 4] = [
 ];
 
 /// Returns `item` without its marks.
-pub(super) fn without(item: &Value) -> Value {
+pub(super) fn without_marks(item: &Value) -> Value {
     let mut bare = item.clone();
     let Some(metadata) = bare.as_object_mut().and_then(|item| item.get_mut("metadata")) else { return bare };
     let Some(metadata) = metadata.as_object_mut() else { return bare };
     let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else {
         return bare;
     };
-    let marks: Vec<Text> = annotations.keys().filter(|key| is_mark(key)).cloned().collect();
+    let marks: Vec<Text> = annotations.keys().filter(|key| is_mark_key(key)).cloned().collect();
     marks.iter().for_each(|mark| drop(annotations.remove(mark)));
     if !marks.is_empty() && annotations.is_empty() {
         metadata.remove("annotations");
@@ -38,8 +38,8 @@ pub(super) fn without(item: &Value) -> Value {
 
 /// Gives `object` the marks of `item`, where they stood.
 pub(super) fn put_back(object: &mut Value, item: &Value) {
-    let all = annotations(item);
-    let marks = all.into_iter().flat_map(Map::iter).enumerate().filter(|(_, (key, _))| is_mark(key));
+    let all = annotations_map(item);
+    let marks = all.into_iter().flat_map(Map::iter).enumerate().filter(|(_, (key, _))| is_mark_key(key));
     let marks: Vec<(usize, &Text, &Value)> = marks.map(|(place, (key, mark))| (place, key, mark)).collect();
     if marks.is_empty() {
         return;
@@ -60,15 +60,15 @@ pub(super) fn put_back(object: &mut Value, item: &Value) {
 }
 
 /// Adds an annotation, unless there is one of that name.
-pub(super) fn add(object: &mut Value, key: &str, text: &str) {
+pub(super) fn add_missing_annotation(object: &mut Value, key: &str, text: &str) {
     if let Some(annotations) = annotations_of(object, None).filter(|map| !map.contains_key(key)) {
         annotations.insert(key.into(), text.into());
     }
 }
 
 /// Returns the path and the index of the file in which `item` is kept.
-pub(super) fn file(item: &Value) -> Option<(&str, i64)> {
-    let annotations = annotations(item)?;
+pub(super) fn marked_file(item: &Value) -> Option<(&str, i64)> {
+    let annotations = annotations_map(item)?;
     let text = |keys: [&str; 2]| keys.into_iter().find_map(|key| annotations.get(key)?.as_str());
     let index = text(INDICES).and_then(|index| index.parse().ok()).unwrap_or_default();
     text(PATHS).map(|path| (path, index))
@@ -77,8 +77,9 @@ pub(super) fn file(item: &Value) -> Option<(&str, i64)> {
 /// Takes away where `object` says that it is kept, if that is outside of what the caller keeps.
 pub(super) fn stay_inside(object: &mut Value) {
     let leads_out = |key: &&str| {
-        let path = annotations(object).and_then(|annotations| annotations.get(key)).and_then(Value::as_str);
-        path.is_some_and(|path| !is_inside(Path::new(path)))
+        let path =
+            annotations_map(object).and_then(|annotations| annotations.get(key)).and_then(Value::as_str);
+        path.is_some_and(|path| !stays_in_folder(Path::new(path)))
     };
     if !PATHS.iter().any(leads_out) {
         return;
@@ -91,16 +92,16 @@ pub(super) fn stay_inside(object: &mut Value) {
 }
 
 /// Returns whether `path` stays in the folder that it starts in.
-pub(super) fn is_inside(path: &Path) -> bool {
+pub(super) fn stays_in_folder(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Returns whether `item` has an annotation called `key`.
-pub(super) fn has(item: &Value, key: &str) -> bool {
-    annotations(item).is_some_and(|annotations| annotations.contains_key(key))
+pub(super) fn has_annotation(item: &Value, key: &str) -> bool {
+    annotations_map(item).is_some_and(|annotations| annotations.contains_key(key))
 }
 
-fn annotations(item: &Value) -> Option<&Map> {
+fn annotations_map(item: &Value) -> Option<&Map> {
     item.at(&["metadata", "annotations"])?.as_object()
 }
 
@@ -122,7 +123,7 @@ fn annotations_of(object: &mut Value, place: Option<usize>) -> Option<&mut Map> 
     metadata.get_mut("annotations")?.as_object_mut()
 }
 
-fn is_mark(key: &str) -> bool {
+fn is_mark_key(key: &str) -> bool {
     PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || OTHERS.contains(&key)
 }
 

@@ -1,4 +1,4 @@
-//! Places in a list as people look for them: the object and the field, not the line of a text that nobody has seen.
+//! Positions in a list as object and field, because users never see the text of the list.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::list::ResourceList;
 const CONFIG: &str = "functionConfig";
 
 /// A place in an item or in the configuration.
-pub(super) struct Inside<'l> {
+pub(super) struct ListPlace<'l> {
     pub(super) object: &'l Value,
     /// `functionConfig` or `items[0]`.
     part: String,
@@ -21,16 +21,16 @@ pub(super) struct Inside<'l> {
 
 /// Returns how the text at `path` of the configuration is called.
 pub(super) fn text_of_config(path: &[Step]) -> String {
-    format!("{CONFIG}.{}", joined(path))
+    format!("{CONFIG}.{}", joined_steps(path))
 }
 
 /// Returns what `location` is in, if it is in `list`.
-pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Inside<'l>> {
+pub(super) fn locate_in_list<'l>(location: &Location, list: &'l ResourceList) -> Option<ListPlace<'l>> {
     // A text of several is called by all their names.
     let name = location.source.name.split(" with ").next().unwrap_or_default();
     if let Some(path) = name.strip_prefix(CONFIG).and_then(|rest| rest.strip_prefix('.')) {
         let (object, part) = (&list.config.value, CONFIG.to_owned());
-        return Some(Inside { object, part, path: path.to_owned() });
+        return Some(ListPlace { object, part, path: path.to_owned() });
     }
     let items = list.items.iter().enumerate();
     let items = items.map(|(number, item)| (format!("items[{number}]"), &item.document));
@@ -40,23 +40,23 @@ pub(super) fn of<'l>(location: &Location, list: &'l ResourceList) -> Option<Insi
         Arc::ptr_eq(&part.source, &location.source) && *start <= location.position
     });
     let (_, part, document) = before.max_by_key(|(start, ..)| *start)?;
-    Some(Inside { object: &document.value, part, path: joined(&path_at(document, location)) })
+    Some(ListPlace { object: &document.value, part, path: joined_steps(&path_at(document, location)) })
 }
 
 /// Shows which field of `list` each of `problems` is about, where that is all that can be known.
-pub(super) fn label(problems: &mut [Diagnostic], list: &ResourceList) {
+pub(super) fn label_list_fields(problems: &mut [Diagnostic], list: &ResourceList) {
     for problem in problems.iter_mut().filter(|problem| problem.label.is_empty()) {
-        if let Some(inside) = of(&problem.location, list) {
-            problem.label = written(&problem.location, Some(&inside)).into_boxed_str();
+        if let Some(inside) = locate_in_list(&problem.location, list) {
+            problem.label = located_text(&problem.location, Some(&inside)).into_boxed_str();
         }
     }
 }
 
 /// Returns where `location` is: the file, line and column, or the field of the list.
-pub(super) fn written(location: &Location, inside: Option<&Inside<'_>>) -> String {
+pub(super) fn located_text(location: &Location, inside: Option<&ListPlace<'_>>) -> String {
     match inside {
-        Some(Inside { part, path, .. }) if path.is_empty() => part.clone(),
-        Some(Inside { part, path, .. }) => format!("{part}.{path}"),
+        Some(ListPlace { part, path, .. }) if path.is_empty() => part.clone(),
+        Some(ListPlace { part, path, .. }) => format!("{part}.{path}"),
         None if location.source.text.is_empty() => location.source.name.clone(),
         None => location.to_string(),
     }
@@ -64,7 +64,7 @@ pub(super) fn written(location: &Location, inside: Option<&Inside<'_>>) -> Strin
 
 /// Returns a path of an operation, such as `/spec/ports[?(@.name=='http')]/0`, as people write fields:
 /// `spec.ports[?(@.name=='http')][0]`.
-pub(super) fn dotted(path: &str) -> String {
+pub(super) fn dotted_operation_path(path: &str) -> String {
     let mut text = String::new();
     for segment in segments(path) {
         let (key, filter) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
@@ -93,7 +93,7 @@ fn segments(path: &str) -> Vec<&str> {
 }
 
 /// Returns the way to a field as people write it.
-pub(super) fn joined(path: &[Step]) -> String {
+pub(super) fn joined_steps(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

@@ -8,67 +8,67 @@ use kubewright_k8s::ObjectName;
 use kubewright_traits::{self as traits, Instance, ManifestOrigin, RenderOptions, Rendering};
 use kubewright_value::{Document, Source, Value};
 
-use super::config::Wish;
+use super::config::FunctionConfig;
 use super::list::{LOCAL, ResourceList};
 use super::place;
-use crate::arguments::Function;
+use crate::arguments::FunctionArguments;
 use crate::codes::{ASSUMED_NAMESPACE, NO_TRAIT, UNKNOWN_NAME, UNKNOWN_TRAIT};
-use crate::commands::render::context::Said;
-use crate::commands::render::library::{Library, is_trait};
-use crate::commands::render::{Job, instances};
-use crate::failure::Failure;
+use crate::commands::render::context::ContextLayers;
+use crate::commands::render::library::{TraitLibrary, is_trait};
+use crate::commands::render::{RenderJob, instances};
+use crate::failure::CommandFailure;
 
 /// Returns what comes of the manifests of `list`, of which those are left out that are created anew; nothing where
 /// something is wrong.
 ///
 /// # Errors
 /// When no thread can be started.
-pub(super) fn render(
-    arguments: &Function,
-    wish: &Wish,
+pub(super) fn render_list(
+    arguments: &FunctionArguments,
+    wish: &FunctionConfig,
     list: &ResourceList,
     problems: &mut Vec<Diagnostic>,
-) -> Result<Option<Rendering>, Failure> {
-    let said = Said::layered(wish.stack.as_ref(), &wish.context, problems).with(wish.shared.clone());
-    let library = library(wish, list, &said, problems);
-    let instances = instances::with(&wish.values, wish.stack.as_ref(), &library, problems);
-    hint(wish, list, problems);
+) -> Result<Option<Rendering>, CommandFailure> {
+    let said = ContextLayers::layered(wish.stack.as_ref(), &wish.context, problems).with(wish.shared.clone());
+    let library = list_traits(wish, list, &said, problems);
+    let instances = instances::instances_with_values(&wish.values, wish.stack.as_ref(), &library, problems);
+    hint_missing_trait(wish, list, problems);
     let is_strict = arguments.strict || wish.is_strict;
     if is_strict {
         traits::raise_strict_warnings(problems);
     }
-    let work = Work {
+    let work = FunctionWork {
         said: &said,
         instances: &instances,
         options: RenderOptions { strict: is_strict, trace: false },
         checks_idempotence: arguments.check_idempotent,
     };
-    let Attempt { rendering, found } = work.alone(&list.base, problems)?;
+    let RenderAttempt { rendering, found } = work.alone(&list.base, problems)?;
     *problems = found;
-    in_config(list, problems);
+    relocate_to_config(list, problems);
     Ok(rendering.filter(|_| !problems.iter().any(Diagnostic::is_error)))
 }
 
 /// What is the same for every run.
-struct Work<'w> {
-    said: &'w Said,
+struct FunctionWork<'w> {
+    said: &'w ContextLayers,
     instances: &'w [Instance],
     options: RenderOptions,
     checks_idempotence: bool,
 }
 
 /// What came of one run.
-struct Attempt {
+struct RenderAttempt {
     /// Nothing where something was wrong before.
     rendering: Option<Rendering>,
     /// All that is wrong.
     found: Vec<Diagnostic>,
 }
 
-impl Work<'_> {
-    /// Renders `base` without what the traits create: what an earlier run has created, and somebody has kept, is not
-    /// patched once more and does not stand in the way. Where it is not created without itself, it stays.
-    fn alone(&self, base: &[Document], problems: &[Diagnostic]) -> Result<Attempt, Failure> {
+impl FunctionWork<'_> {
+    /// Renders `base` without the manifests that the traits create: those that an earlier run created and that were kept
+    /// are not patched again and cause no conflict. A manifest that the traits do not create again stays.
+    fn alone(&self, base: &[Document], problems: &[Diagnostic]) -> Result<RenderAttempt, CommandFailure> {
         let mut kept: Vec<usize> = (0..base.len()).collect();
         let mut last = self.on(base, &kept, problems)?;
         // What one trait creates may have kept the next one from creating anything.
@@ -91,26 +91,31 @@ impl Work<'_> {
     }
 
     /// Renders those of `base` whose numbers are `kept`.
-    fn on(&self, base: &[Document], kept: &[usize], problems: &[Diagnostic]) -> Result<Attempt, Failure> {
+    fn on(
+        &self,
+        base: &[Document],
+        kept: &[usize],
+        problems: &[Diagnostic],
+    ) -> Result<RenderAttempt, CommandFailure> {
         let base: Vec<Document> = kept.iter().filter_map(|number| base.get(*number)).cloned().collect();
         let mut found = problems.to_vec();
         let given = &self.said.given(&base, &mut found);
         if found.iter().any(Diagnostic::is_error) {
-            return Ok(Attempt { rendering: None, found });
+            return Ok(RenderAttempt { rendering: None, found });
         }
         let Self { instances, options, checks_idempotence, .. } = *self;
         let mut rendering =
-            Job { base: &base, instances, given, options, checks_idempotence }.run(&mut found)?;
+            RenderJob { base: &base, instances, given, options, checks_idempotence }.run(&mut found)?;
         for manifest in &mut rendering.manifests {
             if let ManifestOrigin::Given(place) = manifest.origin {
                 manifest.origin = ManifestOrigin::Given(kept.get(place).copied().unwrap_or(place));
             }
         }
-        Ok(Attempt { rendering: Some(rendering), found })
+        Ok(RenderAttempt { rendering: Some(rendering), found })
     }
 }
 
-impl Attempt {
+impl RenderAttempt {
     /// Returns the names of what was created, as far as it came.
     fn made(&self) -> HashSet<ObjectName> {
         let manifests = self.rendering.iter().flat_map(|rendering| &rendering.manifests);
@@ -119,10 +124,15 @@ impl Attempt {
     }
 }
 
-fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Diagnostic>) -> Library {
-    let found = files::find(&wish.paths);
+fn list_traits(
+    wish: &FunctionConfig,
+    list: &ResourceList,
+    said: &ContextLayers,
+    problems: &mut Vec<Diagnostic>,
+) -> TraitLibrary {
+    let found = files::find_files(&wish.paths);
     problems.extend(found.problems);
-    let library = Library::load(&found.inputs, &wish.paths, &wish.traits, &said.more(), problems);
+    let library = TraitLibrary::load(&found.inputs, &wish.paths, &wish.traits, &said.more(), problems);
     if library.traits.is_empty() && wish.stack.is_none() && !problems.iter().any(Diagnostic::is_error) {
         let problem = Diagnostic::new(&NO_TRAIT, "there is no trait to apply", list.config.locate(&[]));
         let help =
@@ -133,7 +143,7 @@ fn library(wish: &Wish, list: &ResourceList, said: &Said, problems: &mut Vec<Dia
 }
 
 /// Says where things are said that options say elsewhere.
-fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
+fn relocate_to_config(list: &ResourceList, problems: &mut [Diagnostic]) {
     let is_stack = list.config.value.get("kind").and_then(Value::as_str) == Some("TraitStack");
     for problem in problems {
         if problem.location.source.name.contains("--set") {
@@ -159,7 +169,7 @@ fn in_config(list: &ResourceList, problems: &mut [Diagnostic]) {
 }
 
 /// Says which of the items would be the trait that is missing.
-fn hint(wish: &Wish, list: &ResourceList, problems: &mut [Diagnostic]) {
+fn hint_missing_trait(wish: &FunctionConfig, list: &ResourceList, problems: &mut [Diagnostic]) {
     for problem in problems.iter_mut().filter(|problem| problem.code == &UNKNOWN_TRAIT) {
         let mut uses = wish.stack.iter().flat_map(|stack| &stack.instances);
         let used = uses.find(|used| used.location.position == problem.location.position);
@@ -168,8 +178,7 @@ fn hint(wish: &Wish, list: &ResourceList, problems: &mut [Diagnostic]) {
             is_trait(item) && used.is_some_and(|used| name == used.of.as_str())
         };
         if list.base.iter().any(|item| is_meant(&item)) {
-            problem.help =
-                format!("one stands among the items; mark it with the annotation `{LOCAL}: \"true\"`");
+            problem.help = format!("one is among the items; mark it with the annotation `{LOCAL}: \"true\"`");
         }
     }
 }

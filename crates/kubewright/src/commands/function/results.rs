@@ -12,12 +12,12 @@ use super::marks;
 use super::place;
 
 /// Something to know about an item that is not wrong.
-pub(super) struct Note {
+pub(super) struct ItemNote {
     message: String,
     subject: ObjectName,
 }
 
-impl Note {
+impl ItemNote {
     /// Says that a manifest is for another cluster.
     pub(super) fn other_plane(manifest: &Manifest) -> Self {
         let message = "this is for the observability plane, which is another cluster".to_owned();
@@ -27,9 +27,9 @@ impl Note {
 
 /// Returns a result for each of `problems` and `notes`, with what is known of the item it is about: one of those that come
 /// out, or of those that came in with `list`.
-pub(super) fn of(
+pub(super) fn build_results(
     problems: &[Diagnostic],
-    notes: Vec<Note>,
+    notes: Vec<ItemNote>,
     list: &ResourceList,
     items: &[Value],
 ) -> Vec<Value> {
@@ -39,11 +39,11 @@ pub(super) fn of(
     let given = list.items.iter().map(|item| &item.document.value);
     let known: HashMap<ObjectName, &Value> =
         given.chain(items).map(|item| (ObjectName::of(item), item)).collect();
-    let mut results: Vec<Value> = problems.iter().map(|problem| result(problem, list, &known)).collect();
+    let mut results: Vec<Value> = problems.iter().map(|problem| result_item(problem, list, &known)).collect();
     for note in notes {
-        let mut result = head(&note.message, "info");
+        let mut result = result_head(&note.message, "info");
         if let Some(item) = known.get(&note.subject) {
-            about(&mut result, item, "");
+            add_item_reference(&mut result, item, "");
         }
         results.push(result.into());
     }
@@ -58,20 +58,20 @@ fn severity(problem: &Diagnostic) -> &'static str {
     }
 }
 
-fn result(problem: &Diagnostic, list: &ResourceList, known: &HashMap<ObjectName, &Value>) -> Value {
-    let mut result = head(&problem.message, severity(problem));
-    let inside = place::of(&problem.location, list);
+fn result_item(problem: &Diagnostic, list: &ResourceList, known: &HashMap<ObjectName, &Value>) -> Value {
+    let mut result = result_head(&problem.message, severity(problem));
+    let inside = place::locate_in_list(&problem.location, list);
     match (&problem.subject, &inside) {
         (Some(subject), _) => match known.get(&subject.name) {
-            Some(item) => about(&mut result, item, &place::dotted(&subject.path)),
-            None => named(&mut result, subject),
+            Some(item) => add_item_reference(&mut result, item, &place::dotted_operation_path(&subject.path)),
+            None => add_subject_reference(&mut result, subject),
         },
-        (None, Some(inside)) => about(&mut result, inside.object, &inside.path),
+        (None, Some(inside)) => add_item_reference(&mut result, inside.object, &inside.path),
         (None, None) => {}
     }
     let mut tags = Map::from([("code", Value::from(problem.code.id))]);
     if !problem.location.source.name.is_empty() {
-        tags.insert("place".into(), place::written(&problem.location, inside.as_ref()).into());
+        tags.insert("place".into(), place::located_text(&problem.location, inside.as_ref()).into());
     }
     if !problem.help.is_empty() {
         tags.insert("help".into(), problem.help.as_str().into());
@@ -80,25 +80,25 @@ fn result(problem: &Diagnostic, list: &ResourceList, known: &HashMap<ObjectName,
     result.into()
 }
 
-fn head(message: &str, severity: &str) -> Map {
+fn result_head(message: &str, severity: &str) -> Map {
     Map::from([("message", Value::from(message)), ("severity", severity.into())])
 }
 
 /// Says which item a result is about, and which field of it.
-fn about(result: &mut Map, item: &Value, path: &str) {
-    let api_version = item.str_at(&["apiVersion"]).into();
+fn add_item_reference(result: &mut Map, item: &Value, path: &str) {
+    let api_version = item.get("apiVersion").and_then(Value::as_str).unwrap_or_default().into();
     let subject = DiagnosticSubject { api_version, name: ObjectName::of(item), path: String::new() };
-    named(result, &subject);
+    add_subject_reference(result, &subject);
     if !path.is_empty() {
         result.insert("field".into(), Map::from([("path", Value::from(path))]).into());
     }
-    if let Some((path, index)) = marks::file(item) {
+    if let Some((path, index)) = marks::marked_file(item) {
         let file = Map::from([("path", Value::from(path)), ("index", index.into())]);
         result.insert("file".into(), file.into());
     }
 }
 
-fn named(result: &mut Map, subject: &DiagnosticSubject) {
+fn add_subject_reference(result: &mut Map, subject: &DiagnosticSubject) {
     let DiagnosticSubject { api_version, name: ObjectName { kind, namespace, name, .. }, .. } = subject;
     if kind.is_empty() {
         return;

@@ -8,7 +8,7 @@ use super::place;
 use crate::arguments::RenderPlane;
 use crate::codes::{UNKNOWN_SETTING, WRONG_SETTING};
 use crate::commands::render::context::NAMES;
-use crate::commands::render::setting::One;
+use crate::commands::render::setting::PathSetting;
 
 /// The settings that mean the same in a ConfigMap and elsewhere.
 pub(super) const KNOWN: &[&str] = &[
@@ -27,21 +27,21 @@ pub(super) const KNOWN: &[&str] = &[
 const OF_MAPS: &[&str] = &["traits", "stack"];
 
 /// A text with a name.
-pub(super) struct Setting<'d> {
+pub(super) struct TextSetting<'d> {
     pub(super) name: String,
     pub(super) text: String,
     document: &'d Document,
     path: Vec<Step>,
 }
 
-type Wrong = Box<Diagnostic>;
+type SettingProblem = Box<Diagnostic>;
 
 /// Returns the texts of the map at `path` of `document`; numbers and booleans that lack their quotes are taken for texts.
-pub(super) fn texts<'d>(
+pub(super) fn read_text_settings<'d>(
     document: &'d Document,
     path: &[Step],
     problems: &mut Vec<Diagnostic>,
-) -> Vec<Setting<'d>> {
+) -> Vec<TextSetting<'d>> {
     let map = match document.value.follow(path) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Object(map)) => map,
@@ -67,12 +67,12 @@ pub(super) fn texts<'d>(
             other => other.to_string(),
         };
         let path = path.iter().cloned().chain([name.as_str().into()]).collect();
-        found.push(Setting { name: name.to_string(), text, document, path });
+        found.push(TextSetting { name: name.to_string(), text, document, path });
     }
     found
 }
 
-impl Setting<'_> {
+impl TextSetting<'_> {
     /// Returns that this setting, without `prefix`, is none of `known`.
     pub(super) fn unknown(&self, prefix: &str, known: &[&str]) -> Diagnostic {
         let name = self.name.strip_prefix(prefix).unwrap_or(&self.name);
@@ -90,18 +90,18 @@ impl Setting<'_> {
     }
 
     /// Returns whether it is true.
-    pub(super) fn flag(&self) -> Result<bool, Wrong> {
+    pub(super) fn flag(&self) -> Result<bool, SettingProblem> {
         self.text.trim().parse().map_err(|_| self.wrong("true or false"))
     }
 
     /// Returns the plane that it names.
-    pub(super) fn plane(&self) -> Result<RenderPlane, Wrong> {
+    pub(super) fn plane(&self) -> Result<RenderPlane, SettingProblem> {
         RenderPlane::from_str(self.text.trim(), false)
             .map_err(|_| self.wrong("`dataplane` or `observabilityplane`"))
     }
 
     /// Returns the map that it is the YAML of.
-    pub(super) fn map(&self) -> Result<Document, Wrong> {
+    pub(super) fn map(&self) -> Result<Document, SettingProblem> {
         let source = Source::new(place::text_of_config(&self.path), self.text.as_str());
         let reading = yaml::read(&source);
         let mut problems = reading.problems.into_iter().map(Diagnostic::from);
@@ -117,7 +117,7 @@ impl Setting<'_> {
     }
 
     /// Returns the value at the path that its name is.
-    pub(super) fn placed(&self) -> Result<One, Wrong> {
+    pub(super) fn placed(&self) -> Result<PathSetting, SettingProblem> {
         let root = self.name.split(['.', '[']).next().unwrap_or_default();
         if root == self.name || !NAMES.contains(&root) {
             let known: Vec<&str> = OF_MAPS.iter().chain(KNOWN).copied().collect();
@@ -132,10 +132,10 @@ impl Setting<'_> {
             }
             return Err(Box::new(unknown));
         }
-        One::read(&self.name, &self.text).map_err(|why| Box::new(self.problem(&WRONG_SETTING, why)))
+        PathSetting::read(&self.name, &self.text).map_err(|why| Box::new(self.problem(&WRONG_SETTING, why)))
     }
 
-    fn wrong(&self, expected: &str) -> Wrong {
+    fn wrong(&self, expected: &str) -> SettingProblem {
         Box::new(self.problem(&WRONG_SETTING, format!("`{}` is {expected}", self.name)))
     }
 

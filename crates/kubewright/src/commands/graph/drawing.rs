@@ -2,9 +2,9 @@
 
 use kubewright_draw::{self as draw, DrawOptions, Picture};
 
-use crate::output::Format;
+use crate::output::NamedFormat;
 
-/// What a picture can be written as.
+/// Formats of pictures.
 #[derive(Debug)]
 pub(crate) struct Drawing {
     name: &'static str,
@@ -26,7 +26,7 @@ impl Drawing {
     }
 }
 
-impl Format for Drawing {
+impl NamedFormat for Drawing {
     fn all() -> &'static [Self] {
         &DRAWINGS
     }

@@ -1,9 +1,8 @@
-//! The pictures of what a pattern finds, or of why it finds nothing.
+//! Pictures of the findings of a pattern, or of why it finds nothing.
 //!
-//! One finding is drawn in the frames of its namespaces, several in a frame each. What the pattern looked for and did
-//! not see is drawn as missing: a relationship that must not be there (which is often the very point) and one that
-//! would have scored.
-
+//! One finding is drawn in the frames of its namespaces, several in a frame each. Absent relationships are drawn as
+//! missing: those that must be absent (often the point of the pattern) and those that would have scored.
+/// How many findings are drawn unless they are chosen.|||/// The maximum number of findings drawn, unless they are selected by number.
 use kubewright_draw::{Class, LineStyle, Picture, Tone};
 use kubewright_graph::Id;
 use kubewright_patterns::{
@@ -14,32 +13,32 @@ use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::tone;
-use super::sheet::{Sheet, Tie};
-use super::{focus, texts};
-use crate::arguments::Graph;
-use crate::failure::Failure;
-use crate::output::tell;
+use super::sheet::{Sheet, SheetLine};
+use super::{focus, words_as_texts};
+use crate::arguments::GraphArguments;
+use crate::failure::CommandFailure;
+use crate::output::print_stderr;
 use crate::pattern_inputs::PatternInputs;
 
 /// How many findings are drawn unless they are chosen.
-const DRAWN: usize = 12;
+const MAX_DRAWN_FINDINGS: usize = 12;
 
-/// Returns the picture of what the patterns of the survey find; nothing where that is nothing.
+/// Returns the picture of the findings; `None` if there are none.
 ///
 /// # Errors
-/// When a finding is chosen that is not there.
-pub(super) fn picture(
-    arguments: &Graph,
+/// When a selected finding does not exist.
+pub(super) fn findings_picture(
+    arguments: &GraphArguments,
     inputs: &mut PatternInputs,
     leader: Option<Id>,
-) -> Result<Option<Picture>, Failure> {
+) -> Result<Option<Picture>, CommandFailure> {
     let mut found: Vec<(&Pattern, PatternFindings)> = Vec::new();
-    let settings = settings(arguments, inputs, leader);
+    let settings = finding_settings(arguments, inputs, leader);
     for pattern in &inputs.patterns {
         let mut budget = patterns::detection_budget(pattern, &inputs.graph);
         let findings = patterns::detect(pattern, &inputs.graph, &settings, &mut budget);
         let mut findings = findings.map_err(|_| {
-            Failure::usage(format!("looking for `{}` takes too long", pattern.name))
+            CommandFailure::usage(format!("looking for `{}` takes too long", pattern.name))
                 .help("restrict it with --namespace or --focus")
         })?;
         if let Some(leader) = leader {
@@ -53,9 +52,9 @@ pub(super) fn picture(
         .flat_map(|(pattern, findings)| findings.findings.iter().map(|finding| (*pattern, finding)))
         .collect();
     if all.is_empty() {
-        return Ok(nothing(arguments, inputs, leader, &found));
+        return Ok(no_findings(arguments, inputs, leader, &found));
     }
-    let chosen = chosen(arguments, all.len())?;
+    let chosen = chosen_findings(arguments, all.len())?;
     let is_more = found.iter().any(|(_, findings)| findings.truncated);
     let mut sheet = Sheet::new(&inputs.graph);
     let several = chosen.len() > 1;
@@ -67,7 +66,7 @@ pub(super) fn picture(
         let say =
             format!("{}{}", if several { format!("{number}. ") } else { String::new() }, score(finding));
         sheet.picture.legend.push(say);
-        draw(&mut sheet, pattern, finding);
+        draw_finding(&mut sheet, pattern, finding);
     }
     let more = if is_more { " at least" } else { "" };
     let drawn = match chosen.len() == all.len() {
@@ -76,18 +75,22 @@ pub(super) fn picture(
     };
     let count = format!("{}{more}{drawn}", plural(all.len(), "finding"));
     if chosen.len() < all.len() {
-        tell(format_args!("{count}"));
+        print_stderr(format_args!("{count}"));
     }
     sheet.picture.legend.insert(0, count);
-    sheet.picture.title = title(&found);
+    sheet.picture.title = findings_title(&found);
     Ok(Some(sheet.picture))
 }
 
-fn settings(arguments: &Graph, inputs: &PatternInputs, leader: Option<Id>) -> DetectionSettings {
+fn finding_settings(
+    arguments: &GraphArguments,
+    inputs: &PatternInputs,
+    leader: Option<Id>,
+) -> DetectionSettings {
     let namespaces = match leader.and_then(|leader| inputs.graph.node(leader)) {
         Some(node) => Some(vec![node.namespace.clone()]),
         None if arguments.namespaces.is_empty() => None,
-        None => Some(texts(&arguments.namespaces)),
+        None => Some(words_as_texts(&arguments.namespaces)),
     };
     DetectionSettings {
         namespaces,
@@ -97,31 +100,31 @@ fn settings(arguments: &Graph, inputs: &PatternInputs, leader: Option<Id>) -> De
 }
 
 /// Returns the numbers of the findings that are drawn.
-fn chosen(arguments: &Graph, count: usize) -> Result<Vec<usize>, Failure> {
+fn chosen_findings(arguments: &GraphArguments, count: usize) -> Result<Vec<usize>, CommandFailure> {
     if let Some(strange) = arguments.chosen.iter().find(|number| **number == 0 || **number > count) {
-        return Err(Failure::usage(format!("there is no finding {strange}")).help(if count == 1 {
+        return Err(CommandFailure::usage(format!("there is no finding {strange}")).help(if count == 1 {
             "there is only 1".to_owned()
         } else {
             format!("there are 1 to {count}")
         }));
     }
     Ok(match arguments.chosen.is_empty() {
-        true => (1..=count.min(DRAWN)).collect(),
+        true => (1..=count.min(MAX_DRAWN_FINDINGS)).collect(),
         false => arguments.chosen.clone(),
     })
 }
 
-fn title(found: &[(&Pattern, PatternFindings)]) -> String {
+fn findings_title(found: &[(&Pattern, PatternFindings)]) -> String {
     let names = found.iter().filter(|(_, findings)| !findings.findings.is_empty());
-    let names: Vec<&str> = names.map(|(pattern, _)| called(pattern)).collect();
+    let names: Vec<&str> = names.map(|(pattern, _)| pattern_display_name(pattern)).collect();
     names.join(", ")
 }
 
-fn called(pattern: &Pattern) -> &str {
+fn pattern_display_name(pattern: &Pattern) -> &str {
     if pattern.display_name.is_empty() { &pattern.name } else { &pattern.display_name }
 }
 
-/// What is written on a line: the type, or the id of a relationship that the pattern spells out itself.
+/// Returns the label of a line: the edge type, or the id of a custom relationship.
 fn called_by<'a>(relationship: &'a str, id: &'a str) -> &'a str {
     if relationship.eq_ignore_ascii_case("custom") { id } else { relationship }
 }
@@ -140,7 +143,7 @@ fn score(finding: &PatternFinding) -> String {
     sentence
 }
 
-fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding) {
+fn draw_finding(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding) {
     for (at, (role, id)) in finding.roles.iter().enumerate() {
         let place = sheet.object(*id);
         if at == 0 {
@@ -161,7 +164,7 @@ fn draw(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding) {
 fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFinding, evidence: &Evidence) {
     let points = (!evidence.points.is_zero()).then(|| evidence.points.as_f64());
     let label = called_by(&evidence.relationship, &evidence.entry);
-    let mut tie = Tie { label, via: evidence.via.clone(), style: LineStyle::Solid, points };
+    let mut tie = SheetLine { label, via: evidence.via.clone(), style: LineStyle::Solid, points };
     let against = format!("{label}, speaks against");
     if evidence.held && !evidence.wanted {
         tie.label = &against;
@@ -178,13 +181,13 @@ fn draw_evidence(sheet: &mut Sheet<'_>, pattern: &Pattern, finding: &PatternFind
     }
 }
 
-/// Draws what was looked for between two roles and is not there.
+/// Draws an absent relationship between two roles.
 fn draw_missing(
     sheet: &mut Sheet<'_>,
     pattern: &Pattern,
     finding: &PatternFinding,
     evidence: &Evidence,
-    tie: &Tie<'_>,
+    tie: &SheetLine<'_>,
 ) {
     let Some((_, leader)) = finding.roles.first() else { return };
     let actor = |role: &Text| finding.roles.iter().find(|(id, _)| id == role).map(|(_, id)| *id);
@@ -197,7 +200,7 @@ fn draw_missing(
     let lost = lost.map_or_else(String::new, |asked| format!(" ({} missed)", asked.points));
     let common = if evidence.list == RelationshipList::Common { "common " } else { "" };
     let label = format!("{common}{}{lost}", tie.label);
-    let tie = Tie { label: &label, ..tie.clone() };
+    let tie = SheetLine { label: &label, ..tie.clone() };
     if (actor(one).is_none() || actor(other).is_none())
         && let Some(why) = sheet.nearly(pattern, &evidence.entry, *leader, &tie)
     {
@@ -206,13 +209,13 @@ fn draw_missing(
     }
     let mut end = |role: &Text| match actor(role) {
         Some(id) => sheet.object(id),
-        None => sheet.nobody(pattern, role, *leader),
+        None => sheet.missing_box(pattern, role, *leader),
     };
     let (from, to) = (end(one), end(other));
     sheet.missing(from, to, &tie);
 }
 
-/// Draws objects that speak for a finding besides those that the evidence names.
+/// Draws the witnesses of a finding that the evidence does not name.
 fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &PatternFinding, role: &Text, ids: &[Id]) {
     for id in ids {
         for evidence in finding.evidence.iter().filter(|evidence| evidence.held && evidence.wanted) {
@@ -233,7 +236,7 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &PatternFinding, role: &Text, 
                 sheet.related(
                     *partner,
                     *id,
-                    &Tie { label, via: Text::default(), style: LineStyle::Solid, points: None },
+                    &SheetLine { label, via: Text::default(), style: LineStyle::Solid, points: None },
                 );
             }
         }
@@ -245,9 +248,9 @@ fn draw_witnesses(sheet: &mut Sheet<'_>, finding: &PatternFinding, role: &Text, 
     }
 }
 
-/// Says that nothing is found, and draws what came nearest where that was asked for.
-fn nothing(
-    arguments: &Graph,
+/// Reports that nothing is found, and draws the nearest miss if requested.
+fn no_findings(
+    arguments: &GraphArguments,
     inputs: &PatternInputs,
     leader: Option<Id>,
     found: &[(&Pattern, PatternFindings)],
@@ -264,14 +267,14 @@ fn nothing(
     let names = names.join(", ");
     let leaders: usize = found.iter().map(|(_, findings)| findings.leaders).sum();
     match (leader.and_then(|leader| inputs.graph.node(leader)), best) {
-        (_, Some((pattern, trace))) => Some(discarded(inputs, pattern, trace)),
+        (_, Some((pattern, trace))) => Some(discarded_picture(inputs, pattern, trace)),
         (Some(node), None) => {
-            tell(format_args!("{} is none of the objects that {names} is about", focus::named(node)));
+            print_stderr(format_args!("{} is not a candidate for {names}", focus::node_argument(node)));
             for (pattern, _) in found {
                 if let Some(resource) = pattern.resource(pattern.leader()) {
                     let kinds: Vec<&str> = resource.kinds.iter().map(Text::as_str).collect();
-                    tell(format_args!("  it is about {}", kinds.join(", ")));
-                    resource.conditions.iter().for_each(|one| tell(format_args!("  with {one}")));
+                    print_stderr(format_args!("  candidates are {}", kinds.join(", ")));
+                    resource.conditions.iter().for_each(|one| print_stderr(format_args!("  with {one}")));
                 }
             }
             None
@@ -280,23 +283,23 @@ fn nothing(
             let help = if arguments.near || leaders == 0 {
                 ""
             } else {
-                "; --near draws what came nearest, --focus KIND/NAMESPACE/NAME why one did not match"
+                "; --near draws the nearest miss, --focus KIND/NAMESPACE/NAME why an object did not match"
             };
-            tell(format_args!("{names} finds nothing among {}{help}", plural(leaders, "object")));
+            print_stderr(format_args!("{names} finds nothing among {}{help}", plural(leaders, "object")));
             None
         }
     }
 }
 
-/// How near a leader came: the phase, then what was there, then the points.
+/// Ranks how near a leader came: by phase, then present relationships, then points.
 fn nearness(trace: &LeaderTrace) -> (DetectionPhase, usize, i64) {
     let held = trace.steps.iter().filter(|step| step.held && step.rule != "veto").count();
     let points: f64 = trace.steps.iter().map(|step| step.points.as_f64()).sum();
     (trace.phase, held, (points * 1_000.0) as i64)
 }
 
-/// Draws a leader that was discarded, and by what.
-fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> Picture {
+/// Draws a discarded leader, and the reason.
+fn discarded_picture(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> Picture {
     let mut sheet = Sheet::new(&inputs.graph);
     let leader = trace.leader;
     let place = sheet.object(leader);
@@ -308,7 +311,7 @@ fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> 
         let label = called_by(&asked.relationship, &asked.id);
         let forbids = format!("{label}, forbids it");
         let label = if step.held && !asked.wanted { forbids.as_str() } else { label };
-        let tie = Tie { label, via: Text::default(), style: LineStyle::Solid, points };
+        let tie = SheetLine { label, via: Text::default(), style: LineStyle::Solid, points };
         let role = if asked.between.0 == *pattern.leader() { &asked.between.1 } else { &asked.between.0 };
         match step.with {
             Some(with) if step.held => {
@@ -318,7 +321,7 @@ fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> 
                     .edge_type(&asked.relationship)
                     .and_then(|kind| sheet.graph.between(leader, with, kind))
                     .map(|edge| Text::from(edge.via));
-                sheet.related(leader, with, &Tie { via: via.unwrap_or_default(), ..tie });
+                sheet.related(leader, with, &SheetLine { via: via.unwrap_or_default(), ..tie });
                 let with = sheet.object(with);
                 sheet.badge(with, Tone::Role, role);
             }
@@ -326,16 +329,16 @@ fn discarded(inputs: &PatternInputs, pattern: &Pattern, trace: &LeaderTrace) -> 
                 match sheet.nearly(pattern, &asked.id, leader, &tie) {
                     Some(why) => sheet.picture.legend.push(why),
                     None => {
-                        let nobody = sheet.nobody(pattern, role, leader);
-                        sheet.missing(place, nobody, &tie);
+                        let absent = sheet.missing_box(pattern, role, leader);
+                        sheet.missing(place, absent, &tie);
                     }
                 }
             }
             _ => {}
         }
     }
-    let name = inputs.graph.node(leader).map(focus::named).unwrap_or_default();
-    sheet.picture.title = format!("{name} and {}", called(pattern));
+    let name = inputs.graph.node(leader).map(focus::node_argument).unwrap_or_default();
+    sheet.picture.title = format!("{name} and {}", pattern_display_name(pattern));
     sheet.picture.legend.push(format!(
         "{name} does not match `{}`: {} ({} phase)",
         pattern.name,

@@ -7,15 +7,15 @@ use kubewright_files::workers;
 use kubewright_graph::Id;
 use kubewright_patterns::{self as patterns, DetectionSettings, Level};
 use kubewright_report::Severity;
-use kubewright_report::text::{grouped, plural};
+use kubewright_report::text::{grouped_digits, plural};
 use kubewright_value::Text;
 
-use super::texts;
-use crate::arguments::Graph;
+use super::words_as_texts;
+use crate::arguments::GraphArguments;
 use crate::pattern_inputs::PatternInputs;
 
 /// How many patterns are named in the legend for each severity.
-const NAMED: usize = 6;
+const MAX_NAMED_PATTERNS: usize = 6;
 
 /// What was found, by leader.
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ pub(super) struct Overlay {
 }
 
 /// Looks for all patterns.
-pub(super) fn find(arguments: &Graph, inputs: &mut PatternInputs) -> Overlay {
-    let namespaces = texts(&arguments.namespaces);
+pub(super) fn find_overlay(arguments: &GraphArguments, inputs: &mut PatternInputs) -> Overlay {
+    let namespaces = words_as_texts(&arguments.namespaces);
     let namespaces = (!namespaces.is_empty()).then_some(namespaces);
     let settings = DetectionSettings { namespaces, witnesses: 0, ..DetectionSettings::default() };
     let mut overlay = Overlay { patterns: inputs.patterns.len(), ..Overlay::default() };
-    let found = patterns::detect_all(&inputs.patterns, &inputs.graph, &settings, workers::count());
+    let found = patterns::detect_all(&inputs.patterns, &inputs.graph, &settings, workers::worker_count());
     for (pattern, found) in inputs.patterns.iter().zip(found) {
         let found = match found {
             Ok(found) => found,
@@ -99,17 +99,20 @@ impl Overlay {
         let total: usize = self.counts.values().flat_map(BTreeMap::values).sum();
         let mut more = if self.is_truncated { ", and there are more" } else { "" }.to_owned();
         if self.suppressed > 0 {
-            more.push_str(&format!(", {} suppressed", grouped(self.suppressed)));
+            more.push_str(&format!(", {} suppressed", grouped_digits(self.suppressed)));
         }
         let mut sentences =
             vec![format!("{} of {}{more}.", plural(total, "finding"), plural(self.patterns, "pattern"))];
         for (level, patterns) in self.counts.iter().rev() {
             let mut names: Vec<(&Text, &usize)> = patterns.iter().collect();
             names.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
-            let mut said: Vec<String> =
-                names.iter().take(NAMED).map(|(name, count)| format!("{name} {count}")).collect();
-            if names.len() > NAMED {
-                said.push(format!("and {} more", names.len() - NAMED));
+            let mut said: Vec<String> = names
+                .iter()
+                .take(MAX_NAMED_PATTERNS)
+                .map(|(name, count)| format!("{name} {count}"))
+                .collect();
+            if names.len() > MAX_NAMED_PATTERNS {
+                said.push(format!("and {} more", names.len() - MAX_NAMED_PATTERNS));
             }
             sentences.push(format!("{}: {}", level.name(), said.join(", ")));
         }

@@ -1,4 +1,4 @@
-//! The picture of what a pattern says about a few objects: boxes for objects and for those that are not there.
+//! The picture of a finding: boxes for objects and for missing ones.
 
 use std::collections::HashMap;
 
@@ -10,32 +10,32 @@ use kubewright_graph::{Graph, Id, Sort};
 use kubewright_patterns::{self as patterns, LabelDifference, MissReason, Pattern};
 use kubewright_value::{Budget, Text};
 
-/// How many conditions of a resource are told.
-const CONDITIONS: usize = 6;
+/// The maximum number of conditions listed for a resource.
+const MAX_CONDITIONS: usize = 6;
 
-/// A picture in the making.
+/// A picture that is being built.
 pub(super) struct Sheet<'s> {
     pub(super) graph: &'s Graph,
     pub(super) picture: Picture,
-    /// The frame that boxes are put into; empty for those of their namespaces.
+    /// The frame that boxes are put into; empty for the frames of their namespaces.
     frame: Text,
     /// The namespace that the frame names.
     namespace: Text,
     /// Boxes of the frame.
-    places: HashMap<Subject, usize>,
+    places: HashMap<BoxSubject, usize>,
 }
 
-/// What a box stands for.
+/// The subject of a box.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Subject {
+enum BoxSubject {
     Object(Id),
-    /// What a resource of the pattern would be.
-    Nobody(Text),
+    /// A resource of the pattern that no object fills.
+    Missing(Text),
 }
 
 /// One line to draw.
 #[derive(Debug, Clone)]
-pub(super) struct Tie<'t> {
+pub(super) struct SheetLine<'t> {
     /// The type of the relationship.
     pub(super) label: &'t str,
     /// The field that made it, where it is known.
@@ -52,10 +52,10 @@ impl<'s> Sheet<'s> {
         Self { graph, picture: Picture::default(), frame, namespace, places: HashMap::new() }
     }
 
-    /// Starts a frame for what is about `leader`. What was drawn so far is drawn again if it is needed.
+    /// Starts a frame for `leader`. Objects of earlier frames get a new box.
     pub(super) fn frame(&mut self, number: usize, leader: Option<Id>) {
         let node = leader.and_then(|leader| self.graph.node(leader));
-        let name = node.map(super::focus::named).unwrap_or_default();
+        let name = node.map(super::focus::node_argument).unwrap_or_default();
         self.namespace = node.map(|node| node.namespace.clone()).unwrap_or_default();
         self.frame = format!("finding {number:05}").into();
         self.places.clear();
@@ -65,12 +65,12 @@ impl<'s> Sheet<'s> {
 
     /// Returns whether an object has a box in this frame.
     pub(super) fn has(&self, id: Id) -> bool {
-        self.places.contains_key(&Subject::Object(id))
+        self.places.contains_key(&BoxSubject::Object(id))
     }
 
     /// Returns the box of an object.
     pub(super) fn object(&mut self, id: Id) -> usize {
-        if let Some(place) = self.places.get(&Subject::Object(id)) {
+        if let Some(place) = self.places.get(&BoxSubject::Object(id)) {
             return *place;
         }
         let mut node = self.graph.node(id).map(|node| picture_node(node, false)).unwrap_or_default();
@@ -78,12 +78,12 @@ impl<'s> Sheet<'s> {
             // The frame says where the others live.
             node.label = format!("{}/{}", node.namespace, node.label).into();
         }
-        self.add(Subject::Object(id), node)
+        self.add(BoxSubject::Object(id), node)
     }
 
-    /// Returns the box of what `role` would be, if it were there.
-    pub(super) fn nobody(&mut self, pattern: &Pattern, role: &Text, beside: Id) -> usize {
-        if let Some(place) = self.places.get(&Subject::Nobody(role.clone())) {
+    /// Returns the box of the missing object of `role`.
+    pub(super) fn missing_box(&mut self, pattern: &Pattern, role: &Text, beside: Id) -> usize {
+        if let Some(place) = self.places.get(&BoxSubject::Missing(role.clone())) {
             return *place;
         }
         let resource = pattern.resource(role);
@@ -96,7 +96,7 @@ impl<'s> Sheet<'s> {
         if named.len() > 1 {
             notes.push(format!("of the kinds {}", named.join(", ")).into());
         }
-        notes.extend(conditions.into_iter().take(CONDITIONS).map(Text::from));
+        notes.extend(conditions.into_iter().take(MAX_CONDITIONS).map(Text::from));
         let namespace = self.graph.node(beside).map(|node| node.namespace.clone()).unwrap_or_default();
         let node = PictureNode {
             id: format!("absent/{}/{role}", self.frame).into(),
@@ -108,7 +108,7 @@ impl<'s> Sheet<'s> {
             notes,
             ..PictureNode::default()
         };
-        self.add(Subject::Nobody(role.clone()), node)
+        self.add(BoxSubject::Missing(role.clone()), node)
     }
 
     /// Puts a badge on a box, once.
@@ -131,8 +131,8 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// Draws a relationship that is there between two objects, the way it leads in the graph.
-    pub(super) fn related(&mut self, one: Id, other: Id, tie: &Tie<'_>) {
+    /// Draws an existing relationship between two objects, in the direction of its edge.
+    pub(super) fn related(&mut self, one: Id, other: Id, tie: &SheetLine<'_>) {
         let graph = self.graph;
         let edge = graph.edge_type(tie.label).and_then(|kind| graph.between(one, other, kind));
         let (from, to) = edge.map_or((one, other), |edge| (edge.from, edge.to));
@@ -143,52 +143,52 @@ impl<'s> Sheet<'s> {
             tie.via = edge.via.into();
         }
         if let Some(through) = edge.and_then(|edge| edge.through).and_then(|id| graph.node(id)) {
-            tie.via = format!("{} of {}", tie.via, super::focus::named(through)).into();
+            tie.via = format!("{} of {}", tie.via, super::focus::node_argument(through)).into();
         }
         let (from, to) = (self.object(from), self.object(to));
         self.line(from, to, &tie);
     }
 
-    /// Draws a relationship that is there between two objects through a third one.
-    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: &Tie<'_>) {
+    /// Draws an existing relationship between two objects through a third one.
+    pub(super) fn related_through(&mut self, one: Id, other: Id, through: Id, tie: &SheetLine<'_>) {
         self.related(one, through, tie);
-        self.related(other, through, &Tie { via: Text::default(), points: None, ..tie.clone() });
+        self.related(other, through, &SheetLine { via: Text::default(), points: None, ..tie.clone() });
     }
 
-    /// Draws a relationship that is not there; from left to right as kinds mostly stand.
-    pub(super) fn missing(&mut self, one: usize, other: usize, tie: &Tie<'_>) {
+    /// Draws an absent relationship, from left to right in the usual order of kinds.
+    pub(super) fn missing(&mut self, one: usize, other: usize, tie: &SheetLine<'_>) {
         let kind = |place: usize| self.picture.nodes.get(place).map_or("", |node| node.kind.as_str());
         let is_turned = kind_layer(kind(other)) < kind_layer(kind(one));
         let (from, to) = if is_turned { (other, one) } else { (one, other) };
-        self.line(from, to, &Tie { style: LineStyle::Missing, ..tie.clone() });
+        self.line(from, to, &SheetLine { style: LineStyle::Missing, ..tie.clone() });
     }
 
-    /// Draws a relationship that is not there with the object that it nearly is with. Returns why it is not, or nothing
-    /// where no object is near.
+    /// Draws an absent relationship with the object that nearly matches. Returns why it does not match, or `None` if no
+    /// object is near.
     pub(super) fn nearly(
         &mut self,
         pattern: &Pattern,
         entry: &str,
         leader: Id,
-        tie: &Tie<'_>,
+        tie: &SheetLine<'_>,
     ) -> Option<String> {
         let near = patterns::near_misses(pattern, entry, leader, self.graph, 1, &mut Budget::default());
         let near = near.ok().flatten().and_then(|near| near.near.into_iter().next())?;
         let node = self.graph.node(near.id).filter(|node| node.sort == Sort::Object)?;
         let MissReason::Labels(differences) = &near.miss else { return None };
-        if !differences.iter().all(is_alike) || self.places.contains_key(&Subject::Object(near.id)) {
+        if !differences.iter().all(is_alike) || self.places.contains_key(&BoxSubject::Object(near.id)) {
             return None;
         }
-        let why = differences.iter().map(difference).collect::<Vec<_>>().join(", ");
+        let why = differences.iter().map(label_difference_text).collect::<Vec<_>>().join(", ");
         let (from, to) = (self.object(leader), self.object(near.id));
         self.note(to, format!("comes nearest: {why}"));
         let labels: Vec<&str> = differences.iter().map(|one| one.label.as_str()).collect();
         let label = format!("{} ({} differs)", tie.label, labels.join(", "));
-        self.missing(from, to, &Tie { label: &label, ..tie.clone() });
-        Some(format!("{} comes nearest: {why}", super::focus::named(node)))
+        self.missing(from, to, &SheetLine { label: &label, ..tie.clone() });
+        Some(format!("{} comes nearest: {why}", super::focus::node_argument(node)))
     }
 
-    fn add(&mut self, subject: Subject, mut node: PictureNode) -> usize {
+    fn add(&mut self, subject: BoxSubject, mut node: PictureNode) -> usize {
         node.frame = self.frame.clone();
         let place = self.picture.nodes.len();
         self.picture.nodes.push(node);
@@ -196,8 +196,8 @@ impl<'s> Sheet<'s> {
         place
     }
 
-    fn line(&mut self, from: usize, to: usize, tie: &Tie<'_>) {
-        let Tie { label, via, style, points } = tie.clone();
+    fn line(&mut self, from: usize, to: usize, tie: &SheetLine<'_>) {
+        let SheetLine { label, via, style, points } = tie.clone();
         let line = PictureLine { from, to, label: label.into(), via, style, points };
         if !self.picture.lines.contains(&line) {
             self.picture.lines.push(line);
@@ -205,7 +205,7 @@ impl<'s> Sheet<'s> {
     }
 }
 
-/// Whether a label is wrong by so little that the object may be meant.
+/// Whether a label differs so little that the object is probably the intended one.
 fn is_alike(difference: &LabelDifference) -> bool {
     let wanted = difference.wanted.split_once('=').map_or("", |(_, value)| value);
     let found = difference.found.as_deref().unwrap_or_default();
@@ -214,7 +214,7 @@ fn is_alike(difference: &LabelDifference) -> bool {
     is_part || nearest_word(wanted, [found]).is_some()
 }
 
-fn difference(difference: &LabelDifference) -> String {
+fn label_difference_text(difference: &LabelDifference) -> String {
     match &difference.found {
         Some(found) => format!("wants {}, has {found}", difference.wanted),
         None => format!("wants {}, has none", difference.wanted),

@@ -9,32 +9,32 @@ use kubewright_report::text::plural;
 use kubewright_value::Text;
 
 use super::overlay::Overlay;
-use super::{focus, texts};
-use crate::arguments::Graph as Arguments;
+use super::{focus, words_as_texts};
+use crate::arguments::GraphArguments as Arguments;
 use crate::codes;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::pattern_inputs::PatternInputs;
 
 /// Returns the picture.
 ///
 /// # Errors
-/// When a type, a kind or a namespace is named that nothing has.
-pub(super) fn picture(
+/// When no object has the given edge type, kind or namespace.
+pub(super) fn graph_picture(
     arguments: &Arguments,
     inputs: &mut PatternInputs,
     focus: Option<Id>,
     overlay: &Overlay,
-) -> Result<Picture, Failure> {
+) -> Result<Picture, CommandFailure> {
     let graph = &inputs.graph;
     let types: Vec<EdgeType> =
         arguments.edges.iter().map(|name| edge_type(graph, name)).collect::<Result<_, _>>()?;
-    known(&arguments.namespaces, "namespace", &namespaces(graph))?;
+    known(&arguments.namespaces, "namespace", &graph_namespaces(graph))?;
     known(&arguments.kinds, "kind", &graph.kinds())?;
     let choice = PictureScope {
         types,
         everything: arguments.all_edges,
-        namespaces: texts(&arguments.namespaces),
-        kinds: texts(&arguments.kinds),
+        namespaces: words_as_texts(&arguments.namespaces),
+        kinds: words_as_texts(&arguments.kinds),
         keep: focus.into_iter().chain(overlay.leaders()).collect(),
         focus,
     };
@@ -46,7 +46,7 @@ pub(super) fn picture(
         }
         picture = picture.around(&[place], arguments.depth, arguments.direction.into());
         if let Some(node) = graph.node(focus) {
-            picture.title = focus::named(node);
+            picture.title = focus::node_argument(node);
         }
     }
     if !arguments.all_edges && arguments.edges.is_empty() {
@@ -66,20 +66,20 @@ pub(super) fn picture(
     Ok(picture)
 }
 
-/// Says what was left out for saying little.
+/// Returns a sentence about edges that were left out because they say little.
 fn sentence(nodes: &BTreeMap<Text, usize>, edges: &BTreeMap<Text, usize>) -> Option<String> {
     let mut parts: Vec<String> = nodes.iter().map(|(kind, count)| plural(*count, kind)).collect();
     parts.extend(edges.iter().map(|(name, count)| plural(*count, &format!("{name} line"))));
     (!parts.is_empty()).then(|| format!("Left out: {}. --all-edges draws them.", parts.join(", ")))
 }
 
-fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, Failure> {
+fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, CommandFailure> {
     let upper = name.to_ascii_uppercase().replace('-', "_");
     if let Some(kind) = graph.edge_type(name).or_else(|| graph.edge_type(&upper)) {
         return Ok(kind);
     }
     let names: Vec<&str> = graph.edge_types().map(|kind| graph.edge_type_name(kind)).collect();
-    Err(Failure::usage(format!("there is no type of relationship `{name}`")).help(
+    Err(CommandFailure::usage(format!("there is no edge type `{name}`")).help(
         match nearest_word(&upper, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use one of {}", names.join(", ")),
@@ -88,10 +88,10 @@ fn edge_type(graph: &Graph, name: &str) -> Result<EdgeType, Failure> {
 }
 
 /// Refuses a word that is not among `all`, whatever its case.
-fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), Failure> {
+fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), CommandFailure> {
     let is_strange = |word: &&String| !all.iter().any(|one| one.eq_ignore_ascii_case(word));
     let Some(word) = words.iter().find(is_strange) else { return Ok(()) };
-    Err(Failure::usage(format!("no object has the {what} `{word}`")).help(
+    Err(CommandFailure::usage(format!("no object has the {what} `{word}`")).help(
         match nearest_word(word, all.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", all.join(", ")),
@@ -99,7 +99,7 @@ fn known(words: &[String], what: &str, all: &[&str]) -> Result<(), Failure> {
     ))
 }
 
-fn namespaces(graph: &Graph) -> Vec<&str> {
+fn graph_namespaces(graph: &Graph) -> Vec<&str> {
     let nodes = graph.ids().filter_map(|id| graph.node(id));
     let mut all: Vec<&str> =
         nodes.map(|node| node.namespace.as_str()).filter(|name| !name.is_empty()).collect();

@@ -3,10 +3,10 @@
 use kubewright_gotemplate::{FunctionSet, GoTemplate, Inputs, TemplateContext};
 use kubewright_value::{Budget, Map, Value};
 
-use super::{broken, flags, languages};
-use crate::failure::Failure;
+use super::{broken_chart, flags, languages};
+use crate::failure::CommandFailure;
 
-/// The values of the chart with what each is for.
+/// The values of the chart, with comments.
 pub(super) const VALUES: &str = include_str!("../../../chart/values.yaml");
 
 macro_rules! templates {
@@ -15,7 +15,7 @@ macro_rules! templates {
     };
 }
 
-/// The templates in the order in which their objects are to be made. The definitions of rules are not among them: they
+/// The templates, in the order in which their objects are created. The CustomResourceDefinitions are not among them: they
 /// come from the rule languages.
 pub(super) const TEMPLATES: [(&str, &str); 9] = templates![
     "namespace.yaml",
@@ -32,7 +32,7 @@ pub(super) const TEMPLATES: [(&str, &str); 9] = templates![
 const NAMES: &str = include_str!("../../../chart/templates/_names.tpl");
 
 /// What Helm calls a release.
-pub(super) struct Release<'a> {
+pub(super) struct HelmRelease<'a> {
     pub(super) name: &'a str,
     pub(super) namespace: &'a str,
 }
@@ -41,10 +41,13 @@ pub(super) struct Release<'a> {
 ///
 /// # Errors
 /// When a template does not fit the values.
-pub(super) fn render(release: &Release<'_>, values: &Value) -> Result<Vec<String>, Failure> {
+pub(super) fn render_release(
+    release: &HelmRelease<'_>,
+    values: &Value,
+) -> Result<Vec<String>, CommandFailure> {
     let mut rendered = Vec::with_capacity(TEMPLATES.len());
     for (name, text) in TEMPLATES {
-        rendered.extend(render_one(release, values, (name, text))?);
+        rendered.extend(render_chart_template(release, values, (name, text))?);
     }
     Ok(rendered)
 }
@@ -53,29 +56,29 @@ pub(super) fn render(release: &Release<'_>, values: &Value) -> Result<Vec<String
 ///
 /// # Errors
 /// When the template does not fit the values.
-pub(super) fn render_one(
-    release: &Release<'_>,
+pub(super) fn render_chart_template(
+    release: &HelmRelease<'_>,
     values: &Value,
     (name, text): (&str, &str),
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, CommandFailure> {
     let context = TemplateContext::new()
         .native("Values", values.clone())
         .native("Release", release.value())
-        .native("Chart", object([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
-    let defined = format!("{NAMES}{}{}", languages::rights(), flags::arguments_template());
+        .native("Chart", string_map([("Name", "kubewright"), ("AppVersion", env!("CARGO_PKG_VERSION"))]));
+    let defined = format!("{NAMES}{}{}", languages::rbac_template(), flags::arguments_template());
     let text = GoTemplate::parse(name, &format!("{defined}{text}"), &FunctionSet::rules())
         .and_then(|template| template.render(&context, &Inputs::default(), &mut Budget::default()))
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| broken_chart(&error))?;
     let text = text.trim().trim_start_matches("---").trim();
     Ok((!text.is_empty()).then(|| format!("{text}\n")))
 }
 
-impl Release<'_> {
+impl HelmRelease<'_> {
     fn value(&self) -> Value {
-        object([("Name", self.name), ("Namespace", self.namespace), ("Service", "kubewright")])
+        string_map([("Name", self.name), ("Namespace", self.namespace), ("Service", "kubewright")])
     }
 }
 
-fn object<const N: usize>(fields: [(&str, &str); N]) -> Value {
+fn string_map<const N: usize>(fields: [(&str, &str); N]) -> Value {
     Value::from(fields.into_iter().map(|(key, value)| (key.into(), value.into())).collect::<Map>())
 }

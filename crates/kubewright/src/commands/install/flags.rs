@@ -1,6 +1,6 @@
-//! What the Helm chart and the page about operations have from the flags that `install` and `serve` share.
+//! Sections of the Helm chart and of docs/operations.md that are generated from the flags that `install` and `serve` share.
 //!
-//! `make chart` writes it into them; a test says when they are older than the flags.
+//! `make chart` writes them; a test fails if they are out of date.
 
 use std::fmt::Write as _;
 
@@ -36,20 +36,20 @@ pub(super) mod made {
 
     use kubewright_value::{Map, Value, json};
 
-    use crate::arguments::{FlagForm, SHARED_FLAGS, languages};
+    use crate::arguments::{FlagForm, SHARED_FLAGS, check_languages};
 
     const BEGIN: &str =
         "# Flags of the server, from `kubewright serve --help` (this section is made by `make chart`).\n";
     const END: &str = "# End of the flags of the server.\n";
 
-    /// Returns values.yaml with its section of shared flags as the table has it.
+    /// Returns values.yaml with its section of shared flags generated from the table.
     pub(in super::super) fn values(now: &str) -> String {
         let (before, rest) = now.split_once(BEGIN).unwrap();
         let (_, after) = rest.split_once(END).unwrap();
         let mut section = String::new();
         for flag in &SHARED_FLAGS {
             let default = match (flag.name, &flag.form) {
-                ("dialects", _) => format!("[{}]", languages().join(", ")),
+                ("dialects", _) => format!("[{}]", check_languages().join(", ")),
                 (_, FlagForm::Switch) => "false".to_owned(),
                 _ => "[]".to_owned(),
             };

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 
 use kubewright_value::{Source, Value, json, yaml};
 
-use super::{chart, flags, image, languages, values};
-use crate::arguments::{self, Arguments, Command, Install, SHARED_FLAGS};
+use super::{chart, chart_values, flags, languages, split_image};
+use crate::arguments::{self, CliCommand, CommandLine, InstallArguments, SHARED_FLAGS};
 use clap::{CommandFactory as _, Parser as _};
 
 /// The objects that `kubewright install FLAGS` prints, besides the definitions.
 fn objects(flags: &str) -> Vec<Value> {
     let arguments = install(flags);
     let names: Vec<String> = match arguments.flags.dialects.as_slice() {
-        [] => arguments::languages().into_iter().map(str::to_owned).collect(),
+        [] => arguments::check_languages().into_iter().map(str::to_owned).collect(),
         chosen => chosen.to_vec(),
     };
-    let release = chart::Release { name: &arguments.name, namespace: &arguments.namespace };
-    let texts = chart::render(&release, &values(&arguments, &names).unwrap()).unwrap();
+    let release = chart::HelmRelease { name: &arguments.name, namespace: &arguments.namespace };
+    let texts = chart::render_release(&release, &chart_values(&arguments, &names).unwrap()).unwrap();
     let reading = yaml::read(&Source::new("install", texts.join("---\n")));
     assert!(reading.problems.is_empty(), "{:?}", reading.problems);
     reading.documents.into_iter().map(|document| document.value).collect()
 }
 
-fn install(flags: &str) -> Install {
+fn install(flags: &str) -> InstallArguments {
     let words = ["kubewright", "install"].into_iter().chain(flags.split_whitespace());
-    match Arguments::try_parse_from(words).unwrap().command {
-        Command::Install(install) => install,
+    match CommandLine::try_parse_from(words).unwrap().command {
+        CliCommand::Install(install) => install,
         other => panic!("{other:?}"),
     }
 }
@@ -88,7 +88,7 @@ fn secrets_are_read_by_name_only_and_in_the_own_namespace() {
 fn pods_are_patched_only_for_a_language_that_wants_it() {
     let patches = |flags: &str| allows(&objects(flags), "patch", "pods");
     let wanting: Vec<bool> =
-        arguments::languages().iter().map(|name| patches(&format!("--dialects {name}"))).collect();
+        arguments::check_languages().iter().map(|name| patches(&format!("--dialects {name}"))).collect();
     assert!(patches("") && wanting.contains(&true) && wanting.contains(&false), "{wanting:?}");
 }
 
@@ -105,7 +105,7 @@ fn the_operator_says_what_rules_may_look_up() {
     let reads = |flags: &str| allows(&objects(flags), "list", "deployments");
     assert!(!reads("") && reads("--can-read services,deployments.apps"));
     let refused = |flags: &str| {
-        Arguments::try_parse_from(["kubewright", "install"].into_iter().chain(flags.split(' '))).is_err()
+        CommandLine::try_parse_from(["kubewright", "install"].into_iter().chain(flags.split(' '))).is_err()
     };
     for flags in [
         "--can-read secrets",
@@ -127,7 +127,7 @@ fn webhook_configurations_are_never_among_the_manifests() {
 }
 
 #[test]
-fn the_server_understands_what_the_deployment_tells_it() {
+fn server_parses_the_arguments_of_the_deployment() {
     let flags = "--exceptions-from a,b --targets +widgets.example.com,-pods --allow-host api.example.com --cert-manager";
     for flags in ["", flags] {
         let objects = objects(flags);
@@ -135,18 +135,18 @@ fn the_server_understands_what_the_deployment_tells_it() {
         let containers =
             deployment.at(&["spec", "template", "spec", "containers"]).and_then(Value::as_array).unwrap();
         let told = texts(&containers[0], &["args"]);
-        let understood = Arguments::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
-        assert!(matches!(understood.unwrap().command, Command::Serve(_)), "{told:?}");
+        let understood = CommandLine::try_parse_from(["kubewright"].into_iter().chain(told.iter().copied()));
+        assert!(matches!(understood.unwrap().command, CliCommand::Serve(_)), "{told:?}");
     }
 }
 
 #[test]
 fn an_image_is_taken_apart_at_its_tag_and_digest() {
-    assert_eq!(image("kubewright"), ["kubewright", "", ""]);
-    assert_eq!(image("kubewright:1"), ["kubewright", "1", ""]);
-    assert_eq!(image("host:5000/a/b"), ["host:5000/a/b", "", ""]);
-    assert_eq!(image("host:5000/a/b:1"), ["host:5000/a/b", "1", ""]);
-    assert_eq!(image("host:5000/a/b@sha256:0a"), ["host:5000/a/b", "", "sha256:0a"]);
+    assert_eq!(split_image("kubewright"), ["kubewright", "", ""]);
+    assert_eq!(split_image("kubewright:1"), ["kubewright", "1", ""]);
+    assert_eq!(split_image("host:5000/a/b"), ["host:5000/a/b", "", ""]);
+    assert_eq!(split_image("host:5000/a/b:1"), ["host:5000/a/b", "1", ""]);
+    assert_eq!(split_image("host:5000/a/b@sha256:0a"), ["host:5000/a/b", "", "sha256:0a"]);
 }
 
 fn chart_folder() -> PathBuf {
@@ -163,11 +163,11 @@ fn the_chart_has_what_languages_and_shared_flags_say() {
         ("values.yaml".to_owned(), flags::made::values(&read("values.yaml"))),
         ("values.schema.json".to_owned(), flags::made::schema(&read("values.schema.json"))),
         (page.to_owned(), flags::made::page(&read(page))),
-        ("templates/_languages.tpl".to_owned(), languages::rights()),
-        ("templates/rule-namespaces.yaml".to_owned(), languages::namespaces(true)),
+        ("templates/_languages.tpl".to_owned(), languages::rbac_template()),
+        ("templates/rule-namespaces.yaml".to_owned(), languages::namespaces_template(true)),
     ];
-    for name in arguments::languages() {
-        made.push((format!("files/crds/{name}.yaml"), languages::definitions(name)));
+    for name in arguments::check_languages() {
+        made.push((format!("files/crds/{name}.yaml"), languages::language_crds(name)));
     }
     for (name, text) in made {
         let path = chart_folder().join(&name);
@@ -184,7 +184,7 @@ fn the_chart_has_what_languages_and_shared_flags_say() {
 
 #[test]
 fn install_and_serve_have_every_shared_flag() {
-    let program = Arguments::command();
+    let program = CommandLine::command();
     for command in ["install", "serve"] {
         let command = program.find_subcommand(command).unwrap();
         for flag in &SHARED_FLAGS {
@@ -201,8 +201,8 @@ fn the_chart_names_this_version_and_all_languages() {
     assert_eq!(chart.get("appVersion").and_then(Value::as_str), Some(env!("CARGO_PKG_VERSION")));
     assert_eq!(chart.get("version").and_then(Value::as_str), Some(env!("CARGO_PKG_VERSION")));
     let schema = json::parse(&read("values.schema.json")).unwrap();
-    assert_eq!(texts(&schema, &["properties", "dialects", "items", "enum"]), arguments::languages());
-    assert_eq!(texts(&yaml::parse(chart::VALUES).unwrap(), &["dialects"]), arguments::languages());
+    assert_eq!(texts(&schema, &["properties", "dialects", "items", "enum"]), arguments::check_languages());
+    assert_eq!(texts(&yaml::parse(chart::VALUES).unwrap(), &["dialects"]), arguments::check_languages());
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn the_commands_of_the_page_and_of_the_notes_of_the_chart_are_understood() {
         let command = line.split(" #").next().unwrap().split(" | ").next().unwrap();
         let command =
             command.replace("{{ .Release.Namespace }}", "policies").replace("{{ .Release.Name }}", "guard");
-        let understood = Arguments::try_parse_from(command.split_whitespace());
+        let understood = CommandLine::try_parse_from(command.split_whitespace());
         assert!(understood.is_ok(), "`{command}`: {}", understood.err().unwrap());
         count += 1;
     }

@@ -1,7 +1,7 @@
 //! Whether rendering the result once more changes it: an append that is not guarded grows with every run.
 //!
-//! What traits create is left out of the second run, which creates it again; everything else is what the first run made
-//! of it.
+//! Created manifests are removed before the second run, which creates them again; all others are the result of the first
+//! run.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -12,23 +12,23 @@ use kubewright_patch::{self as patch, JsonPatchOperation};
 use kubewright_traits::{Manifest, ManifestWriter, Rendering};
 use kubewright_value::{Step, Text, Value};
 
-use super::write::number;
+use super::write::base_number;
 use crate::codes::{self, NOT_IDEMPOTENT};
 
-/// How many fields are told of.
-const TOLD: usize = 1000;
+/// The maximum number of reported fields.
+const MAX_REPORTED_FIELDS: usize = 1000;
 
-/// Returns what the second run starts with.
-pub(in crate::commands) fn again(first: &Rendering) -> Vec<Manifest> {
+/// Returns the base manifests of the second run.
+pub(in crate::commands) fn render_again(first: &Rendering) -> Vec<Manifest> {
     let manifests = first.manifests.iter().enumerate();
-    let given = manifests.filter(|(_, manifest)| number(manifest).is_some());
+    let given = manifests.filter(|(_, manifest)| base_number(manifest).is_some());
     given
         .map(|(place, manifest)| Manifest::given(place, manifest.object.clone()).on(manifest.plane))
         .collect()
 }
 
-/// Returns every field that `second`, which started with what `first` made, has changed again.
-pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
+/// Returns every field of the result of `first` that `second` changed again.
+pub(in crate::commands) fn second_run_differences(first: &Rendering, second: &Rendering) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for problem in second.diagnostics.iter().filter(|problem| problem.is_error()) {
         let message = format!("rendering again fails: {}", problem.message);
@@ -37,31 +37,32 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
     if !found.is_empty() {
         return found;
     }
-    // A manifest that is made twice is compared with the first, then with the second.
+    // If a manifest is created twice, the copies are compared in order.
     let mut made: HashMap<ObjectName, VecDeque<&Manifest>> = HashMap::new();
-    for manifest in first.manifests.iter().filter(|manifest| number(manifest).is_none()) {
+    for manifest in first.manifests.iter().filter(|manifest| base_number(manifest).is_none()) {
         made.entry(ObjectName::of(&manifest.object)).or_default().push_back(manifest);
     }
     for manifest in &second.manifests {
-        let before = match number(manifest) {
+        let before = match base_number(manifest) {
             Some(number) => first.manifests.get(number),
             None => made.get_mut(&ObjectName::of(&manifest.object)).and_then(VecDeque::pop_front),
         };
         let Some(before) = before.filter(|before| before.object != manifest.object) else { continue };
         let writers = manifest.writers();
         for operation in patch::diff_values(&before.object, &manifest.object) {
-            if found.len() == TOLD {
-                let message =
-                    format!("more changes when the result is rendered again than these {TOLD} fields");
+            if found.len() == MAX_REPORTED_FIELDS {
+                let message = format!(
+                    "more changes when the result is rendered again than these {MAX_REPORTED_FIELDS} fields"
+                );
                 found.push(codes::about_path(&NOT_IDEMPOTENT, "(the result)", message));
                 return found;
             }
-            found.push(difference(&operation, manifest, &writers, second));
+            found.push(second_run_difference(&operation, manifest, &writers, second));
         }
     }
-    let still_there: HashSet<usize> = second.manifests.iter().filter_map(number).collect();
+    let still_there: HashSet<usize> = second.manifests.iter().filter_map(base_number).collect();
     for (place, manifest) in first.manifests.iter().enumerate() {
-        if number(manifest).is_some() && !still_there.contains(&place) {
+        if base_number(manifest).is_some() && !still_there.contains(&place) {
             let message = format!("{} is removed when it is rendered again", manifest.label());
             found.push(codes::about_path(&NOT_IDEMPOTENT, "(the result)", message));
         }
@@ -69,13 +70,13 @@ pub(in crate::commands) fn differences(first: &Rendering, second: &Rendering) ->
     found
 }
 
-fn difference(
+fn second_run_difference(
     operation: &JsonPatchOperation,
     manifest: &Manifest,
     writers: &PathWriters<ManifestWriter>,
     second: &Rendering,
 ) -> Diagnostic {
-    let path = steps(operation.path().tokens(), &manifest.object);
+    let path = pointer_steps(operation.path().tokens(), &manifest.object);
     let (path, writer) = written_at(path, operation, manifest, writers);
     let is_item = matches!(path.last(), Some(Step::Index(_)));
     let what = match operation {
@@ -85,7 +86,7 @@ fn difference(
         _ => "changes",
     };
     let message =
-        format!("`{}` of {} {what} when the result is rendered again", written(&path), manifest.label());
+        format!("`{}` of {} {what} when the result is rendered again", steps_text(&path), manifest.label());
     let applied = writer.and_then(|writer| Some((writer, second.writer(writer)?)));
     let problem = match applied {
         Some((writer, applied)) => {
@@ -94,11 +95,11 @@ fn difference(
         }
         None => codes::about_path(&NOT_IDEMPOTENT, "(the result)", message),
     };
-    problem.help(if is_item { "let a `where` ask whether the item is there already" } else { "" })
+    problem.help(if is_item { "add a `where` that checks whether the item exists" } else { "" })
 }
 
-/// Returns who wrote at `path` in the second run, and where that really was: of several items that are the same, a
-/// difference may name another one than the writer added.
+/// Returns the writer of `path` in the second run, and the path it wrote: among equal items, the difference may name
+/// another one than the writer added.
 fn written_at(
     path: Vec<Step>,
     operation: &JsonPatchOperation,
@@ -122,8 +123,8 @@ fn written_at(
     (path, writer)
 }
 
-/// Returns the way that `tokens` go in `object`.
-fn steps(tokens: &[Text], object: &Value) -> Vec<Step> {
+/// Returns the steps of a JSON pointer in `object`.
+fn pointer_steps(tokens: &[Text], object: &Value) -> Vec<Step> {
     let mut here = Some(object);
     let mut steps = Vec::new();
     for token in tokens {
@@ -136,7 +137,7 @@ fn steps(tokens: &[Text], object: &Value) -> Vec<Step> {
     steps
 }
 
-fn written(path: &[Step]) -> String {
+fn steps_text(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

@@ -1,73 +1,73 @@
-//! The traits that are applied, in order, each with its values.
+//! Trait instances, in order, each with its values.
 
 use kubewright_engine::Diagnostic;
 use kubewright_traits::{CompiledTrait, Instance};
 use kubewright_value::{Document, Text};
 
-use super::library::Library;
-use super::setting::One;
+use super::library::TraitLibrary;
+use super::setting::PathSetting;
 use super::stack::Stack;
 use super::values;
-use crate::arguments::Render;
+use crate::arguments::RenderArguments;
 
 const PARAMETERS: &str = "parameters";
 const ENVIRONMENT_CONFIGS: &str = "environment configs";
 
-/// What instances are given besides what a stack says.
+/// Values of instances from files and options.
 #[derive(Default)]
-pub(in crate::commands) struct Values {
-    /// Maps of parameters; later ones are laid over earlier ones.
+pub(in crate::commands) struct InstanceValues {
+    /// Maps of parameters; later ones override earlier ones.
     pub(in crate::commands) parameters: Vec<Document>,
-    /// The same of environment configs.
+    /// Maps of environment configs.
     pub(in crate::commands) environment_configs: Vec<Document>,
-    /// What is laid over both.
-    pub(in crate::commands) settings: Vec<One>,
+    /// Settings that override both.
+    pub(in crate::commands) settings: Vec<PathSetting>,
 }
 
-/// Returns the instances that `arguments` ask for.
-pub(super) fn of(
-    arguments: &Render,
+/// Returns the instances that `arguments` request.
+pub(super) fn requested_instances(
+    arguments: &RenderArguments,
     stack: Option<&Stack>,
-    library: &Library,
-    settings: &[One],
+    library: &TraitLibrary,
+    settings: &[PathSetting],
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
-    // A stack that cannot be read stands for nothing.
+    // An unreadable stack has no instances; its error is already reported.
     if arguments.stack.is_some() && stack.is_none() {
         return Vec::new();
     }
-    let values = Values {
-        parameters: values::files(&arguments.values.parameters, PARAMETERS, problems),
-        environment_configs: values::files(
+    let values = InstanceValues {
+        parameters: values::read_value_files(&arguments.values.parameters, PARAMETERS, problems),
+        environment_configs: values::read_value_files(
             &arguments.values.environment_configs,
             ENVIRONMENT_CONFIGS,
             problems,
         ),
         settings: settings.to_vec(),
     };
-    with(&values, stack, library, problems)
+    instances_with_values(&values, stack, library, problems)
 }
 
-/// Returns the instances of `stack`, and without one each trait of `library` once, with what `values` say.
-pub(in crate::commands) fn with(
-    values: &Values,
+/// Returns the instances of `stack`, or each trait of `library` once, with `values`.
+pub(in crate::commands) fn instances_with_values(
+    values: &InstanceValues,
     stack: Option<&Stack>,
-    library: &Library,
+    library: &TraitLibrary,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Instance> {
-    let mut wanted: Vec<Wanted<'_>> = match stack {
+    let mut wanted: Vec<LayeredInstance<'_>> = match stack {
         Some(stack) => {
             let uses = stack.instances.iter();
             let found = uses.filter_map(|used| Some((used, library.find(used, problems)?)));
             found
-                .map(|(used, of)| Wanted {
+                .map(|(used, of)| LayeredInstance {
                     of,
                     name: used.name.as_str().into(),
                     layers: [&used.parameters, &used.environment_configs].map(|layer| vec![layer.clone()]),
                 })
                 .collect()
         }
-        None => library.traits.iter().map(Wanted::plain).collect(),
+        None => library.traits.iter().map(LayeredInstance::plain).collect(),
     };
     let names: Vec<Text> = wanted.iter().map(|wanted| wanted.name.clone()).collect();
     let sections = [
@@ -75,16 +75,17 @@ pub(in crate::commands) fn with(
         ("environmentConfigs", ENVIRONMENT_CONFIGS, &values.environment_configs),
     ];
     for (place, (root, what, maps)) in sections.into_iter().enumerate() {
-        let settings: Vec<One> = values.settings.iter().filter(|one| one.root == root).cloned().collect();
+        let settings: Vec<PathSetting> =
+            values.settings.iter().filter(|one| one.root == root).cloned().collect();
         let none = format!("(no {what} given)");
-        let whole = match values::merged(maps, &settings, &none) {
+        let whole = match values::merge_layers(maps, &settings, &none) {
             Ok(whole) => whole,
             Err(problem) => {
                 problems.push(problem);
                 continue;
             }
         };
-        let parts = values::shared_out(&whole, &names, what, problems);
+        let parts = values::split_by_instance(&whole, &names, what, problems);
         for (wanted, part) in wanted.iter_mut().zip(parts) {
             if let Some(layers) = wanted.layers.get_mut(place) {
                 layers.push(part);
@@ -95,21 +96,21 @@ pub(in crate::commands) fn with(
 }
 
 /// An instance whose values are still in layers.
-struct Wanted<'l> {
+struct LayeredInstance<'l> {
     of: &'l CompiledTrait,
     name: Text,
     /// Of the parameters, and of the environment configs.
     layers: [Vec<Document>; 2],
 }
 
-impl<'l> Wanted<'l> {
+impl<'l> LayeredInstance<'l> {
     fn plain(of: &'l CompiledTrait) -> Self {
         Self { of, name: of.name().clone(), layers: [Vec::new(), Vec::new()] }
     }
 
     fn ready(self, problems: &mut Vec<Diagnostic>) -> Instance {
         let mut merged = |layers: &[Document], what: &str| {
-            values::merged(layers, &[], &format!("(no {what} given)")).unwrap_or_else(|problem| {
+            values::merge_layers(layers, &[], &format!("(no {what} given)")).unwrap_or_else(|problem| {
                 problems.push(problem);
                 Document::made(kubewright_value::Value::Null, kubewright_value::Source::new(what, ""))
             })

@@ -1,23 +1,23 @@
-//! The traits that files and stacks hold.
+//! The traits in files and stacks.
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files::{self as files, Input};
-use kubewright_report::text::listed;
+use kubewright_report::text::listed_paths;
 use kubewright_traits::{self as traits, CompiledTrait};
 use kubewright_value::{Document, Text, Value};
 
-use super::stack::{KINDS, Use};
+use super::stack::{KINDS, StackInstance};
 use crate::codes::{self, DUPLICATE_TRAIT, NOTHING_FOUND, UNKNOWN_TRAIT};
 
-/// Traits, in the order in which they stand.
+/// Traits, in document order.
 #[derive(Default)]
-pub(in crate::commands) struct Library {
+pub(in crate::commands) struct TraitLibrary {
     pub(in crate::commands) traits: Vec<CompiledTrait>,
 }
 
-impl Library {
-    /// Compiles the traits in `files`, which `paths` name, and those that stand in `more_documents`; `more` are the names of
-    /// what expressions see besides the usual.
+impl TraitLibrary {
+    /// Compiles the traits in `files`, which `paths` name, and those in `more_documents`; `more` are the non-standard names
+    /// of the context.
     pub(in crate::commands) fn load(
         files: &[Input],
         paths: &[String],
@@ -30,7 +30,7 @@ impl Library {
         let documents = files::objects_of(documents, &mut Vec::new());
         let documents: Vec<Document> = documents.into_iter().filter(is_trait).collect();
         if documents.is_empty() && !files.is_empty() && !wrong.iter().any(Diagnostic::is_error) {
-            let message = format!("no Trait or ClusterTrait found in {}", listed(paths));
+            let message = format!("no Trait or ClusterTrait found in {}", listed_paths(paths));
             let problem = codes::about_path(&NOTHING_FOUND, &paths.join(" "), message);
             let help = format!("a trait has `apiVersion: {}` and `kind: Trait`", traits::API_VERSION);
             wrong.push(problem.help(help));
@@ -48,7 +48,7 @@ impl Library {
     /// Returns the trait that `used` names.
     pub(in crate::commands) fn find(
         &self,
-        used: &Use,
+        used: &StackInstance,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<&CompiledTrait> {
         let is_kind = |one: &&CompiledTrait| used.kind.as_deref().is_none_or(|kind| one.kind() == kind);
@@ -57,8 +57,7 @@ impl Library {
             (Some(one), None) => return Some(one),
             (Some(_), Some(_)) => {
                 let message = format!("there is a Trait and a ClusterTrait called `{}`", used.of);
-                Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone())
-                    .help("say which one with `kind`")
+                Diagnostic::new(&UNKNOWN_TRAIT, message, used.location.clone()).help("select one with `kind`")
             }
             (None, _) => {
                 let kind = used.kind.as_deref().unwrap_or("trait");
@@ -71,15 +70,15 @@ impl Library {
         None
     }
 
-    /// Returns what may be meant by a name that no trait has.
-    fn remedy(&self, used: &Use) -> String {
+    /// Returns a suggestion for an unknown trait name.
+    fn remedy(&self, used: &StackInstance) -> String {
         if let Some(other) = self.traits.iter().find(|one| one.name() == used.of.as_str()) {
             return format!("there is a {} of that name", other.kind());
         }
         let names: Vec<&str> = self.traits.iter().map(|one| one.name().as_str()).collect();
         match nearest_word(&used.of, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if names.is_empty() => "name the files of the traits in `spec.traits`".to_owned(),
+            None if names.is_empty() => "list the files of the traits in `spec.traits`".to_owned(),
             None => format!("the traits are {}", names.join(", ")),
         }
     }
@@ -95,7 +94,7 @@ impl Library {
         let Some(first) = self.traits.iter().find(is_same) else { return self.traits.push(compiled) };
         let place = first.document().locate(&[]);
         let message = format!(
-            "a {} called `{}` stands in {}:{} already",
+            "duplicate {} `{}`; the first is in {}:{}",
             compiled.kind(),
             compiled.name(),
             place.source.name,

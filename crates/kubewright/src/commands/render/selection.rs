@@ -1,5 +1,5 @@
-//! One component of many: `--component` leaves the others out before anything is read from them, so that a mistake in
-//! one of them is not in the way.
+//! `--component`: drops the other components before they are read, so that an error in one of them does not stop the
+//! rendering.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,24 @@ use kubewright_engine::nearest_word;
 use kubewright_traits as traits;
 use kubewright_value::Document;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-/// The namespace of a component that names none.
+/// The namespace of a component without one.
 const DEFAULT: &str = "default";
 
-/// Leaves of `documents` the component `wanted`, which is `NAME` or `NAMESPACE/NAME`, and what belongs to no other one.
+/// Keeps the component `wanted` (`NAME` or `NAMESPACE/NAME`) of `documents`, and documents that belong to no other one.
 ///
 /// # Errors
 /// When there is no such component.
-pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), Failure> {
+pub(super) fn retain_selected(documents: &mut Vec<Document>, wanted: &str) -> Result<(), CommandFailure> {
     let (namespace, name) = match wanted.split_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, wanted),
     };
     let is_in = |document: &Document, otherwise: Option<&str>| {
-        let own =
-            Some(text(document, &["metadata", "namespace"])).filter(|own| !own.is_empty()).or(otherwise);
+        let own = Some(text_under(document, &["metadata", "namespace"]))
+            .filter(|own| !own.is_empty())
+            .or(otherwise);
         own.zip(namespace).is_none_or(|(own, namespace)| own == namespace)
     };
     let mut names = BTreeSet::new();
@@ -32,17 +33,17 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
         if !traits::is_trait_resource(document) {
             return true;
         }
-        match text(document, &["kind"]) {
+        match text_under(document, &["kind"]) {
             "Component" => {
-                let own = text(document, &["metadata", "name"]);
+                let own = text_under(document, &["metadata", "name"]);
                 let is_it = own == name && is_in(document, Some(DEFAULT));
                 is_there |= is_it;
                 names.insert(own.to_owned());
                 is_it
             }
-            // A file that leaves the namespace out fits every namespace.
+            // A document without a namespace matches every namespace.
             "Workload" | "ReleaseBinding" | "ComponentReleaseBinding" => {
-                text(document, &["spec", "owner", "componentName"]) == name && is_in(document, None)
+                text_under(document, &["spec", "owner", "componentName"]) == name && is_in(document, None)
             }
             _ => true,
         }
@@ -50,7 +51,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     if is_there {
         return Ok(());
     }
-    let failure = Failure::usage(format!("there is no component `{wanted}` to render"));
+    let failure = CommandFailure::usage(format!("there is no component `{wanted}` to render"));
     let known = || names.iter().map(String::as_str);
     Err(failure.help(match nearest_word(name, known()).filter(|near| *near != name) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -58,7 +59,7 @@ pub(super) fn leave(documents: &mut Vec<Document>, wanted: &str) -> Result<(), F
     }))
 }
 
-/// Returns the text under `keys`, empty where there is none.
-fn text<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
+/// Returns the text at `keys`; empty if there is none.
+fn text_under<'d>(document: &'d Document, keys: &[&str]) -> &'d str {
     document.value.str_at(keys)
 }

@@ -1,8 +1,8 @@
-//! `--set parameters.a.b=1`: one value at a path, written as Helm users write it.
+//! `--set parameters.a.b=1`: one value at a path, in Helm's syntax.
 //!
 //! Keys are parted by dots; `\.` is a dot in a key and `[0]` an item of a list. A value is a number, a boolean, a list, a map or text; `{a,b}` is a list.
-//! A comma starts another setting only where one of the names that values can be set in and `=` follow, so that values
-//! may have commas in them.
+//! A comma starts another setting only if a known root and `=` follow, so that values may contain
+//! commas.
 
 use std::str::FromStr;
 
@@ -11,31 +11,31 @@ use kubewright_value::{Map, Step, Text, Value, yaml};
 
 use super::context::NAMES;
 
-/// How long a list may be that a setting makes.
-const LONGEST: usize = 10_000;
-/// How many steps a path may have.
-const DEEPEST: usize = 100;
+/// The maximum length of a list that a setting creates.
+const MAX_LIST_ITEMS: usize = 10_000;
+/// The maximum number of steps in a path.
+const MAX_SETTING_STEPS: usize = 100;
 
 /// Values at paths.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RenderSetting(pub(super) Vec<One>);
+pub(crate) struct RenderSetting(pub(super) Vec<PathSetting>);
 
 /// One value at one path, of which the first step is a name.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::commands) struct One {
+pub(in crate::commands) struct PathSetting {
     pub(in crate::commands) root: Text,
     pub(in crate::commands) path: Vec<Step>,
-    /// Nothing takes away what is there.
+    /// Null removes the field.
     pub(in crate::commands) value: Value,
 }
 
-impl One {
+impl PathSetting {
     /// Reads the setting of `path` to `value`.
     ///
     /// # Errors
     /// When nothing can be set there, or the value cannot be read.
     pub(in crate::commands) fn read(path: &str, value: &str) -> Result<Self, String> {
-        at(path, value, &typed)
+        setting_at(path, value, &parse_setting_value)
     }
 }
 
@@ -43,18 +43,18 @@ impl FromStr for RenderSetting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, typed)
+        parse_setting(text, parse_setting_value)
     }
 }
 
 impl RenderSetting {
     /// Reads settings whose values are text.
     pub(crate) fn text(text: &str) -> Result<Self, String> {
-        parse(text, |value| Ok(value.into()))
+        parse_setting(text, |value| Ok(value.into()))
     }
 }
 
-/// Adds which option helps: where a value is missing, or was text and taken for something else.
+/// Adds the option that fixes a missing value, or one whose text was read as another type.
 pub(super) fn remedy(problem: &mut Diagnostic) {
     let option = match problem.location.source.name.as_str() {
         "(no parameters given)" => "; --set and --params give parameters",
@@ -70,15 +70,19 @@ pub(super) fn remedy(problem: &mut Diagnostic) {
 /// Sets each of `settings` in `value`.
 ///
 /// # Errors
-/// When there is something in the way.
-pub(super) fn place<'a>(value: &mut Value, settings: impl Iterator<Item = &'a One>) -> Result<(), String> {
+/// When a setting conflicts with an existing value.
+pub(super) fn apply_settings<'a>(
+    value: &mut Value,
+    settings: impl Iterator<Item = &'a PathSetting>,
+) -> Result<(), String> {
     for one in settings {
-        set(value, &one.path, &one.value).map_err(|why| format!("cannot set `{}`: {why}", written(one)))?;
+        set_setting(value, &one.path, &one.value)
+            .map_err(|why| format!("cannot set `{}`: {why}", setting_text(one)))?;
     }
     Ok(())
 }
 
-fn parse(text: &str, read: impl Fn(&str) -> Result<Value, String>) -> Result<RenderSetting, String> {
+fn parse_setting(text: &str, read: impl Fn(&str) -> Result<Value, String>) -> Result<RenderSetting, String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(',') {
         match parts.last_mut() {
@@ -89,7 +93,7 @@ fn parse(text: &str, read: impl Fn(&str) -> Result<Value, String>) -> Result<Ren
             _ => parts.push(part.to_owned()),
         }
     }
-    parts.iter().map(|part| one(part, &read)).collect::<Result<_, _>>().map(RenderSetting)
+    parts.iter().map(|part| parse_path_setting(part, &read)).collect::<Result<_, _>>().map(RenderSetting)
 }
 
 /// Returns whether `text` starts with a path of one of the known names and `=`.
@@ -99,13 +103,20 @@ fn is_start(text: &str) -> bool {
     NAMES.contains(&root) && path.trim() != root
 }
 
-fn one(text: &str, read: &impl Fn(&str) -> Result<Value, String>) -> Result<One, String> {
+fn parse_path_setting(
+    text: &str,
+    read: &impl Fn(&str) -> Result<Value, String>,
+) -> Result<PathSetting, String> {
     let (path, value) = text.split_once('=').ok_or_else(|| format!("expected PATH=VALUE, found `{text}`"))?;
-    at(path.trim(), value, read)
+    setting_at(path.trim(), value, read)
 }
 
-fn at(path: &str, value: &str, read: &impl Fn(&str) -> Result<Value, String>) -> Result<One, String> {
-    let mut steps = steps(path)?.into_iter();
+fn setting_at(
+    path: &str,
+    value: &str,
+    read: &impl Fn(&str) -> Result<Value, String>,
+) -> Result<PathSetting, String> {
+    let mut steps = parse_setting_path(path)?.into_iter();
     let Some(Step::Key(root)) = steps.next() else { return Err(format!("`{path}` has no path")) };
     if !NAMES.contains(&root.as_str()) {
         return Err(match nearest_word(&root, NAMES) {
@@ -114,18 +125,18 @@ fn at(path: &str, value: &str, read: &impl Fn(&str) -> Result<Value, String>) ->
         });
     }
     let path: Vec<Step> = steps.collect();
-    if path.len() > DEEPEST {
-        return Err(format!("a path has at most {DEEPEST} steps, this one has {}", path.len()));
+    if path.len() > MAX_SETTING_STEPS {
+        return Err(format!("a path has at most {MAX_SETTING_STEPS} steps, this one has {}", path.len()));
     }
     if path.is_empty() {
         return Err(format!("`{root}` is a map; name a key in it, as in `{root}.key={value}`"));
     }
-    Ok(One { root, path, value: read(value)? })
+    Ok(PathSetting { root, path, value: read(value)? })
 }
 
 /// Reads a path.
-fn steps(text: &str) -> Result<Vec<Step>, String> {
-    let wrong = |why: &str| format!("`{text}` is no path: {why}");
+fn parse_setting_path(text: &str) -> Result<Vec<Step>, String> {
+    let wrong = |why: &str| format!("`{text}` is not a path: {why}");
     let mut steps: Vec<Step> = Vec::new();
     let mut key = String::new();
     let mut letters = text.chars().peekable();
@@ -145,9 +156,9 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
                 if letter == '[' {
                     let digits: String = letters.by_ref().take_while(|letter| *letter != ']').collect();
                     let index: usize =
-                        digits.parse().map_err(|_| wrong(&format!("`[{digits}]` is no place in a list")))?;
-                    if index >= LONGEST {
-                        return Err(wrong(&format!("a list has at most {LONGEST} items here")));
+                        digits.parse().map_err(|_| wrong(&format!("`[{digits}]` is not a list index")))?;
+                    if index >= MAX_LIST_ITEMS {
+                        return Err(wrong(&format!("a list has at most {MAX_LIST_ITEMS} items here")));
                     }
                     steps.push(index.into());
                     if letters.peek().is_some_and(|next| !['.', '['].contains(next)) {
@@ -167,25 +178,25 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Reads a value: what starts with a bracket, a brace or a quote is YAML, and so are numbers and booleans. Anything else
-/// is text, also what only some readers of YAML take for something else, such as `yes`, `0644` and `1.10`.
-fn typed(text: &str) -> Result<Value, String> {
+/// Reads a value: text that starts with a bracket, a brace or a quote is YAML, as are numbers and booleans. Everything else
+/// is text, also words that only some YAML readers take for another type, such as `yes`, `0644` and `1.10`.
+fn parse_setting_value(text: &str) -> Result<Value, String> {
     let text = text.trim();
     let inside = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     match inside {
         Some(inside) if inside.trim().is_empty() => return Ok(Map::new().into()),
         Some(inside) if !inside.contains(':') => {
-            return Ok(Value::array(inside.split(',').map(|item| scalar(item.trim())).collect()));
+            return Ok(Value::array(inside.split(',').map(|item| parse_plain_scalar(item.trim())).collect()));
         }
         _ => {}
     }
     if !text.starts_with(['[', '{', '"', '\'']) {
-        return Ok(scalar(text));
+        return Ok(parse_plain_scalar(text));
     }
-    yaml::parse(text).map_err(|error| format!("`{text}` is no YAML: {}", error.message))
+    yaml::parse(text).map_err(|error| format!("`{text}` is not YAML: {}", error.message))
 }
 
-fn scalar(text: &str) -> Value {
+fn parse_plain_scalar(text: &str) -> Value {
     match text.to_ascii_lowercase().as_str() {
         "true" => true.into(),
         "false" => false.into(),
@@ -197,7 +208,7 @@ fn scalar(text: &str) -> Value {
     }
 }
 
-fn set(value: &mut Value, path: &[Step], new: &Value) -> Result<(), String> {
+fn set_setting(value: &mut Value, path: &[Step], new: &Value) -> Result<(), String> {
     let Some((step, rest)) = path.split_first() else {
         *value = new.clone();
         return Ok(());
@@ -208,7 +219,7 @@ fn set(value: &mut Value, path: &[Step], new: &Value) -> Result<(), String> {
                 *value = Map::new().into();
             }
             let kind = value.kind();
-            let map = value.as_object_mut().ok_or_else(|| format!("`{key}` would stand in a {kind}"))?;
+            let map = value.as_object_mut().ok_or_else(|| format!("`{key}` would be a key of a {kind}"))?;
             if rest.is_empty() && new.is_null() {
                 map.remove(key);
                 return Ok(());
@@ -216,23 +227,24 @@ fn set(value: &mut Value, path: &[Step], new: &Value) -> Result<(), String> {
             if !map.contains_key(key) {
                 map.insert(key.clone(), Value::Null);
             }
-            map.get_mut(key).map_or(Ok(()), |inner| set(inner, rest, new))
+            map.get_mut(key).map_or(Ok(()), |inner| set_setting(inner, rest, new))
         }
         Step::Index(index) => {
             if value.is_null() {
                 *value = Value::array(Vec::new());
             }
             let kind = value.kind();
-            let items = value.as_array_mut().ok_or_else(|| format!("`[{index}]` would stand in a {kind}"))?;
+            let items =
+                value.as_array_mut().ok_or_else(|| format!("`[{index}]` would be an item of a {kind}"))?;
             if items.len() <= *index {
                 items.resize(index + 1, Value::Null);
             }
-            items.get_mut(*index).map_or(Ok(()), |inner| set(inner, rest, new))
+            items.get_mut(*index).map_or(Ok(()), |inner| set_setting(inner, rest, new))
         }
     }
 }
 
-fn written(one: &One) -> String {
+fn setting_text(one: &PathSetting) -> String {
     let mut text = one.root.to_string();
     for step in &one.path {
         match step {

@@ -1,4 +1,4 @@
-//! `--trace`: what each trait looked at and did, and who wrote which field in the end.
+//! `--trace`: what each trait matched and changed, and the last writer of each field.
 
 use std::io::{self, Write as _};
 
@@ -10,28 +10,28 @@ use kubewright_report::trace::node_value;
 use kubewright_traits::{Manifest, ManifestOrigin, ManifestWriter, Plane, Rendering};
 use kubewright_value::{Document, Map, Text, Value, json};
 
-use super::write::subject;
+use super::write::manifest_name;
 use crate::arguments::RenderFormat;
-use crate::output::{Paint, json_diagnostic, json_place, standard_output, tree, visible};
+use crate::output::{Paint, json_diagnostic, json_place, standard_output, trace_tree, visible};
 
-/// The widest path that the writers are lined up behind.
-const WIDEST: usize = 72;
+/// The maximum width of the path column.
+const MAX_FIELD_WIDTH: usize = 72;
 
 /// One rendering that is shown.
-pub(super) struct Traced<'r> {
-    /// The component and its environment, where components are rendered.
+pub(super) struct TracedRendering<'r> {
+    /// The component and its environment, if components are rendered.
     pub(super) release: Option<(&'r str, &'r str)>,
     pub(super) rendering: &'r Rendering,
-    /// What was given.
+    /// The base manifests.
     pub(super) base: &'r [Document],
 }
 
-/// Writes what was done as `format` has it; `problems` are all that is wrong.
+/// Writes the trace in `format`, with all diagnostics.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn write(
-    traced: &[Traced<'_>],
+pub(super) fn write_render_trace(
+    traced: &[TracedRendering<'_>],
     problems: &[Diagnostic],
     format: RenderFormat,
     paint: Paint,
@@ -46,23 +46,28 @@ pub(super) fn write(
                     let title = format!("component {component}, environment {environment}");
                     writeln!(out, "{line}{}\n", paint.bold(&format!("# {}", visible(&title))))?;
                 }
-                text(&mut out, one, has_failed, paint)?;
+                write_trace_text(&mut out, one, has_failed, paint)?;
             }
         }
-        RenderFormat::Json => writeln!(out, "{}", json::to_shown_pretty(&document(traced, problems)))?,
+        RenderFormat::Json => writeln!(out, "{}", json::to_shown_pretty(&trace_document(traced, problems)))?,
     }
     out.flush()
 }
 
-/// Writes what each trait did; and what came of it, unless it `has_failed`.
-fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: Paint) -> io::Result<()> {
+/// Writes what each trait did, and the result unless rendering `has_failed`.
+fn write_trace_text(
+    out: &mut impl io::Write,
+    traced: &TracedRendering<'_>,
+    has_failed: bool,
+    paint: Paint,
+) -> io::Result<()> {
     let rendering = traced.rendering;
     for node in &rendering.trace {
-        writeln!(out, "{}  {}", paint.bold(&visible(&node.what)), paint.cyan(&place(node)))?;
+        writeln!(out, "{}  {}", paint.bold(&visible(&node.what)), paint.cyan(&node_place(node)))?;
         if node.children.is_empty() {
             writeln!(out, "  {}", paint.dim("· does nothing"))?;
         }
-        out.write_all(tree(&node.children, 1, paint).as_bytes())?;
+        out.write_all(trace_tree(&node.children, 1, paint).as_bytes())?;
         writeln!(out)?;
     }
     if has_failed {
@@ -70,18 +75,18 @@ fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: 
     }
     let mut unchanged = 0;
     for manifest in &rendering.manifests {
-        let fields = fields(manifest, rendering);
+        let fields = written_fields(manifest, rendering);
         if fields.is_empty() {
             unchanged += 1;
             continue;
         }
-        let subject = paint.bold(&visible(&subject(&manifest.object)));
+        let subject = paint.bold(&visible(&manifest_name(&manifest.object)));
         match manifest.origin {
             ManifestOrigin::Given(_) => writeln!(out, "{subject}")?,
             ManifestOrigin::Made(_) => writeln!(out, "{subject}  created")?,
         }
         let widths = fields.iter().map(|field| field.path.chars().count());
-        let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
+        let width = widths.filter(|width| *width <= MAX_FIELD_WIDTH).max().unwrap_or_default();
         for field in &fields {
             let by = visible(&field.by);
             let place = paint.cyan(&visible(&field.place));
@@ -89,7 +94,7 @@ fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: 
         }
     }
     for document in removed(traced) {
-        writeln!(out, "{}  removed", paint.bold(&visible(&subject(&document.value))))?;
+        writeln!(out, "{}  removed", paint.bold(&visible(&manifest_name(&document.value))))?;
     }
     if unchanged > 0 {
         let text = format!("{} stayed as given", plural(unchanged, "manifest"));
@@ -98,12 +103,12 @@ fn text(out: &mut impl io::Write, traced: &Traced<'_>, has_failed: bool, paint: 
     Ok(())
 }
 
-/// Returns all of it as one document: of components, each in a part of its own.
-fn document(traced: &[Traced<'_>], problems: &[Diagnostic]) -> Value {
+/// Returns the trace as one document, with an entry for each component.
+fn trace_document(traced: &[TracedRendering<'_>], problems: &[Diagnostic]) -> Value {
     let mut components = Vec::new();
     let mut all = Map::new();
     for one in traced {
-        let part = part(one);
+        let part = trace_part(one);
         match one.release {
             Some((component, environment)) => {
                 let names = [("component", Value::from(component)), ("environment", environment.into())];
@@ -121,12 +126,12 @@ fn document(traced: &[Traced<'_>], problems: &[Diagnostic]) -> Value {
     all.into()
 }
 
-fn part(traced: &Traced<'_>) -> Vec<(Text, Value)> {
+fn trace_part(traced: &TracedRendering<'_>) -> Vec<(Text, Value)> {
     let rendering = traced.rendering;
     let instances = rendering.trace.iter().map(node_value).collect();
     let manifests = rendering.manifests.iter().map(|manifest| json_manifest(manifest, traced));
     let removed = removed(traced).map(|document| {
-        let mut item = head(&document.value);
+        let mut item = manifest_head(&document.value);
         let (file, line, _) = json_place(Some(&document.locate(&[])));
         item.insert("file".into(), file);
         item.insert("line".into(), line);
@@ -140,27 +145,27 @@ fn part(traced: &Traced<'_>) -> Vec<(Text, Value)> {
 }
 
 /// A part of a manifest that was written.
-struct Field {
+struct WrittenField {
     /// `(all of it)` for the whole.
     path: String,
     by: String,
     place: String,
 }
 
-fn fields(manifest: &Manifest, rendering: &Rendering) -> Vec<Field> {
+fn written_fields(manifest: &Manifest, rendering: &Rendering) -> Vec<WrittenField> {
     let field = |(path, writer): (Vec<_>, &ManifestWriter)| {
         let by = rendering.writer(*writer)?;
         let path = match path.is_empty() {
             true => "(all of it)".to_owned(),
             false => Pointer::from_steps(&path).to_string(),
         };
-        Some(Field { path, by: by.to_string(), place: by.location(writer.part).to_string() })
+        Some(WrittenField { path, by: by.to_string(), place: by.location(writer.part).to_string() })
     };
     manifest.writers().places().into_iter().filter_map(field).collect()
 }
 
-/// Returns what was given and is there no more.
-fn removed<'r>(traced: &'r Traced<'r>) -> impl Iterator<Item = &'r Document> {
+/// Returns the removed manifests.
+fn removed<'r>(traced: &'r TracedRendering<'r>) -> impl Iterator<Item = &'r Document> {
     let is_there = |number: usize| {
         traced.rendering.manifests.iter().any(|manifest| manifest.origin == ManifestOrigin::Given(number))
     };
@@ -168,9 +173,9 @@ fn removed<'r>(traced: &'r Traced<'r>) -> impl Iterator<Item = &'r Document> {
     all.map(|(_, document)| document)
 }
 
-fn json_manifest(manifest: &Manifest, traced: &Traced<'_>) -> Value {
+fn json_manifest(manifest: &Manifest, traced: &TracedRendering<'_>) -> Value {
     let rendering = traced.rendering;
-    let mut item = head(&manifest.object);
+    let mut item = manifest_head(&manifest.object);
     let plane = match manifest.plane {
         Plane::Data => "dataplane",
         Plane::Observability => "observabilityplane",
@@ -205,7 +210,7 @@ fn json_manifest(manifest: &Manifest, traced: &Traced<'_>) -> Value {
     item.into()
 }
 
-fn head(object: &Value) -> Map {
+fn manifest_head(object: &Value) -> Map {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
     let version = object.str_at(&["apiVersion"]);
     Map::from([
@@ -216,6 +221,6 @@ fn head(object: &Value) -> Map {
     ])
 }
 
-fn place(node: &TraceNode) -> String {
+fn node_place(node: &TraceNode) -> String {
     node.location.as_ref().map(|location| visible(&location.source.name).into_owned()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Values from several places, laid over each other: a stack file, files and `--set`.
+//! Values merged from a stack file, files and `--set`.
 //!
-//! Whatever comes of it is a document with places, so that a parameter that does not fit is shown where it stands. Where
-//! values are merged, that is the merged text.
+//! The result is a document with positions, so that an invalid parameter is shown in its file. Merged values are shown in
+//! the merged text.
 
 use std::sync::Arc;
 
@@ -9,23 +9,27 @@ use kubewright_engine::Diagnostic;
 use kubewright_files as files;
 use kubewright_value::{Document, Map, Source, Text, Value, yaml};
 
-use super::setting::{self, One};
+use super::setting::{self, PathSetting};
 use crate::codes::{self, BAD_VALUES};
 use crate::output::yaml_text;
 
-/// How deep maps are merged; below, the later one replaces the earlier one.
-const DEEPEST: usize = 100;
+/// The maximum depth of merging; below it, the later map replaces the earlier one.
+const MAX_VALUE_DEPTH: usize = 100;
 
 /// Reads the map in each of the files at `paths`.
-pub(super) fn files(paths: &[String], what: &str, problems: &mut Vec<Diagnostic>) -> Vec<Document> {
+pub(super) fn read_value_files(
+    paths: &[String],
+    what: &str,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Document> {
     let mut maps = Vec::new();
     for path in paths {
-        let found = files::find(std::slice::from_ref(path));
+        let found = files::find_files(std::slice::from_ref(path));
         problems.extend(found.problems);
         for input in &found.inputs {
             let documents = files::read_documents(std::slice::from_ref(input), problems);
             if let Some(second) = documents.get(1) {
-                let message = format!("a second document stands in a file of {what}");
+                let message = format!("a file of {what} contains a second document");
                 problems.push(Diagnostic::new(&BAD_VALUES, message, second.locate(&[])));
             }
             let Some(first) = documents.into_iter().next() else { continue };
@@ -40,11 +44,15 @@ pub(super) fn files(paths: &[String], what: &str, problems: &mut Vec<Diagnostic>
     maps
 }
 
-/// Returns `layers` laid over each other, later ones over earlier ones, with `settings` on top.
+/// Returns `layers` merged in order, with `settings` on top.
 ///
 /// # Errors
-/// When there is something in the way of a setting.
-pub(super) fn merged(layers: &[Document], settings: &[One], none: &str) -> Result<Document, Diagnostic> {
+/// When a setting conflicts with an existing value.
+pub(super) fn merge_layers(
+    layers: &[Document],
+    settings: &[PathSetting],
+    none: &str,
+) -> Result<Document, Diagnostic> {
     let is_full = |layer: &&Document| layer.value.as_object().is_some_and(|map| !map.is_empty());
     let layers: Vec<&Document> = layers.iter().filter(is_full).collect();
     if settings.is_empty() {
@@ -57,25 +65,25 @@ pub(super) fn merged(layers: &[Document], settings: &[One], none: &str) -> Resul
     let mut value = Value::from(Map::new());
     let mut names: Vec<String> = Vec::new();
     for layer in layers {
-        lay(&mut value, &layer.value, DEEPEST);
+        lay_over(&mut value, &layer.value, MAX_VALUE_DEPTH);
         names.push(layer.source.name.clone());
     }
     if !settings.is_empty() {
-        setting::place(&mut value, settings.iter())
+        setting::apply_settings(&mut value, settings.iter())
             .map_err(|why| codes::about_path(&BAD_VALUES, "--set", why))?;
         names.push("--set".to_owned());
     }
     names.dedup();
-    Ok(placed(value, &Source::new(names.join(" with "), "")))
+    Ok(document_from_value(value, &Source::new(names.join(" with "), "")))
 }
 
-/// Lays `over` over `value`: maps are merged, anything else is replaced.
-pub(super) fn lay(value: &mut Value, over: &Value, deeper: usize) {
+/// Merges `over` into `value`: maps are merged, everything else is replaced.
+pub(super) fn lay_over(value: &mut Value, over: &Value, deeper: usize) {
     match (value.as_object_mut(), over.as_object()) {
         (Some(map), Some(over)) if deeper > 0 => {
             for (key, over) in over.iter() {
                 match map.get_mut(key) {
-                    Some(value) => lay(value, over, deeper - 1),
+                    Some(value) => lay_over(value, over, deeper - 1),
                     None => drop(map.insert(key.clone(), over.clone())),
                 }
             }
@@ -84,9 +92,9 @@ pub(super) fn lay(value: &mut Value, over: &Value, deeper: usize) {
     }
 }
 
-/// Returns the values of each of the instances called `names`: the whole map where there is one instance, and otherwise
-/// the map under its name.
-pub(super) fn shared_out(
+/// Returns the values of each of the instances called `names`: the whole map if there is one instance, otherwise the map
+/// under its name.
+pub(super) fn split_by_instance(
     whole: &Document,
     names: &[Text],
     what: &str,
@@ -100,10 +108,10 @@ pub(super) fn shared_out(
     for (key, value) in keys {
         if !names.contains(key) {
             let location = whole.locate_key(&[key.as_str().into()]);
-            let message = format!("no instance is called `{key}`, whose {what} these would be");
+            let message = format!("no instance is called `{key}`, so its {what} are not used");
             let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let help = format!(
-                "where there are several instances, {what} stand under their names: {}",
+                "if there are several instances, {what} are a map by instance name: {}",
                 known.join(", ")
             );
             problems.push(Diagnostic::new(&BAD_VALUES, message, location).help(help));
@@ -118,11 +126,11 @@ pub(super) fn shared_out(
     names.iter().map(|name| part(name).unwrap_or_else(none)).collect()
 }
 
-/// Returns `value` as a document of the text that says it.
-fn placed(value: Value, source: &Source) -> Document {
+/// Returns `value` as a document with the YAML text that represents it.
+fn document_from_value(value: Value, source: &Source) -> Document {
     let source = Source::new(source.name.clone(), yaml_text(&value));
     let read = yaml::read(&source).documents.into_iter().next();
-    // What is written reads as what it was; if ever not, its places are lost and nothing else.
+    // The YAML reads back as the same value; if it ever did not, only positions would be lost.
     match read {
         Some(read) if read.value == value => read,
         _ => Document::made(value, source),

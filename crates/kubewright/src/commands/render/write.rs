@@ -1,6 +1,6 @@
-//! Where rendered manifests go: a stream, one JSON document, a folder, or what changed.
+//! Output of rendered manifests: a stream, one JSON document, a folder, or a diff.
 //!
-//! Those of the observability plane come after the others: behind a comment in a stream, and below a folder of their own.
+//! Manifests of the observability plane come last: after a comment in a stream, and in a folder of their own.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -11,43 +11,48 @@ use kubewright_k8s::{ObjectName, object_title};
 use kubewright_traits::{Manifest, ManifestOrigin, Plane, Rendering, manifest_sort_key};
 use kubewright_value::{Document, Map, Value, json};
 
-use crate::arguments::{Render, RenderFormat, RenderPlane};
-use crate::failure::Failure;
+use crate::arguments::{RenderArguments, RenderFormat, RenderPlane};
+use crate::failure::CommandFailure;
 use crate::output::{
     ColorChoice, FileNames, Paint, hunks, refuse_input, refuse_link, standard_output, visible,
     write_named_by_object, yaml_text,
 };
 
-/// What stands before the manifests of the observability plane.
+/// The comment before the manifests of the observability plane.
 const OBSERVABILITY: &str = "# From here on: the observability plane.\n";
 /// The folder of the manifests of the observability plane.
 const OBSERVABILITY_FOLDER: &str = "observabilityplane";
 
 /// Manifests that belong together.
-pub(super) struct Part<'m> {
-    /// What a stream says before them.
+pub(super) struct ManifestGroup<'m> {
+    /// The comment before them in a stream.
     pub(super) title: Option<String>,
-    /// Where they go in a folder.
+    /// Their subfolder.
     pub(super) folder: PathBuf,
     pub(super) manifests: &'m [Manifest],
 }
 
-/// Writes what `rendering` made of `base` as `arguments` say, and nothing in the place of a file that was read.
+/// Writes the manifests of `rendering` as `arguments` request, never over an input file.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn write(
-    arguments: &Render,
+pub(super) fn write_rendered(
+    arguments: &RenderArguments,
     base: &[Document],
     rendering: &Rendering,
     color: ColorChoice,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     if arguments.output_dir.is_some() || !arguments.diff {
-        let part = Part { title: None, folder: PathBuf::new(), manifests: &rendering.manifests };
+        let part = ManifestGroup { title: None, folder: PathBuf::new(), manifests: &rendering.manifests };
         manifests(arguments, &[part])?;
     }
     if arguments.diff {
-        show(base, rendering, &chosen(arguments, &rendering.manifests), color.paint_output())?;
+        write_manifest_changes(
+            base,
+            rendering,
+            &ordered_manifests(arguments, &rendering.manifests),
+            color.paint_output(),
+        )?;
     }
     Ok(())
 }
@@ -56,16 +61,19 @@ pub(super) fn write(
 ///
 /// # Errors
 /// When they cannot be written.
-pub(super) fn manifests(arguments: &Render, parts: &[Part<'_>]) -> Result<(), Failure> {
+pub(super) fn manifests(
+    arguments: &RenderArguments,
+    parts: &[ManifestGroup<'_>],
+) -> Result<(), CommandFailure> {
     match (&arguments.output_dir, arguments.output) {
-        (Some(folder), _) => into_folder(folder, arguments, parts),
-        (None, RenderFormat::Yaml) => Ok(stream(arguments, parts)?),
-        (None, RenderFormat::Json) => Ok(document(arguments, parts)?),
+        (Some(folder), _) => write_manifest_files(folder, arguments, parts),
+        (None, RenderFormat::Yaml) => Ok(write_yaml_stream(arguments, parts)?),
+        (None, RenderFormat::Json) => Ok(write_list_object(arguments, parts)?),
     }
 }
 
 /// Returns the manifests in the order in which they are written.
-fn chosen<'m>(arguments: &Render, manifests: &'m [Manifest]) -> Vec<&'m Manifest> {
+fn ordered_manifests<'m>(arguments: &RenderArguments, manifests: &'m [Manifest]) -> Vec<&'m Manifest> {
     let is_wanted = |manifest: &&Manifest| match arguments.plane {
         None => true,
         Some(RenderPlane::Dataplane) => manifest.plane == Plane::Data,
@@ -79,14 +87,14 @@ fn chosen<'m>(arguments: &Render, manifests: &'m [Manifest]) -> Vec<&'m Manifest
     chosen
 }
 
-fn stream(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
+fn write_yaml_stream(arguments: &RenderArguments, parts: &[ManifestGroup<'_>]) -> io::Result<()> {
     let mut out = standard_output();
     let mut is_first = true;
     for part in parts {
         let mut title = part.title.as_ref();
-        // Where one plane is asked for, there is nothing to tell apart.
+        // With a single plane, no comment is needed.
         let mut is_told = arguments.plane.is_some();
-        for manifest in chosen(arguments, part.manifests) {
+        for manifest in ordered_manifests(arguments, part.manifests) {
             if !std::mem::take(&mut is_first) {
                 out.write_all(b"---\n")?;
             }
@@ -102,8 +110,8 @@ fn stream(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
     out.flush()
 }
 
-fn document(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
-    let manifests = parts.iter().flat_map(|part| chosen(arguments, part.manifests));
+fn write_list_object(arguments: &RenderArguments, parts: &[ManifestGroup<'_>]) -> io::Result<()> {
+    let manifests = parts.iter().flat_map(|part| ordered_manifests(arguments, part.manifests));
     let items = manifests.map(|manifest| manifest.object.clone()).collect();
     let list = Map::from([
         ("apiVersion", Value::from("v1")),
@@ -115,11 +123,15 @@ fn document(arguments: &Render, parts: &[Part<'_>]) -> io::Result<()> {
     out.flush()
 }
 
-fn into_folder(root: &Path, arguments: &Render, parts: &[Part<'_>]) -> Result<(), Failure> {
+fn write_manifest_files(
+    root: &Path,
+    arguments: &RenderArguments,
+    parts: &[ManifestGroup<'_>],
+) -> Result<(), CommandFailure> {
     let mut names: HashMap<PathBuf, FileNames> = HashMap::new();
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     for part in parts {
-        for manifest in chosen(arguments, part.manifests) {
+        for manifest in ordered_manifests(arguments, part.manifests) {
             let ObjectName { kind, namespace, name, .. } = ObjectName::of(&manifest.object);
             let (extension, text) = match arguments.output {
                 RenderFormat::Yaml => ("yaml", yaml_text(&manifest.object)),
@@ -135,24 +147,29 @@ fn into_folder(root: &Path, arguments: &Render, parts: &[Part<'_>]) -> Result<()
     }
     files.iter().try_for_each(|(path, _)| refuse_link(path).and_then(|()| refuse_input(path)))?;
     for folder in names.keys().map(PathBuf::as_path).chain([root]) {
-        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+        fs::create_dir_all(folder).map_err(CommandFailure::writing(folder))?;
     }
     files.iter().try_for_each(|(path, text)| write_named_by_object(path, text))
 }
 
-/// Shows what became of each manifest of `base`, and what is new.
+/// Shows the changes of each manifest of `base`, and created manifests.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(in crate::commands) fn differences(
+pub(in crate::commands) fn write_differences(
     base: &[Document],
     rendering: &Rendering,
     paint: Paint,
 ) -> io::Result<()> {
-    show(base, rendering, &rendering.manifests.iter().collect::<Vec<_>>(), paint)
+    write_manifest_changes(base, rendering, &rendering.manifests.iter().collect::<Vec<_>>(), paint)
 }
 
-fn show(base: &[Document], rendering: &Rendering, manifests: &[&Manifest], paint: Paint) -> io::Result<()> {
+fn write_manifest_changes(
+    base: &[Document],
+    rendering: &Rendering,
+    manifests: &[&Manifest],
+    paint: Paint,
+) -> io::Result<()> {
     let mut out = standard_output();
     for manifest in manifests {
         let (head, before) = match manifest.origin {
@@ -161,28 +178,33 @@ fn show(base: &[Document], rendering: &Rendering, manifests: &[&Manifest], paint
                 if document.value == manifest.object {
                     continue;
                 }
-                (place(document), yaml_text(&document.value))
+                (base_place(document), yaml_text(&document.value))
             }
             ManifestOrigin::Made(_) => ("(nothing)".to_owned(), String::new()),
         };
         let writers = written_by(manifest, rendering);
         let after = match manifest.origin {
             ManifestOrigin::Given(_) => format!("after {writers}"),
-            ManifestOrigin::Made(_) => format!("{}  created by {writers}", subject(&manifest.object)),
+            ManifestOrigin::Made(_) => format!("{}  created by {writers}", manifest_name(&manifest.object)),
         };
-        difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
+        write_difference(&mut out, [&head, &after], [&before, &yaml_text(&manifest.object)], paint)?;
     }
-    let still_there: HashSet<usize> = rendering.manifests.iter().filter_map(number).collect();
+    let still_there: HashSet<usize> = rendering.manifests.iter().filter_map(base_number).collect();
     for (number, document) in base.iter().enumerate() {
         if !still_there.contains(&number) {
             let before = yaml_text(&document.value);
-            difference(&mut out, [&place(document), "(removed)"], [&before, ""], paint)?;
+            write_difference(&mut out, [&base_place(document), "(removed)"], [&before, ""], paint)?;
         }
     }
     out.flush()
 }
 
-fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], paint: Paint) -> io::Result<()> {
+fn write_difference(
+    out: &mut impl io::Write,
+    heads: [&str; 2],
+    texts: [&str; 2],
+    paint: Paint,
+) -> io::Result<()> {
     let [head, after] = heads.map(visible);
     let [before, now] = texts;
     writeln!(out, "{}", paint.bold(&format!("--- {head}")))?;
@@ -190,26 +212,26 @@ fn difference(out: &mut impl io::Write, heads: [&str; 2], texts: [&str; 2], pain
     writeln!(out, "{}", hunks(before, now, paint))
 }
 
-/// Returns which of the base manifests `manifest` is.
-pub(super) fn number(manifest: &Manifest) -> Option<usize> {
+/// Returns the index of `manifest` in the base, if it was given.
+pub(super) fn base_number(manifest: &Manifest) -> Option<usize> {
     match manifest.origin {
         ManifestOrigin::Given(number) => Some(number),
         ManifestOrigin::Made(_) => None,
     }
 }
 
-/// Returns where a manifest was given and what it is.
-fn place(document: &Document) -> String {
-    format!("{}  {}", document.source.name, subject(&document.value))
+/// Returns the position and name of a base manifest.
+fn base_place(document: &Document) -> String {
+    format!("{}  {}", document.source.name, manifest_name(&document.value))
 }
 
-/// Returns how a manifest is called: `Deployment shop/web`.
-pub(super) fn subject(object: &Value) -> String {
+/// Returns the name of a manifest: `Deployment shop/web`.
+pub(super) fn manifest_name(object: &Value) -> String {
     let ObjectName { kind, namespace, name, .. } = ObjectName::of(object);
     object_title(&kind, &namespace, &name)
 }
 
-/// Returns who wrote something that is still there; where only something was taken away, all who could have.
+/// Returns the writers of fields that are still present; if fields were only removed, all possible writers.
 fn written_by(manifest: &Manifest, rendering: &Rendering) -> String {
     let written = manifest.writers();
     let writers: BTreeSet<u32> = written.places().iter().map(|(_, writer)| writer.instance).collect();

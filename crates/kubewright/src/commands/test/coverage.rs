@@ -1,6 +1,6 @@
-//! Which rules the cases were about, and which of their branches were looked at.
+//! Test coverage: the rules that cases exercised, and their branches.
 //!
-//! Rules that were made automatically from one that somebody wrote stand at its place and count as that one.
+//! Autogen rules count as the rule they were generated from.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -10,49 +10,49 @@ use kubewright_report::{CoverageSummary, UncoveredBranch};
 use kubewright_traits::TraitPart;
 use kubewright_value::{Document, Location};
 
-/// Rules by place, over all files, and whether a case was about them.
+/// Rules by position, over all files, and whether a case exercised them.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    rules: BTreeMap<Spot, Covered>,
+    rules: BTreeMap<BranchSpot, CoveredBranch>,
 }
 
-/// What the cases of one test file were about.
+/// Rules and positions that the cases of one test file exercised.
 #[derive(Debug, Default)]
-pub(super) struct Exercised {
-    /// Rules that a case was about.
+pub(super) struct ExercisedRules {
+    /// Rules that a case exercised.
     pub(super) rules: HashSet<Arc<RuleId>>,
-    spots: HashSet<Spot>,
+    spots: HashSet<BranchSpot>,
 }
 
 /// A file, a line and a column.
-type Spot = (String, u32, u32);
+type BranchSpot = (String, u32, u32);
 
-/// Which of the branches at one place is meant.
+/// One of the two branches at a position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
-    /// The only one, or where what stands there holds.
+pub(super) enum BranchSide {
+    /// The only branch, or the one in which the condition holds.
     #[default]
     Is,
-    /// Where it does not hold.
+    /// The branch in which it does not hold.
     IsNot,
 }
 
 #[derive(Debug, Default)]
-struct Covered {
+struct CoveredBranch {
     name: String,
     is_exercised: bool,
-    branches: BTreeMap<(Spot, Side), (String, bool)>,
+    branches: BTreeMap<(BranchSpot, BranchSide), (String, bool)>,
 }
 
-impl Exercised {
-    /// Keeps the places that the rules of `outcomes` looked at.
+impl ExercisedRules {
+    /// Records the positions that the rules of `outcomes` evaluated.
     pub(super) fn looked_at<'o>(&mut self, outcomes: impl Iterator<Item = &'o RuleOutcome>) {
         outcomes.filter_map(|outcome| outcome.trace.as_deref()).for_each(|trace| self.node(trace));
     }
 
     fn node(&mut self, node: &TraceNode) {
         if let (Some(location), false) = (&node.location, node.verdict == TraceVerdict::NotLooked) {
-            self.spots.insert(spot(location));
+            self.spots.insert(branch_spot(location));
         }
         node.children.iter().for_each(|child| self.node(child));
     }
@@ -60,19 +60,19 @@ impl Exercised {
 
 impl Coverage {
     /// Adds the rules of one test file.
-    pub(super) fn add(&mut self, rules: &[Arc<Rule>], exercised: &Exercised) {
+    pub(super) fn add(&mut self, rules: &[Arc<Rule>], exercised: &ExercisedRules) {
         for rule in rules {
-            let known = self.rules.entry(spot(&rule.location)).or_default();
+            let known = self.rules.entry(branch_spot(&rule.location)).or_default();
             let name = rule.id.to_string();
-            // The one that somebody wrote has the shortest name.
+            // The source of autogen rules has the shortest name.
             if known.name.is_empty() || name.len() < known.name.len() {
                 known.name = name;
             }
             known.is_exercised |= exercised.rules.contains(&rule.id);
             for branch in rule.program.branches() {
-                let spot = spot(&branch.location);
+                let spot = branch_spot(&branch.location);
                 let is_exercised = exercised.spots.contains(&spot);
-                let branch = known.branches.entry((spot, Side::Is)).or_insert((branch.what, false));
+                let branch = known.branches.entry((spot, BranchSide::Is)).or_insert((branch.what, false));
                 branch.1 |= is_exercised;
             }
         }
@@ -86,7 +86,8 @@ impl Coverage {
         is_exercised: bool,
         parts: Vec<TraitPart>,
     ) {
-        let parts = parts.into_iter().map(|part| (part.what, part.location, Side::Is, part.is_exercised));
+        let parts =
+            parts.into_iter().map(|part| (part.what, part.location, BranchSide::Is, part.is_exercised));
         self.add_sides(name, document, is_exercised, parts);
     }
 
@@ -96,17 +97,17 @@ impl Coverage {
         name: &str,
         document: &Document,
         is_exercised: bool,
-        parts: impl Iterator<Item = (String, Location, Side, bool)>,
+        parts: impl Iterator<Item = (String, Location, BranchSide, bool)>,
     ) {
-        let known = self.rules.entry(spot(&document.locate(&[]))).or_default();
+        let known = self.rules.entry(branch_spot(&document.locate(&[]))).or_default();
         name.clone_into(&mut known.name);
         known.is_exercised |= is_exercised;
         for (what, location, side, is_exercised) in parts {
-            known.branches.entry((spot(&location), side)).or_insert((what, false)).1 |= is_exercised;
+            known.branches.entry((branch_spot(&location), side)).or_insert((what, false)).1 |= is_exercised;
         }
     }
 
-    /// Adds what another one knows.
+    /// Adds the coverage of another run.
     pub(super) fn merge(&mut self, other: Self) {
         for (spot, covered) in other.rules {
             let known = self.rules.entry(spot).or_default();
@@ -138,23 +139,23 @@ impl Coverage {
         for (spot, rule) in &self.rules {
             let name = || rule.name.clone();
             if !rule.is_exercised {
-                uncovered.push(UncoveredBranch { rule: name(), branch: None, place: place(spot) });
+                uncovered.push(UncoveredBranch { rule: name(), branch: None, place: spot_text(spot) });
                 continue;
             }
             for ((spot, _), (what, _)) in rule.branches.iter().filter(|(_, (_, is_exercised))| !is_exercised)
             {
                 let branch = Some(what.clone());
-                uncovered.push(UncoveredBranch { rule: name(), branch, place: place(spot) });
+                uncovered.push(UncoveredBranch { rule: name(), branch, place: spot_text(spot) });
             }
         }
         uncovered
     }
 }
 
-fn spot(location: &Location) -> Spot {
+fn branch_spot(location: &Location) -> BranchSpot {
     (location.source.name.clone(), location.position.line, location.position.column)
 }
 
-fn place((file, line, column): &Spot) -> String {
+fn spot_text((file, line, column): &BranchSpot) -> String {
     format!("{file}:{line}:{column}")
 }

@@ -1,18 +1,19 @@
-//! Where an object is not the expected one.
+//! The difference between an expected and an actual object.
 
 use kubewright_value::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
 use crate::output::yaml_text;
 
-/// How many lines of a difference are shown.
-const SHOWN: usize = 20;
-/// How deep keys are brought into one order.
-const DEEPEST: usize = 100;
+/// The maximum number of lines of a difference.
+const MAX_DIFFERENCE_LINES: usize = 20;
+/// The maximum depth to which keys are sorted alike.
+const MAX_COMPARED_DEPTH: usize = 100;
 
 /// Returns the lines in which two objects differ.
-pub(super) fn differs(title: &str, expected: &Value, actual: &Value) -> String {
-    let (expected, actual) = (yaml_text(&ordered_as(expected, actual, DEEPEST)), yaml_text(actual));
+pub(super) fn object_difference_lines(title: &str, expected: &Value, actual: &Value) -> String {
+    let (expected, actual) =
+        (yaml_text(&ordered_as(expected, actual, MAX_COMPARED_DEPTH)), yaml_text(actual));
     let difference = TextDiff::from_lines(expected.as_str(), actual.as_str());
     let mut lines = vec![format!("{title} (- expected, + got)")];
     for change in difference.grouped_ops(1).iter().flatten().flat_map(|op| difference.iter_changes(op)) {
@@ -23,14 +24,14 @@ pub(super) fn differs(title: &str, expected: &Value, actual: &Value) -> String {
         };
         lines.push(format!("  {mark}{}", change.value().trim_end()));
     }
-    if lines.len() > SHOWN {
-        lines.truncate(SHOWN);
+    if lines.len() > MAX_DIFFERENCE_LINES {
+        lines.truncate(MAX_DIFFERENCE_LINES);
         lines.push("  …".to_owned());
     }
     lines.join("\n")
 }
 
-/// Returns `value` with its keys in the order that they have in `other`: their order is no difference.
+/// Returns `value` with its keys in the order of `other`, because their order does not matter.
 fn ordered_as(value: &Value, other: &Value, deeper: usize) -> Value {
     if deeper == 0 {
         return value.clone();

@@ -8,7 +8,7 @@ use super::patterns::file::{self as pattern_file, PatternCase};
 use super::traits::file::{self as trait_file, TraitCase};
 use crate::codes::TEST_KIND;
 use crate::commands::render::stack;
-use crate::fields::Reader;
+use crate::fields::InputFieldReader;
 
 const API_VERSION: &str = "kubewright.dev/v1alpha1";
 
@@ -42,12 +42,12 @@ pub(super) const CASE_FIELDS: &[&str] = &[
 ];
 /// The fields of a user.
 pub(super) const USER_FIELDS: &[&str] = &["username", "groups"];
-/// What an outcome can be.
+/// Words for outcomes.
 pub(super) const OUTCOMES: &[&str] = &["pass", "fail", "warn", "error", "skip", "patch"];
 
 /// A test file.
 #[derive(Debug)]
-pub(super) struct TestFile {
+pub(super) struct TestCaseFile {
     pub(super) name: Option<String>,
     pub(super) rules: Vec<String>,
     pub(super) resources: Vec<String>,
@@ -56,23 +56,23 @@ pub(super) struct TestFile {
     pub(super) namespace: Option<String>,
     pub(super) user: Option<String>,
     pub(super) groups: Vec<String>,
-    /// What expressions in traits see in all cases.
+    /// The context of traits in all cases.
     pub(super) context: Document,
     pub(super) cases: Vec<AnyCase>,
 }
 
-/// A case, whatever it is about.
+/// A case of any kind.
 #[derive(Debug)]
 pub(super) enum AnyCase {
     /// About rules that judge or change one object.
-    Rules(Box<Case>),
+    Rules(Box<RuleCase>),
     /// About traits that are applied to a set of manifests.
     Traits(Box<TraitCase>),
     /// About a pattern that is looked for in a set of objects.
     Pattern(Box<PatternCase>),
 }
 
-impl TestFile {
+impl TestCaseFile {
     /// Returns the cases about traits.
     pub(super) fn trait_cases(&self) -> impl Iterator<Item = &TraitCase> {
         self.cases.iter().filter_map(|case| match case {
@@ -107,7 +107,7 @@ impl TestFile {
 
 /// A case about rules.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct RuleCase {
     pub(super) name: Option<String>,
     pub(super) rule: Option<String>,
     pub(super) resource: String,
@@ -125,8 +125,8 @@ pub(super) struct Case {
 /// Reads a test file.
 ///
 /// # Errors
-/// With everything that is wrong with it.
-pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
+/// With all diagnostics.
+pub(super) fn read_test_file(document: &Document) -> Result<TestCaseFile, Vec<Diagnostic>> {
     let is_test = document.value.get("apiVersion").and_then(Value::as_str) == Some(API_VERSION)
         && document.value.get("kind").and_then(Value::as_str) == Some("Test");
     if !is_test {
@@ -135,13 +135,17 @@ pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
         let problem = Diagnostic::new(&TEST_KIND, message, document.locate(&["kind".into()]));
         return Err(vec![problem.help("test files of Kyverno have `apiVersion: cli.kyverno.io/v1alpha1`")]);
     }
-    let mut reader = Reader::new(document);
+    let mut reader = InputFieldReader::new(document);
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
-    let file = file(&mut reader, document, name);
+    let file = read_test_fields(&mut reader, document, name);
     reader.finish(file)
 }
 
-fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> TestFile {
+fn read_test_fields(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+    name: Option<String>,
+) -> TestCaseFile {
     reader.check_fields(FIELDS);
     let user = reader.field("user", |reader| {
         reader.check_fields(USER_FIELDS);
@@ -151,7 +155,7 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
     if reader.value("cases").is_none() {
         reader.missing("cases", "a test file needs `cases`");
     }
-    let file = TestFile {
+    let file = TestCaseFile {
         name,
         rules: reader.texts("rules"),
         resources: reader.texts("resources"),
@@ -160,8 +164,8 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
         namespace: reader.text("namespace"),
         user,
         groups,
-        context: stack::part(reader, document, "context"),
-        cases: reader.each("cases", |reader| any_case(reader, document)).into_iter().flatten().collect(),
+        context: stack::read_stack_map(reader, document, "context"),
+        cases: reader.each("cases", |reader| read_any_case(reader, document)).into_iter().flatten().collect(),
     };
     if file.needs_rules() && reader.value("rules").is_none() {
         reader.missing("rules", "a test file needs `rules`");
@@ -172,16 +176,16 @@ fn file(reader: &mut Reader<'_>, document: &Document, name: Option<String>) -> T
     file
 }
 
-/// Reads a case; nothing where it does not say what it is about.
-fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
+/// Reads a case; `None` if it has no subject.
+fn read_any_case(reader: &mut InputFieldReader<'_>, document: &Document) -> Option<AnyCase> {
     if trait_file::SUBJECTS.iter().any(|field| reader.value(field).is_some()) {
-        return Some(AnyCase::Traits(Box::new(trait_file::case(reader, document))));
+        return Some(AnyCase::Traits(Box::new(trait_file::read_trait_case(reader, document))));
     }
     if reader.value(pattern_file::SUBJECT).is_some() {
-        return Some(AnyCase::Pattern(Box::new(pattern_file::case(reader, document))));
+        return Some(AnyCase::Pattern(Box::new(pattern_file::read_pattern_case(reader, document))));
     }
     if reader.value("resource").is_some() {
-        return Some(AnyCase::Rules(Box::new(case(reader))));
+        return Some(AnyCase::Rules(Box::new(read_rule_case(reader))));
     }
     let known = CASE_FIELDS.iter().chain(trait_file::CASE_FIELDS).chain(pattern_file::CASE_FIELDS);
     let known: Vec<&str> = known.copied().collect();
@@ -193,9 +197,9 @@ fn any_case(reader: &mut Reader<'_>, document: &Document) -> Option<AnyCase> {
     None
 }
 
-fn case(reader: &mut Reader<'_>) -> Case {
+fn read_rule_case(reader: &mut InputFieldReader<'_>) -> RuleCase {
     reader.check_fields(CASE_FIELDS);
-    let case = Case {
+    let case = RuleCase {
         name: reader.text("name"),
         rule: reader.text("rule"),
         resource: reader.required_text("resource", "a case"),
@@ -213,7 +217,7 @@ fn case(reader: &mut Reader<'_>) -> Case {
     case
 }
 
-fn check_case(reader: &mut Reader<'_>, case: &Case) {
+fn check_case(reader: &mut InputFieldReader<'_>, case: &RuleCase) {
     match &case.patched {
         None | Some(Value::Object(_) | Value::String(_)) => {}
         Some(other) => {
@@ -228,6 +232,6 @@ fn check_case(reader: &mut Reader<'_>, case: &Case) {
     }
     let compares = ["outcome", "message", "messageContains", "patched", "patch", "allowed", "rejection"];
     if !compares.iter().any(|field| reader.value(field).is_some()) {
-        reader.missing("resource", "this case compares nothing");
+        reader.missing("resource", "this case has no expectation");
     }
 }

@@ -1,4 +1,4 @@
-//! Compares what a case expects with what was decided.
+//! Compares the expectations of a case with the decision.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use kubewright_files::{self as files, Input};
 use kubewright_patch::{self as patch, JsonPatchOperation, PatchOptions};
 use kubewright_value::{Budget, Value, yaml};
 
-use super::difference::differs;
-use super::file::Case;
+use super::difference::object_difference_lines;
+use super::file::RuleCase;
 
-/// A case and what was decided about it.
-pub(super) struct Judged<'a> {
-    pub(super) case: &'a Case,
+/// A case and its decision.
+pub(super) struct JudgedRuleCase<'a> {
+    pub(super) case: &'a RuleCase,
     /// The rule that the case names.
     pub(super) rule: Option<&'a RuleId>,
     pub(super) original: &'a Value,
@@ -28,12 +28,12 @@ pub(super) struct CaseVerdict {
     /// In one word where there is one.
     pub(super) expected: String,
     pub(super) actual: String,
-    /// What differs; empty when the case holds.
+    /// The differences; empty if the case holds.
     pub(super) problems: Vec<String>,
 }
 
-impl Judged<'_> {
-    /// Compares everything that the case names.
+impl JudgedRuleCase<'_> {
+    /// Compares every expectation of the case.
     pub(super) fn verdict(&self) -> CaseVerdict {
         let actual = self.actual();
         let mut problems = Vec::new();
@@ -48,16 +48,16 @@ impl Judged<'_> {
         problems.extend(self.objects());
         problems.extend(self.admission());
         CaseVerdict {
-            expected: expected(self.case),
+            expected: expected_outcome(self.case),
             actual: match (&self.case.outcome, self.case.allowed) {
-                (None, Some(_)) => allowed(self.decision.is_allowed),
+                (None, Some(_)) => allowed_word(self.decision.is_allowed),
                 _ => actual,
             },
             problems,
         }
     }
 
-    /// Returns the outcomes that the case is about. A rule whose scope leaves the object out has none.
+    /// Returns the outcomes that the case is about. A rule whose scope excludes the object has none.
     fn outcomes(&self) -> impl Iterator<Item = &RuleOutcome> {
         self.decision.outcomes.iter().filter(|outcome| self.rule.is_none_or(|rule| *outcome.rule == *rule))
     }
@@ -82,7 +82,7 @@ impl Judged<'_> {
         word.to_owned()
     }
 
-    /// Returns what the rules said about it, to be put behind the outcome.
+    /// Returns the messages of the rules, to follow the outcome.
     fn said(&self) -> String {
         let messages: Vec<&str> = self.messages_said().collect();
         if messages.is_empty() { String::new() } else { format!(": {}", messages.join("; ")) }
@@ -107,7 +107,7 @@ impl Judged<'_> {
         if let Some(part) = &self.case.message_contains
             && !self.messages_said().any(|message| message.contains(part.as_str()))
         {
-            problems.push(format!("expected a message with `{part}` in it, got{}", self.found_messages()));
+            problems.push(format!("expected a message that contains `{part}`, got{}", self.found_messages()));
         }
         problems
     }
@@ -123,7 +123,11 @@ impl Judged<'_> {
             match self.expected_object(patched) {
                 Ok(expected) if expected == *self.after => {}
                 Ok(expected) => {
-                    problems.push(differs("the object is not as expected", &expected, self.after));
+                    problems.push(object_difference_lines(
+                        "the object differs from the expected one",
+                        &expected,
+                        self.after,
+                    ));
                 }
                 Err(problem) => problems.push(problem),
             }
@@ -131,23 +135,27 @@ impl Judged<'_> {
         if let Some(expected) = &self.case.patch {
             match self.expected_effect(expected) {
                 Ok(expected) if expected == *self.after => {}
-                Ok(expected) => problems.push(differs("the patch has another effect", &expected, self.after)),
+                Ok(expected) => problems.push(object_difference_lines(
+                    "the patch has another effect",
+                    &expected,
+                    self.after,
+                )),
                 Err(problem) => problems.push(problem),
             }
         }
         problems
     }
 
-    /// Returns the object that `patched` is or names.
+    /// Returns the expected object, which `patched` contains or refers to.
     fn expected_object(&self, patched: &Value) -> Result<Value, String> {
         let Some(file) = patched.as_str() else { return Ok(patched.clone()) };
         let path = files::resolve_path(self.folder, file).map_err(|problem| problem.message)?;
         let source = files::read_source(&Input::File((&path).into())).map_err(|problem| problem.message)?;
         // Whatever the file is, no line of it is shown.
-        let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is no YAML"))?;
+        let expected = yaml::parse(&source.text).map_err(|_| format!("`{path}` is not YAML"))?;
         // Whatever else the file is, it is not shown.
         if expected.as_object().is_none() {
-            return Err(format!("`{path}` holds no object"));
+            return Err(format!("`{path}` contains no object"));
         }
         Ok(expected)
     }
@@ -174,7 +182,7 @@ impl Judged<'_> {
         if let Some(expected) = self.case.allowed
             && expected != is_allowed
         {
-            problems.push(format!("expected {}, got {}", allowed(expected), allowed(is_allowed)));
+            problems.push(format!("expected {}, got {}", allowed_word(expected), allowed_word(is_allowed)));
         }
         if let Some(part) = &self.case.rejection {
             let told = self.rejection();
@@ -185,13 +193,13 @@ impl Judged<'_> {
                     .any(|outcome| outcome.message.contains(part.as_str()));
             if !is_met {
                 let told = if told.is_empty() { "none".to_owned() } else { format!("`{told}`") };
-                problems.push(format!("expected a rejection with `{part}` in it, got {told}"));
+                problems.push(format!("expected a rejection that contains `{part}`, got {told}"));
             }
         }
         problems
     }
 
-    /// Returns what the requester is told: the words of all rules that refuse, joined as an admission answer joins them.
+    /// Returns the denial message: those of all denying rules, joined as in an AdmissionResponse.
     fn rejection(&self) -> String {
         let words = self.decision.with_status(RuleStatus::Fail);
         let words: Vec<&str> = words.map(|fail| fail.denial.as_deref().unwrap_or(&fail.message)).collect();
@@ -200,8 +208,8 @@ impl Judged<'_> {
 }
 
 /// Returns what the case expects, in one word where there is one.
-pub(super) fn expected(case: &Case) -> String {
-    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed)) {
+pub(super) fn expected_outcome(case: &RuleCase) -> String {
+    if let Some(word) = case.outcome.clone().or_else(|| case.allowed.map(allowed_word)) {
         return word;
     }
     let fields = [
@@ -214,6 +222,6 @@ pub(super) fn expected(case: &Case) -> String {
     fields.iter().filter(|(_, is_given)| *is_given).map(|(field, _)| *field).collect::<Vec<_>>().join(", ")
 }
 
-fn allowed(is_allowed: bool) -> String {
+fn allowed_word(is_allowed: bool) -> String {
     if is_allowed { "allowed" } else { "refused" }.to_owned()
 }

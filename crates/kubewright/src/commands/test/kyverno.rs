@@ -12,49 +12,49 @@ use std::path::Path;
 use kubewright_dialects::DialectOptions;
 use kubewright_engine::{Diagnostic, Dialect};
 use kubewright_files::relative_path;
-use kubewright_report::CaseResult;
+use kubewright_report::TestCaseResult;
 use kubewright_value::Document;
 
 use super::coverage::Coverage;
-use super::library::Library;
+use super::library::FileCache;
 use crate::rules;
-pub(in crate::commands) use cases::{Cases, with_cases};
-use objects::Objects;
-use rows::Bench;
+pub(in crate::commands) use cases::{RowCases, with_cases};
+use objects::TestObjects;
+use rows::KyvernoTestRun;
 
-/// What came of a test file.
-pub(super) struct Outcome {
+/// The result of a Kyverno test file.
+pub(super) struct KyvernoTestOutcome {
     pub(super) name: Option<String>,
-    /// The words that run `trace` on its policies and resources.
+    /// The arguments of `trace` for its policies and resources.
     pub(super) trace: String,
-    pub(super) results: Vec<CaseResult>,
+    pub(super) results: Vec<TestCaseResult>,
     pub(super) coverage: Coverage,
 }
 
-/// What a test file is run with.
+/// Inputs of running a test file.
 pub(in crate::commands) struct CaseSetup<'a> {
-    /// Where the test file is; what it names is relative to it.
+    /// The folder of the test file; its paths are relative to it.
     pub(in crate::commands) folder: &'a Path,
-    pub(in crate::commands) library: &'a Library,
+    pub(in crate::commands) library: &'a FileCache,
     pub(in crate::commands) options: &'a DialectOptions,
     /// The dialects without exceptions.
     pub(in crate::commands) dialects: &'a [Box<dyn Dialect>],
-    /// Whether to find out which parts of rules are exercised.
+    /// Whether coverage is recorded.
     pub(in crate::commands) has_coverage: bool,
 }
 
-/// Returns whether this is a test file of Kyverno's, well written or not.
-pub(in crate::commands) fn is_meant(document: &Document) -> bool {
-    file::is_meant(document)
+/// Returns whether this is a Kyverno test file, valid or not.
+pub(in crate::commands) fn is_kyverno_test(document: &Document) -> bool {
+    file::has_kyverno_test_kind(document)
 }
 
-/// Runs the test that `document` holds; nothing when it cannot be read.
-pub(super) fn run(
+/// Runs the test in `document`; `None` if it is invalid.
+pub(super) fn run_kyverno_test(
     document: &Document,
     setup: &CaseSetup<'_>,
     problems: &mut Vec<Diagnostic>,
-) -> Option<Outcome> {
-    let mut file = match file::read(document) {
+) -> Option<KyvernoTestOutcome> {
+    let mut file = match file::read_kyverno_test(document) {
         Ok(file) => file,
         Err(wrong) => {
             problems.extend(wrong);
@@ -62,11 +62,12 @@ pub(super) fn run(
         }
     };
     let (folder, library) = (setup.folder, setup.library);
-    let trace = trace_words(&file, folder, &document.source.name);
-    let books = library.borrow(folder, &file.policies, problems);
-    let exceptions = library.borrow(folder, &file.exceptions, problems);
+    let trace = kyverno_trace_command(&file, folder, &document.source.name);
+    let books = library.read_files(folder, &file.policies, problems);
+    let exceptions = library.read_files(folder, &file.exceptions, problems);
     let exceptions = exceptions.iter().filter_map(|loan| loan.get());
-    let exceptions = rules::exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
+    let exceptions =
+        rules::take_exceptions(exceptions.flat_map(|book| book.documents.iter().cloned()).collect());
     let own = (!exceptions.is_empty()).then(|| {
         kubewright_dialects::all_dialects(&DialectOptions {
             exceptions: exceptions.clone(),
@@ -74,29 +75,29 @@ pub(super) fn run(
         })
     });
     let dialects = own.as_deref().unwrap_or(setup.dialects);
-    let policies = policies::load(books.iter().filter_map(|loan| loan.get()), dialects, problems);
+    let policies = policies::load_policies(books.iter().filter_map(|loan| loan.get()), dialects, problems);
     let ids = policies.iter().flat_map(|policy| policy.engine.rules()).map(|rule| &*rule.id);
     problems.extend(kubewright_dialects::check_all_exceptions(&exceptions, ids));
-    let resources = library.borrow(folder, &file.resources, problems);
-    let others = library.borrow(folder, &file.others, problems);
+    let resources = library.read_files(folder, &file.resources, problems);
+    let others = library.read_files(folder, &file.others, problems);
     let payloads = std::mem::take(&mut file.payloads).into_iter().map(|payload| {
-        let loans = library.borrow(folder, std::slice::from_ref(&payload.path), problems);
+        let loans = library.read_files(folder, std::slice::from_ref(&payload.path), problems);
         (payload, loans)
     });
     let payloads: Vec<_> = payloads.collect();
-    let objects = Objects::new(&resources, &payloads, &others, problems);
-    let (world, user) = world::build(&mut file, setup, &objects, problems);
-    let mut bench = Bench::new(&policies, &objects, &world, user.as_ref(), setup.has_coverage);
+    let objects = TestObjects::new(&resources, &payloads, &others, problems);
+    let (world, user) = world::build_test_world(&mut file, setup, &objects, problems);
+    let mut bench = KyvernoTestRun::new(&policies, &objects, &world, user.as_ref(), setup.has_coverage);
     let results = file.rows.iter().flat_map(|row| bench.run(row)).collect();
     let mut coverage = Coverage::default();
     for policy in policies.iter().filter(|_| setup.has_coverage) {
         coverage.add(policy.engine.rules(), &bench.exercised);
     }
-    Some(Outcome { trace, name: file.name, results, coverage })
+    Some(KyvernoTestOutcome { trace, name: file.name, results, coverage })
 }
 
-/// Returns the words that make `trace` look at what the file called `name` names.
-fn trace_words(file: &file::TestFile, folder: &Path, name: &str) -> String {
+/// Returns the `trace` arguments for the files that the test file called `name` names.
+fn kyverno_trace_command(file: &file::KyvernoTestDocument, folder: &Path, name: &str) -> String {
     let here = |paths: &[String]| -> String {
         paths.iter().map(|path| relative_path(folder, path)).collect::<Vec<_>>().join(" ")
     };

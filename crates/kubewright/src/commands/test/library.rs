@@ -1,4 +1,4 @@
-//! Files that several tests name are read once, unless the tests stand far apart.
+//! A cache of files that several tests refer to.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -8,56 +8,56 @@ use kubewright_engine::Diagnostic;
 use kubewright_files::{self as files, Input};
 use kubewright_value::Document;
 
-/// How many files are kept that nobody uses at the moment. Tests that share files stand near each other.
-const KEPT: usize = 128;
+/// The maximum number of cached files. Tests that share files are near each other, so older ones can be dropped.
+const MAX_UNUSED_FILES: usize = 128;
 
-/// The files that were read lately.
+/// The recently read files.
 #[derive(Default)]
-pub(in crate::commands) struct Library {
-    shelf: Mutex<Shelf>,
+pub(in crate::commands) struct FileCache {
+    shelf: Mutex<CachedFiles>,
 }
 
 #[derive(Default)]
-struct Shelf {
-    books: HashMap<String, Weak<OnceLock<Book>>>,
-    kept: VecDeque<Loan>,
+struct CachedFiles {
+    books: HashMap<String, Weak<OnceLock<CachedFile>>>,
+    kept: VecDeque<SharedFile>,
 }
 
-/// A file that was read, shared by everybody who needs it.
-pub(super) type Loan = Arc<OnceLock<Book>>;
+/// A file that is read once and shared between tests.
+pub(super) type SharedFile = Arc<OnceLock<CachedFile>>;
 
 /// A file that was read.
 #[derive(Default)]
-pub(super) struct Book {
-    /// What is in it; a list of objects stands for its items.
+pub(super) struct CachedFile {
+    /// Its documents; lists are replaced by their items.
     pub(super) documents: Vec<Document>,
     problems: Vec<Diagnostic>,
     objects: OnceLock<(Vec<Document>, Vec<Diagnostic>)>,
 }
 
-impl Library {
+impl FileCache {
     /// Returns the files that `paths` name, which are relative to `folder`.
-    pub(super) fn borrow(
+    pub(super) fn read_files(
         &self,
         folder: &Path,
         paths: &[String],
         problems: &mut Vec<Diagnostic>,
-    ) -> Vec<Loan> {
-        let found = files::find(&files::resolve_paths(folder, paths, problems));
+    ) -> Vec<SharedFile> {
+        let found = files::find_files(&files::resolve_paths(folder, paths, problems));
         problems.extend(found.problems);
-        let loans: Vec<Loan> = found.inputs.iter().map(|input| self.loan(input)).collect();
+        let loans: Vec<SharedFile> = found.inputs.iter().map(|input| self.loan(input)).collect();
         loans
             .iter()
             .for_each(|loan| problems.extend(loan.get().into_iter().flat_map(|book| book.problems.clone())));
         loans
     }
 
-    fn loan(&self, input: &Input) -> Loan {
+    fn loan(&self, input: &Input) -> SharedFile {
         let loan = self.shelf.lock().unwrap_or_else(PoisonError::into_inner).take(&input.name());
         loan.get_or_init(|| {
             let mut problems = Vec::new();
             let read = files::read_documents(std::slice::from_ref(input), &mut problems);
-            Book {
+            CachedFile {
                 documents: read.into_iter().flat_map(files::list_items).collect(),
                 problems,
                 objects: OnceLock::new(),
@@ -67,23 +67,23 @@ impl Library {
     }
 }
 
-impl Shelf {
+impl CachedFiles {
     /// Returns the file called `name`, which may not have been read yet.
-    fn take(&mut self, name: &str) -> Loan {
+    fn take(&mut self, name: &str) -> SharedFile {
         if let Some(loan) = self.books.get(name).and_then(Weak::upgrade) {
             return loan;
         }
-        let loan = Loan::default();
+        let loan = SharedFile::default();
         self.books.insert(name.to_owned(), Arc::downgrade(&loan));
         self.kept.push_back(Arc::clone(&loan));
-        if self.kept.len() > KEPT {
+        if self.kept.len() > MAX_UNUSED_FILES {
             self.kept.pop_front();
         }
         loan
     }
 }
 
-impl Book {
+impl CachedFile {
     /// Returns the Kubernetes objects of the file.
     pub(super) fn objects(&self, problems: &mut Vec<Diagnostic>) -> &[Document] {
         let (objects, wrong) = self.objects.get_or_init(|| {

@@ -1,6 +1,6 @@
-//! Cases about patterns: objects, a pattern, and what should be found in them.
+//! Cases about patterns: objects, a pattern, and the expected findings.
 //!
-//! What is wrong with a pattern belongs to the cases that are about it, so that a case can expect it.
+//! Errors in a pattern are attributed to the cases that use it, so that a case can expect them.
 
 mod fate;
 pub(super) mod file;
@@ -14,31 +14,31 @@ use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_files as files;
 use kubewright_graph::{Graph, References};
 use kubewright_patterns::{self as patterns, DetectionSettings, Pattern, PatternFindings};
-use kubewright_report::{CaseResult, CaseRule};
+use kubewright_report::{CaseRule, TestCaseResult};
 use kubewright_value::{Document, Text, Value};
 
 use super::coverage::Coverage;
-use super::file::TestFile;
-use super::run::Bench;
-use super::traits::file::Given;
-use file::{PatternCase, Subject};
-use judge::Judged;
-use parts::Exercised;
+use super::file::TestCaseFile;
+use super::run::RuleTestRun;
+use super::traits::file::CaseManifests;
+use file::{PatternCase, PatternSubject};
+use judge::JudgedPatternCase;
+use parts::ExercisedPatterns;
 
 /// The patterns and objects of a test file.
-pub(super) struct PatternBench<'a> {
+pub(super) struct PatternTestRun<'a> {
     folder: &'a Path,
-    file: &'a TestFile,
+    file: &'a TestCaseFile,
     references: References,
-    known: Vec<Known>,
+    known: Vec<LoadedPattern>,
     /// The objects of all cases.
     objects: Vec<Value>,
-    /// Which parts of patterns a case was about; nothing if nobody asks.
-    exercised: Option<Exercised>,
+    /// Exercised parts of patterns, if coverage is recorded.
+    exercised: Option<ExercisedPatterns>,
 }
 
-/// A pattern, and what is wrong with it.
-struct Known {
+/// A pattern, and its diagnostics.
+struct LoadedPattern {
     name: Text,
     document: Document,
     pattern: Option<Pattern>,
@@ -46,20 +46,21 @@ struct Known {
     is_used: bool,
 }
 
-impl<'a> PatternBench<'a> {
+impl<'a> PatternTestRun<'a> {
     /// Compiles the patterns among the rules of `bench`.
     pub(super) fn new(
-        file: &'a TestFile,
+        file: &'a TestCaseFile,
         folder: &'a Path,
-        bench: &Bench<'_>,
+        bench: &RuleTestRun<'_>,
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let (references, wrong) = patterns::read_references(&bench.patterns);
         problems.extend(wrong);
         let written = bench.patterns.iter().filter(|document| patterns::is_pattern_document(document));
-        let known: Vec<Known> = written.map(|document| Known::compile(document, &references)).collect();
-        let mut exercised = has_coverage.then(Exercised::default);
+        let known: Vec<LoadedPattern> =
+            written.map(|document| LoadedPattern::compile(document, &references)).collect();
+        let mut exercised = has_coverage.then(ExercisedPatterns::default);
         if let Some(exercised) = &mut exercised {
             known.iter().for_each(|known| exercised.count(known.pattern.as_ref(), &known.document));
         }
@@ -70,28 +71,28 @@ impl<'a> PatternBench<'a> {
     }
 
     /// Runs one case.
-    pub(super) fn run(&mut self, case: &PatternCase) -> CaseResult {
+    pub(super) fn run(&mut self, case: &PatternCase) -> TestCaseResult {
         let inline;
         let known = match &case.subject {
-            Subject::Inline(document) => {
-                inline = Known::compile(document, &self.references);
+            PatternSubject::Inline(document) => {
+                inline = LoadedPattern::compile(document, &self.references);
                 &inline
             }
-            Subject::Named(name) => match self.find(name) {
+            PatternSubject::Named(name) => match self.find(name) {
                 Ok(at) => {
                     self.known.iter_mut().skip(at).take(1).for_each(|known| known.is_used = true);
-                    let Some(known) = self.known.get(at) else { return result(case, name) };
+                    let Some(known) = self.known.get(at) else { return empty_pattern_result(case, name) };
                     known
                 }
-                Err(message) => return CaseResult { message, ..result(case, name) },
+                Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, name) },
             },
         };
         let name = known.name.clone();
         let (graph, found) = match self.found(case, known) {
             Ok(done) => done,
-            Err(message) => return CaseResult { message, ..result(case, &name) },
+            Err(message) => return TestCaseResult { message, ..empty_pattern_result(case, &name) },
         };
-        let judged = Judged {
+        let judged = JudgedPatternCase {
             case,
             pattern: known.pattern.as_ref(),
             wrong: &known.wrong,
@@ -101,31 +102,31 @@ impl<'a> PatternBench<'a> {
         let problems = judged.problems();
         let actual = match (&known.pattern, found.findings.len()) {
             (None, _) => "refused".to_owned(),
-            (Some(_), count) => judge::findings(count),
+            (Some(_), count) => judge::finding_count_text(count),
         };
         if let (Some(exercised), Some(pattern)) = (&mut self.exercised, &known.pattern)
             && !case.is_inline()
         {
             exercised.case(pattern, &known.document, &found);
         }
-        CaseResult {
+        TestCaseResult {
             actual,
             is_ok: problems.is_empty(),
             message: problems.join("\n"),
             hint: self.hint(case),
-            ..result(case, &name)
+            ..empty_pattern_result(case, &name)
         }
     }
 
-    /// Adds the mistakes of patterns that no case is about.
+    /// Adds the errors of patterns that no case uses.
     pub(super) fn finish(self, problems: &mut Vec<Diagnostic>) -> Coverage {
         let unused = self.known.into_iter().filter(|known| !known.is_used);
         problems.extend(unused.flat_map(|known| known.wrong));
-        self.exercised.map(Exercised::coverage).unwrap_or_default()
+        self.exercised.map(ExercisedPatterns::coverage).unwrap_or_default()
     }
 
     /// Returns the objects as a graph, and what is found in it.
-    fn found(&self, case: &PatternCase, known: &Known) -> Result<(Graph, PatternFindings), String> {
+    fn found(&self, case: &PatternCase, known: &LoadedPattern) -> Result<(Graph, PatternFindings), String> {
         let mut objects = self.objects.clone();
         objects.extend(self.objects_of(case)?);
         let graph = Graph::build(objects, &self.references);
@@ -142,19 +143,20 @@ impl<'a> PatternBench<'a> {
         };
         let found =
             patterns::detect(pattern, &graph, &settings, &mut patterns::detection_budget(pattern, &graph));
-        let found = found.map_err(|error| format!("looking for the pattern was given up: {error}"))?;
+        let found = found.map_err(|error| format!("the search for the pattern was aborted: {error}"))?;
         Ok((graph, found))
     }
 
     /// Returns the objects that only this case has.
     fn objects_of(&self, case: &PatternCase) -> Result<Vec<Value>, String> {
-        let objects = Given::read(&case.objects, self.folder);
-        let objects = objects.map_err(|problem| format!("`objects`: {}", judge::told(&problem)))?;
+        let objects = CaseManifests::read(&case.objects, self.folder);
+        let objects =
+            objects.map_err(|problem| format!("`objects`: {}", judge::pattern_diagnostic_line(&problem)))?;
         Ok(objects.into_iter().map(|document| document.value).collect())
     }
 
     fn find(&self, name: &str) -> Result<usize, String> {
-        let is_called = |known: &Known| known.name == name;
+        let is_called = |known: &LoadedPattern| known.name == name;
         if let Some(at) = self.known.iter().position(is_called) {
             return match self.known.iter().filter(|known| is_called(known)).count() {
                 1 => Ok(at),
@@ -168,9 +170,9 @@ impl<'a> PatternBench<'a> {
         })
     }
 
-    /// Returns the command that shows what happens to each leader, where the objects stand in files.
+    /// Returns the `trace` command for the case, if its objects are in files.
     fn hint(&self, case: &PatternCase) -> Option<String> {
-        let Subject::Named(name) = &case.subject else { return None };
+        let PatternSubject::Named(name) = &case.subject else { return None };
         if !case.objects.is_empty() || self.file.resources.is_empty() {
             return None;
         }
@@ -181,7 +183,7 @@ impl<'a> PatternBench<'a> {
     }
 }
 
-impl Known {
+impl LoadedPattern {
     fn compile(document: &Document, references: &References) -> Self {
         let (pattern, wrong) = patterns::compile_pattern_with(document, references.own_types());
         let name = document.value.str_at(&["metadata", "name"]);
@@ -189,10 +191,10 @@ impl Known {
     }
 }
 
-/// Returns a result that says nothing yet.
-fn result(case: &PatternCase, name: &str) -> CaseResult {
+/// Returns an empty result.
+fn empty_pattern_result(case: &PatternCase, name: &str) -> TestCaseResult {
     let rule_text = format!("pattern {name}");
-    CaseResult {
+    TestCaseResult {
         case: case.name.clone().unwrap_or_else(|| rule_text.clone()),
         is_named: case.name.is_some(),
         rule_text,
@@ -204,8 +206,8 @@ fn result(case: &PatternCase, name: &str) -> CaseResult {
             method: None,
             traced: String::new(),
         }),
-        expected: judge::expected(case),
+        expected: judge::expected_findings_text(case),
         place: case.location.to_string(),
-        ..CaseResult::default()
+        ..TestCaseResult::default()
     }
 }

@@ -9,26 +9,26 @@ use kubewright_dialects::DialectOptions;
 use kubewright_engine::{
     Decision, DecisionSettings, Diagnostic, Engine, Rule, RuleId, RuleOutcome, RuleStatus, nearest_word,
 };
-use kubewright_files::{self as files, Wanted};
+use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::References;
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
 use kubewright_patterns as patterns;
-use kubewright_report::{CaseResult, CaseRule};
+use kubewright_report::{CaseRule, TestCaseResult};
 use kubewright_traits as traits;
 use kubewright_value::Document;
 
-use super::coverage::Exercised;
-use super::file::{Case, TestFile};
+use super::coverage::ExercisedRules;
+use super::file::{RuleCase, TestCaseFile};
 use super::judge;
 use crate::arguments::RuleOptions;
-use crate::fixtures::{FileWorld, Values};
+use crate::fixtures::{FileWorld, FixtureValues};
 use crate::request;
 use crate::rule_inputs;
 use crate::rules;
 
-/// A test file, loaded.
-pub(super) struct Bench<'a> {
-    file: &'a TestFile,
+/// A loaded test file.
+pub(super) struct RuleTestRun<'a> {
+    file: &'a TestCaseFile,
     folder: &'a Path,
     engine: Engine,
     world: FileWorld,
@@ -40,20 +40,20 @@ pub(super) struct Bench<'a> {
     pub(super) patterns: Vec<Document>,
     options: DialectOptions,
     alone: HashMap<String, OnceCell<Engine>>,
-    pub(super) exercised: Exercised,
+    pub(super) exercised: ExercisedRules,
     has_coverage: bool,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> RuleTestRun<'a> {
     /// Loads what the file names, relative to its folder.
     pub(super) fn new(
-        file: &'a TestFile,
+        file: &'a TestCaseFile,
         folder: &'a Path,
         options: &RuleOptions,
         has_coverage: bool,
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
-        let found = files::find(&files::resolve_paths(folder, &file.rules, problems));
+        let found = files::find_files(&files::resolve_paths(folder, &file.rules, problems));
         problems.extend(found.problems);
         let rule_documents = files::read_documents(&found.inputs, problems);
         let (platform, rule_documents) = rule_documents.into_iter().partition(traits::is_trait_resource);
@@ -72,11 +72,11 @@ impl<'a> Bench<'a> {
         problems.extend(found.problems);
         let documents = files::read_documents(&found.inputs, problems);
         let engine = Engine::new(loaded.rules);
-        let objects = files::wanted_objects(documents, Wanted::by(&engine), problems);
+        let objects = files::wanted_objects(documents, ObjectFilter::by(&engine), problems);
         let world = files::resolve_paths(folder, &file.world, problems);
-        let world = rule_inputs::world(&world, Values::default(), problems);
+        let world = rule_inputs::read_world(&world, FixtureValues::default(), problems);
         let alone = engine.rules().iter().map(|rule| (rule.id.to_string(), OnceCell::new())).collect();
-        let exercised = Exercised::default();
+        let exercised = ExercisedRules::default();
         Self {
             file,
             folder,
@@ -99,23 +99,23 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs one case.
-    pub(super) fn run(&mut self, case: &Case) -> CaseResult {
+    pub(super) fn run(&mut self, case: &RuleCase) -> TestCaseResult {
         let rule = match &case.rule {
             None => None,
             Some(name) => match self.rule(name) {
                 Ok(rule) => Some(rule),
-                Err(message) => return failed(case, message),
+                Err(message) => return failed_case(case, message),
             },
         };
         let (document, request) = match self.object(case) {
             Ok(found) => found,
             Err(message) => {
-                return CaseResult { rule: rule.as_ref().map(case_rule), ..failed(case, message) };
+                return TestCaseResult { rule: rule.as_ref().map(case_rule), ..failed_case(case, message) };
             }
         };
         let decision = self.engine.decide(&request, &self.world, &manifest_settings());
         let alone = rule.as_ref().map(|(id, _)| self.alone(id, &request));
-        let judged = judge::Judged {
+        let judged = judge::JudgedRuleCase {
             case,
             rule: rule.as_ref().map(|(id, _)| &**id),
             original: &document.value,
@@ -141,8 +141,8 @@ impl<'a> Bench<'a> {
             let is_meant = |outcome: &&RuleOutcome| rule.as_ref().is_none_or(|(id, _)| *id == outcome.rule);
             self.exercised.looked_at(traced.outcomes.iter().filter(is_meant));
         }
-        CaseResult {
-            case: name(case),
+        TestCaseResult {
+            case: case_name(case),
             is_named: case.name.is_some(),
             rule_text: rule.as_ref().map_or_else(|| "all rules".to_owned(), |(id, _)| id.to_string()),
             rule: rule.as_ref().map(case_rule),
@@ -174,7 +174,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Returns the document that holds the rule called `id`, or all of them where that cannot be told.
+    /// Returns the document that contains the rule called `id`, or all of them if it is unknown.
     fn documents_of(&self, id: &RuleId) -> &[Document] {
         let all = self.rule_documents.as_slice();
         let Some(rule) = self.engine.rules().iter().find(|rule| *rule.id == *id) else { return all };
@@ -188,10 +188,10 @@ impl<'a> Bench<'a> {
 
     fn rule(&self, name: &str) -> Result<(Arc<RuleId>, &'static str), String> {
         let rules = self.engine.rules();
-        // A rule that was made from the one that is meant is not meant itself.
+        // An autogen rule is not selected by the name of its source.
         let is_exact =
             |rule: &&Arc<Rule>| name == rule.id.rule || name.ends_with(&format!("/{}", rule.id.rule));
-        let found = rules.iter().filter(|rule| rules::is_called(&rule.id, name));
+        let found = rules.iter().filter(|rule| rules::is_rule_called(&rule.id, name));
         let mut found: Vec<&Arc<Rule>> = found.filter(is_exact).collect();
         if found.is_empty() {
             let of_policy = || rules.iter().filter(|rule| rules::is_of_policy(&rule.id, name));
@@ -220,8 +220,8 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the one object that the case names, and the request about it.
-    fn object(&self, case: &Case) -> Result<(&Document, AdmissionRequest), String> {
-        let wanted = Selector::new(&case.resource);
+    fn object(&self, case: &RuleCase) -> Result<(&Document, AdmissionRequest), String> {
+        let wanted = ObjectNameSelector::new(&case.resource);
         let operation = case.operation.unwrap_or(self.file.operation);
         let requests = self.objects.iter().map(|document| (document, self.request(document, operation)));
         let mut found: Vec<_> = requests.filter(|(_, request)| wanted.selects(request)).collect();
@@ -252,7 +252,7 @@ impl<'a> Bench<'a> {
         if request::is_payload(document) {
             return request::of_payload(document, &user);
         }
-        request::of(&document.value, operation, namespace, &user)
+        request::request_about(&document.value, operation, namespace, &user)
     }
 }
 
@@ -273,13 +273,13 @@ fn case_rule((id, sort): &(Arc<RuleId>, &'static str)) -> CaseRule {
 }
 
 /// `[Kind/][namespace/]name`. Of two parts the first is a kind when it starts with a capital letter.
-struct Selector<'a> {
+struct ObjectNameSelector<'a> {
     kind: Option<&'a str>,
     namespace: Option<&'a str>,
     name: &'a str,
 }
 
-impl<'a> Selector<'a> {
+impl<'a> ObjectNameSelector<'a> {
     fn new(text: &'a str) -> Self {
         let parts: Vec<&str> = text.splitn(3, '/').collect();
         match parts.as_slice() {
@@ -311,22 +311,22 @@ impl<'a> Selector<'a> {
     }
 }
 
-fn name(case: &Case) -> String {
+fn case_name(case: &RuleCase) -> String {
     case.name.clone().unwrap_or_else(|| match &case.rule {
         Some(rule) => format!("{rule} on {}", case.resource),
         None => format!("all rules on {}", case.resource),
     })
 }
 
-fn failed(case: &Case, message: String) -> CaseResult {
-    CaseResult {
-        case: name(case),
+fn failed_case(case: &RuleCase, message: String) -> TestCaseResult {
+    TestCaseResult {
+        case: case_name(case),
         is_named: case.name.is_some(),
         rule_text: case.rule.clone().unwrap_or_else(|| "all rules".to_owned()),
         resource: case.resource.as_str().into(),
-        expected: judge::expected(case),
+        expected: judge::expected_outcome(case),
         place: case.location.to_string(),
         message,
-        ..CaseResult::default()
+        ..TestCaseResult::default()
     }
 }

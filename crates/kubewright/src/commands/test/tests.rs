@@ -9,7 +9,7 @@ fn document(text: &str) -> Document {
 /// Reads a test file with `cases` as its cases; returns the problems as `code line:column message`.
 fn problems(cases: &str) -> Vec<String> {
     let head = "apiVersion: kubewright.dev/v1alpha1\nkind: Test\nrules: [r]\nresources: [o]\ncases:\n";
-    match file::read(&document(&format!("{head}{cases}"))) {
+    match file::read_test_file(&document(&format!("{head}{cases}"))) {
         Ok(_) => Vec::new(),
         Err(problems) => problems
             .iter()
@@ -64,13 +64,10 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
     let check = |case: &str, want: &str| assert_eq!(told(case), want);
     check(
         "findings: [{roles: {a: web}}]",
-        "KW-T003 6:39 `web` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
+        "KW-T003 6:39 `web` is not an object name: write `Kind/namespace/name`, or `Kind/name` for one without a namespace ",
     );
-    check(
-        "findings: yes please",
-        "KW-T003 6:26 `findings` is a list or how many there are, this is of type string ",
-    );
-    check("findings: -1", "KW-T003 6:26 `findings` is a whole number from zero on, this is of type number ");
+    check("findings: yes please", "KW-T003 6:26 `findings` is a list or a number, this is of type string ");
+    check("findings: -1", "KW-T003 6:26 `findings` is a non-negative integer, this is of type number ");
     check("findings: [{points: 1}]", "KW-T002 6:27 an expected finding needs `roles` ");
     check("discarded: {Pod/a/b: vetoed}", "KW-T003 6:37 unknown phase `vetoed` did you mean `veto`?");
     check(
@@ -83,7 +80,7 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
     );
     check(
         "objects: []",
-        "KW-T002 6:3 this case compares nothing: it needs `findings`, `discarded`, `truncated` or `diagnostics` ",
+        "KW-T002 6:3 this case has no expectation: it needs `findings`, `discarded`, `truncated` or `diagnostics` ",
     );
     check(
         "findings: [{roles: {}, evidence: [{held: true}]}]",
@@ -93,7 +90,7 @@ fn what_is_wrong_with_a_case_about_a_pattern_is_told_field_by_field() {
 
 #[test]
 fn a_case_that_compares_nothing_is_an_error_also_with_empty_lists() {
-    let told = "KW-T002 6:3 this case compares nothing: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent` ";
+    let told = "KW-T002 6:3 this case has no expectation: it needs `manifests`, `expect`, `fails`, `warns` or `idempotent` ";
     assert_eq!(problems("- {trait: t, idempotent: false, strict: true}\n"), [told]);
     assert_eq!(problems("- {trait: t, manifests: []}\n"), Vec::<String>::new());
 }
@@ -103,7 +100,7 @@ fn a_misspelt_field_is_an_error_with_the_right_one() {
     assert_eq!(
         problems("- resource: a\n  outcme: pass\n"),
         [
-            "KW-T002 6:13 this case compares nothing ",
+            "KW-T002 6:13 this case has no expectation ",
             "KW-T001 7:3 unknown field `outcme` did you mean `outcome`?"
         ]
     );

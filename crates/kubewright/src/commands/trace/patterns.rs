@@ -1,9 +1,9 @@
-//! What became of every object that could lead a pattern: which phase discarded it and why, and how it scored.
+//! The trace of every candidate leader of a pattern: which phase discarded it and why, and how it scored.
 
 use std::io::{self, Write as _};
 
 use kubewright_engine::nearest_word;
-use kubewright_files::{self as files, Wanted};
+use kubewright_files::{self as files, ObjectFilter};
 use kubewright_graph::{Graph, GraphNode, Id, References, Sort};
 use kubewright_patterns::{
     self as patterns, Candidacy, DetectionPhase, DetectionSettings, Level, NearMisses, Pattern,
@@ -12,22 +12,22 @@ use kubewright_patterns::{
 use kubewright_report::object_label;
 use kubewright_report::text::plural;
 use kubewright_report::trace::patterns::{
-    document_text, leader_trace, left_out_trace, object_path, pattern_summary,
+    document_text, graph_object_path, leader_trace, left_out_trace, pattern_summary,
 };
 use kubewright_report::trace::{LeaderReport, candidacy_nodes};
 use kubewright_value::{Budget, Document, Value};
 
-use crate::arguments::{Trace, TraceFormat};
-use crate::failure::{Exit, Failure};
-use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, tree, visible};
+use crate::arguments::{TraceArguments, TraceFormat};
+use crate::failure::{CommandFailure, ExitStatus};
+use crate::output::{ColorChoice, Paint, ReportWriter, standard_output, trace_tree, visible};
 use crate::pattern_inputs::{PatternInputs, is_name_of_shipped};
-use crate::rule_inputs::complain;
+use crate::rule_inputs::print_diagnostics;
 
-/// How many near misses are named.
+/// The maximum number of near misses listed.
 const MAX_NEAR_MISSES: usize = 2;
 
-/// Returns whether `paths` are patterns, by file or by the names of those that ship, and nothing else that is a rule.
-pub(super) fn are_meant(paths: &[String]) -> bool {
+/// Returns whether `paths` contain only patterns: files, or names of built-in patterns.
+pub(super) fn are_patterns(paths: &[String]) -> bool {
     // Standard input can be read only once.
     if paths.iter().any(|path| path == "-") {
         return false;
@@ -36,8 +36,8 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
     if files.is_empty() {
         return true;
     }
-    let documents = files::read_documents(&files::find(&files).inputs, &mut Vec::new());
-    let documents = files::wanted_objects(documents, Wanted::Payloads, &mut Vec::new());
+    let documents = files::read_documents(&files::find_files(&files).inputs, &mut Vec::new());
+    let documents = files::wanted_objects(documents, ObjectFilter::Payloads, &mut Vec::new());
     let is_one =
         |document: &Document| patterns::is_pattern_document(document) || References::is_one(document);
     let (known, others): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_one);
@@ -50,12 +50,18 @@ pub(super) fn are_meant(paths: &[String]) -> bool {
 /// Runs the command.
 ///
 /// # Errors
-/// When the arguments make no sense or output cannot be written.
-pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure> {
+/// When the arguments are invalid or output cannot be written.
+pub(super) fn trace_patterns(
+    arguments: &TraceArguments,
+    color: ColorChoice,
+) -> Result<ExitStatus, CommandFailure> {
     let mut inputs = PatternInputs::open(&arguments.rules.rules, &arguments.objects.resources)?;
     inputs.only(&arguments.objects.only)?;
-    let named =
-        arguments.named.iter().map(|name| find(name, &inputs.graph)).collect::<Result<Vec<_>, _>>()?;
+    let named = arguments
+        .named
+        .iter()
+        .map(|name| find_named_objects(name, &inputs.graph))
+        .collect::<Result<Vec<_>, _>>()?;
     let named: Vec<Id> = named.into_iter().flatten().collect();
     let mut report = PatternTraceWriter {
         graph: &inputs.graph,
@@ -80,7 +86,7 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
                 continue;
             }
         };
-        // As `detect`: what only informs is nothing wrong.
+        // As in `detect`, INFO findings are not failures.
         findings += found.findings.iter().filter(|finding| finding.severity > Level::Info).count();
         report.pattern(pattern, &found)?;
         doubts.extend(found.diagnostics);
@@ -88,18 +94,18 @@ pub(super) fn run(arguments: &Trace, color: ColorChoice) -> Result<Exit, Failure
     report.finish()?;
     let mut diagnostics = inputs.diagnostics.clone();
     diagnostics.extend(doubts);
-    Ok(match (complain(&diagnostics, color.paint_errors()), findings) {
-        (true, _) => Exit::BadInput,
-        (false, 0) => Exit::Clean,
-        (false, _) => Exit::Violations,
+    Ok(match (print_diagnostics(&diagnostics, color.paint_errors()), findings) {
+        (true, _) => ExitStatus::BadInput,
+        (false, 0) => ExitStatus::Clean,
+        (false, _) => ExitStatus::Violations,
     })
 }
 
-/// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in whatever namespace.
-fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
+/// Returns the objects called `name`: `Kind/namespace/name`, or `Kind/name` in any namespace.
+fn find_named_objects(name: &str, graph: &Graph) -> Result<Vec<Id>, CommandFailure> {
     let is_called = |node: &GraphNode| {
         let short = format!("{}/{}", node.kind, node.name);
-        node.sort == Sort::Object && (object_path(node) == name || short == name)
+        node.sort == Sort::Object && (graph_object_path(node) == name || short == name)
     };
     let found: Vec<Id> = graph.ids().filter(|id| graph.node(*id).is_some_and(is_called)).collect();
     if !found.is_empty() {
@@ -107,23 +113,23 @@ fn find(name: &str, graph: &Graph) -> Result<Vec<Id>, Failure> {
     }
     let has_namespace = name.split('/').count() > 2;
     let spelt = |node: &GraphNode| match has_namespace {
-        true => object_path(node),
+        true => graph_object_path(node),
         false => format!("{}/{}", node.kind, node.name),
     };
     let nodes = graph.ids().filter_map(|id| graph.node(id)).filter(|node| node.sort == Sort::Object);
     let names: Vec<String> = nodes.map(spelt).collect();
-    let failure = Failure::usage(format!("there is no object `{name}`"));
+    let failure = CommandFailure::usage(format!("there is no object `{name}`"));
     Err(match nearest_word(name, names.iter().map(String::as_str)) {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => failure.help("write `Kind/namespace/name`, or `Kind/name`"),
     })
 }
 
-/// Writes what became of the leaders of each pattern.
+/// Writes the traces of the leaders of each pattern.
 struct PatternTraceWriter<'a> {
     graph: &'a Graph,
     inputs: &'a PatternInputs,
-    /// The objects that are asked about; all leaders where there are none.
+    /// The objects to trace; all leaders if empty.
     named: Option<Vec<Id>>,
     settings: DetectionSettings,
     out: ReportWriter,
@@ -191,7 +197,7 @@ impl PatternTraceWriter<'_> {
             DetectionPhase::Matched => self.paint.yellow(&leads.trace.reason),
         };
         self.head(&leads.pattern.name, leads.trace.leader, &end)?;
-        self.out.write_all(tree(&leads.nodes(), 1, self.paint).as_bytes())?;
+        self.out.write_all(trace_tree(&leads.nodes(), 1, self.paint).as_bytes())?;
         for line in leads.ends() {
             writeln!(self.out, "  → {}", visible(&line))?;
         }
@@ -200,12 +206,12 @@ impl PatternTraceWriter<'_> {
 
     fn left_out(&mut self, pattern: &Pattern, id: Id, all: &[Candidacy]) -> io::Result<()> {
         let end = match all.iter().find(|one| one.is_leader) {
-            Some(_) => "the filter leaves it out".to_owned(),
+            Some(_) => "the filter excludes it".to_owned(),
             None => format!("no `{}`, which leads", pattern.leader()),
         };
         let end = self.paint.dim(&end);
         self.head(&pattern.name, id, &end)?;
-        self.out.write_all(tree(&candidacy_nodes(all), 1, self.paint).as_bytes())
+        self.out.write_all(trace_tree(&candidacy_nodes(all), 1, self.paint).as_bytes())
     }
 
     fn label(&self, id: Id) -> String {
@@ -220,7 +226,7 @@ impl PatternTraceWriter<'_> {
         writeln!(self.out, "{pattern}  on {}     {end}", visible(&self.label(id)))
     }
 
-    /// Says how many there were, and how many the filter left out.
+    /// Writes how many candidates there were, and how many the filter excluded.
     fn summary(&mut self, pattern: &Pattern, found: &PatternFindings, budget: &mut Budget) -> io::Result<()> {
         let left_out =
             patterns::count_filtered_leaders(pattern, self.graph, &self.settings, budget).unwrap_or_default();
@@ -242,7 +248,7 @@ impl PatternTraceWriter<'_> {
         }
         let told: Vec<String> = left_out.iter().map(|(kind, count)| plural(*count, kind)).collect();
         if !told.is_empty() {
-            line.push_str(&format!("; the filter leaves out {}", told.join(", ")));
+            line.push_str(&format!("; the filter excludes {}", told.join(", ")));
         }
         writeln!(self.out, "{}", self.paint.dim(&line))
     }

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use kubewright_value::{Map, Value, json};
 
 use crate::render::ReportWriter;
-use crate::{CaseResult, CoverageSummary, TestFileResult, TestResults, UncoveredBranch};
+use crate::{CoverageSummary, TestCaseResult, TestFileResult, TestResults, UncoveredBranch};
 
 /// Writes the results as one document, case by case, because there may be many.
-pub(super) fn write_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
+pub(super) fn write_json_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
     write!(out, "{{\n  \"results\": [")?;
     let mut is_first = true;
     let of_file = |file: &'_ TestFileResult| {
@@ -16,12 +16,12 @@ pub(super) fn write_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io
     };
     for case in tests.files.iter().flat_map(of_file) {
         let start = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
-        write!(out, "{start}{}", indented(&case, "    "))?;
+        write!(out, "{start}{}", indented_json(&case, "    "))?;
     }
     let end = if is_first { "]" } else { "\n  ]" };
-    write!(out, "{end},\n  \"summary\": {}", indented(&summary_value(tests), "  "))?;
+    write!(out, "{end},\n  \"summary\": {}", indented_json(&cases_summary_value(tests), "  "))?;
     if let Some(coverage) = tests.coverage {
-        write!(out, ",\n  \"coverage\": {}", indented(&coverage_value(coverage), "  "))?;
+        write!(out, ",\n  \"coverage\": {}", indented_json(&coverage_value(coverage), "  "))?;
     }
     writeln!(out, "\n}}")
 }
@@ -32,23 +32,23 @@ pub(in crate::render) fn cases_value(tests: &TestResults<'_>) -> Value {
         file.results.iter().map(|result| case_value(result, &file.file)).collect::<Vec<Value>>()
     };
     let results = Value::array(tests.files.iter().flat_map(of_file).collect());
-    let mut document = Map::from([("results", results), ("summary", summary_value(tests))]);
+    let mut document = Map::from([("results", results), ("summary", cases_summary_value(tests))]);
     if let Some(coverage) = tests.coverage {
         document.insert("coverage".into(), coverage_value(coverage));
     }
     document.into()
 }
 
-fn summary_value(tests: &TestResults<'_>) -> Value {
+fn cases_summary_value(tests: &TestResults<'_>) -> Value {
     let (passed, failed) = tests.counts();
     Map::from([("passed", Value::from(passed)), ("failed", failed.into())]).into()
 }
 
-fn indented(value: &Value, by: &str) -> String {
+fn indented_json(value: &Value, by: &str) -> String {
     json::to_shown_pretty(value).replace('\n', &format!("\n{by}"))
 }
 
-fn case_value(result: &CaseResult, file: &str) -> Value {
+fn case_value(result: &TestCaseResult, file: &str) -> Value {
     let rule = result.rule.as_ref();
     let mut item = Map::from([
         ("file", Value::from(file)),

@@ -5,14 +5,14 @@ use kubewright_patterns::{Evidence, Pattern, RelationshipList};
 use kubewright_value::{Map, Value};
 
 use super::location_values;
-use crate::findings::{edge_of, is_shipped, near_miss, reasons};
+use crate::findings::{edge_of, finding_reasons, is_shipped, near_miss};
 use crate::{FindingRow, PatternRun, ReportedFindings};
 
 /// Returns each finding.
 pub(in crate::render) fn finding_values<'f>(
     findings: &'f ReportedFindings<'f>,
 ) -> impl Iterator<Item = Value> + 'f {
-    findings.rows.iter().map(|row| finding_value(findings, row))
+    findings.rows.iter().map(|row| finding_row_value(findings, row))
 }
 
 /// Returns what came of each pattern.
@@ -22,15 +22,15 @@ pub(in crate::render) fn run_values<'f>(
     findings.runs.iter().map(run_value)
 }
 
-fn finding_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
+fn finding_row_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let resources = found.roles.iter().map(|(role, id)| {
-        let mut resource = object_value(findings, *id);
+        let mut resource = finding_object_value(findings, *id);
         resource.insert_at(0, "role".into(), role.clone().into());
         Value::from(resource)
     });
     let witnesses = found.witnesses.iter().map(|(role, ids)| {
-        let objects: Vec<Value> = ids.iter().map(|id| object_value(findings, *id).into()).collect();
+        let objects: Vec<Value> = ids.iter().map(|id| finding_object_value(findings, *id).into()).collect();
         (role.clone(), objects.into())
     });
     let scores = found.scores.iter().map(|(list, points, maximum)| {
@@ -42,7 +42,7 @@ fn finding_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value
     });
     let evidence: Vec<Value> =
         found.evidence.iter().map(|each| evidence_value(findings, row, each)).collect();
-    let reasons: Vec<Value> = reasons(findings, row).into_iter().map(Value::from).collect();
+    let reasons: Vec<Value> = finding_reasons(findings, row).into_iter().map(Value::from).collect();
     let mut finding = Map::from([
         ("pattern", Value::from(row.pattern.name.clone())),
         ("severity", found.severity.name().into()),
@@ -66,7 +66,8 @@ fn finding_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value
 }
 
 fn evidence_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidence: &Evidence) -> Value {
-    let place = |id: Option<Id>| id.map(|id| Value::from(object_value(findings, id))).unwrap_or(Value::Null);
+    let place =
+        |id: Option<Id>| id.map(|id| Value::from(finding_object_value(findings, id))).unwrap_or(Value::Null);
     let edge = edge_of(findings, evidence);
     let (one, other) = evidence.between.clone();
     Map::from([
@@ -91,7 +92,7 @@ fn evidence_value(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, evidenc
 }
 
 /// Returns the name of an object, and where it was read; an object that others name and no file contains has no file.
-fn object_value(findings: &ReportedFindings<'_>, id: Id) -> Map {
+fn finding_object_value(findings: &ReportedFindings<'_>, id: Id) -> Map {
     let Some(node) = findings.node(id) else { return Map::new() };
     let mut object = Map::from([
         ("apiVersion", Value::from(node.api_version.clone())),

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write as _};
 
-use super::xml;
+use super::escape_xml;
 use crate::TestResults;
 use crate::render::ReportWriter;
 
 /// Writes the suites.
-pub(super) fn write_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
+pub(super) fn write_case_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
     for file in tests.files {
         let (all, failed) = (file.results.len(), file.failed().count());
-        let name = xml(&file.file);
+        let name = escape_xml(&file.file);
         writeln!(
             out,
             "  <testsuite name=\"{name}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
@@ -18,8 +18,8 @@ pub(super) fn write_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> i
         for result in &file.results {
             let head = format!(
                 "    <testcase name=\"{}\" classname=\"{}\"",
-                xml(&result.case),
-                xml(&result.rule_text)
+                escape_xml(&result.case),
+                escape_xml(&result.rule_text)
             );
             if result.is_ok {
                 writeln!(out, "{head}/>")?;
@@ -28,8 +28,8 @@ pub(super) fn write_suites(tests: &TestResults<'_>, out: &mut ReportWriter) -> i
                 writeln!(
                     out,
                     "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
-                    xml(first),
-                    xml(&result.message)
+                    escape_xml(first),
+                    escape_xml(&result.message)
                 )?;
             }
         }

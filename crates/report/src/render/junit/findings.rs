@@ -2,17 +2,20 @@
 
 use std::io::{self, Write as _};
 
-use super::xml;
-use crate::findings::reasons;
+use super::escape_xml;
+use crate::findings::finding_reasons;
 use crate::render::ReportWriter;
 use crate::{FindingRow, PatternRun, ReportedFindings};
 
 /// Writes the suites.
-pub(super) fn write_suites(findings: &ReportedFindings<'_>, out: &mut ReportWriter) -> io::Result<()> {
-    findings.runs.iter().try_for_each(|run| write_suite(findings, run, out))
+pub(super) fn write_finding_suites(
+    findings: &ReportedFindings<'_>,
+    out: &mut ReportWriter,
+) -> io::Result<()> {
+    findings.runs.iter().try_for_each(|run| write_pattern_suite(findings, run, out))
 }
 
-fn write_suite(
+fn write_pattern_suite(
     findings: &ReportedFindings<'_>,
     run: &PatternRun<'_>,
     out: &mut ReportWriter,
@@ -20,7 +23,7 @@ fn write_suite(
     let rows: Vec<&FindingRow<'_>> =
         findings.rows.iter().filter(|row| std::ptr::eq(row.pattern, run.pattern)).collect();
     let failures = rows.iter().filter(|row| findings.is_failure(row)).count();
-    let name = xml(&run.pattern.name);
+    let name = escape_xml(&run.pattern.name);
     let (tests, skipped) = (rows.len().max(1), run.suppressed);
     writeln!(
         out,
@@ -30,7 +33,7 @@ fn write_suite(
         writeln!(out, "    <testcase name=\"not found\" classname=\"{name}\"/>")?;
     }
     for row in rows {
-        write_case(findings, row, out)?;
+        write_finding_case(findings, row, out)?;
     }
     if run.truncated {
         writeln!(out, "    <system-out>truncated: there may be more findings</system-out>")?;
@@ -38,7 +41,7 @@ fn write_suite(
     writeln!(out, "  </testsuite>")
 }
 
-fn write_case(
+fn write_finding_case(
     findings: &ReportedFindings<'_>,
     row: &FindingRow<'_>,
     out: &mut ReportWriter,
@@ -46,20 +49,20 @@ fn write_case(
     let objects: Vec<String> = row.finding.roles.iter().map(|(_, id)| findings.label(*id)).collect();
     let objects = if objects.is_empty() { "no object".to_owned() } else { objects.join(", ") };
     let place = match findings.position(row) {
-        Some(place) => format!(" file=\"{}\" line=\"{}\"", xml(&place.file), place.position.line),
+        Some(place) => format!(" file=\"{}\" line=\"{}\"", escape_xml(&place.file), place.position.line),
         None => String::new(),
     };
-    let (message, severity) = (xml(&row.finding.message), row.finding.severity.name());
+    let (message, severity) = (escape_xml(&row.finding.message), row.finding.severity.name());
     let inner = match &row.suppression {
         Some(reason) if reason.is_empty() => "<skipped message=\"suppressed\"/>".to_owned(),
-        Some(reason) => format!("<skipped message=\"{}\"/>", xml(&format!("suppressed: {reason}"))),
+        Some(reason) => format!("<skipped message=\"{}\"/>", escape_xml(&format!("suppressed: {reason}"))),
         None if findings.is_failure(row) => {
-            let reasons = xml(&reasons(findings, row).join("\n"));
+            let reasons = escape_xml(&finding_reasons(findings, row).join("\n"));
             format!("<failure message=\"{message}\" type=\"{severity}\">{reasons}</failure>")
         }
         None => format!("<system-out>{severity}: {message}</system-out>"),
     };
-    let (name, class) = (xml(&objects), xml(&row.pattern.name));
+    let (name, class) = (escape_xml(&objects), escape_xml(&row.pattern.name));
     writeln!(
         out,
         "    <testcase name=\"{name}\" classname=\"{class}\"{place}>\n      {inner}\n    </testcase>"

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write as _};
 
-use super::cell;
+use super::table_cell;
 use crate::TestResults;
 use crate::render::ReportWriter;
-use crate::text::grouped;
+use crate::text::grouped_digits;
 
 /// Writes the results as a table in Markdown.
-pub(super) fn write_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
+pub(super) fn write_markdown_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io::Result<()> {
     writeln!(
         out,
         "| | policy | rule | resource | expected | actual | message |\n|---|---|---|---|---|---|---|"
@@ -21,9 +21,9 @@ pub(super) fn write_cases(tests: &TestResults<'_>, out: &mut ReportWriter) -> io
         let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let resource = names.join("/");
         let texts = [policy, rule, &resource, &result.expected, &result.actual, &result.message];
-        writeln!(out, "| {mark} | {} |", texts.map(cell).join(" | "))?;
+        writeln!(out, "| {mark} | {} |", texts.map(table_cell).join(" | "))?;
     }
     let (passed, failed) = tests.counts();
-    writeln!(out, "\n{} passed, {} failed", grouped(passed), grouped(failed))?;
+    writeln!(out, "\n{} passed, {} failed", grouped_digits(passed), grouped_digits(failed))?;
     out.flush()
 }

@@ -5,26 +5,31 @@ use std::io::{self, Write as _};
 use kubewright_engine::Diagnostic;
 use kubewright_patterns::Level;
 
-use super::{MAX_ROWS, cell, code, heading_mark};
-use crate::findings::reasons;
+use super::{MAX_ROWS, code_cell, heading_mark, table_cell};
+use crate::findings::finding_reasons;
 use crate::render::ReportWriter;
 use crate::render::table::findings_totals_text;
-use crate::text::{grouped, plural};
+use crate::text::{grouped_digits, plural};
 use crate::{AnnotationLevel, FindingRow, ReportedFindings, Severity};
 
 /// Writes the findings, without the diagnostics.
-pub(super) fn write_findings(
+pub(super) fn write_markdown_findings(
     findings: &ReportedFindings<'_>,
     diagnostics: &[Diagnostic],
     out: &mut ReportWriter,
 ) -> io::Result<()> {
     let is_bad = findings.has_failures() || diagnostics.iter().any(Diagnostic::is_error);
-    writeln!(out, "### {} kubewright: {}\n", heading_mark(is_bad), cell(&findings_totals_text(findings)))?;
+    writeln!(
+        out,
+        "### {} kubewright: {}\n",
+        heading_mark(is_bad),
+        table_cell(&findings_totals_text(findings))
+    )?;
     let counts: Vec<_> = findings.counts().filter(|(_, count)| *count > 0).collect();
     if !counts.is_empty() {
         writeln!(out, "| severity | findings |\n|---|---|")?;
         for (level, count) in counts {
-            writeln!(out, "| {} {} | {} |", severity_mark(level), level.name(), grouped(count))?;
+            writeln!(out, "| {} {} | {} |", severity_mark(level), level.name(), grouped_digits(count))?;
         }
         writeln!(out)?;
     }
@@ -32,7 +37,7 @@ pub(super) fn write_findings(
     if !rows.is_empty() {
         writeln!(out, "| | pattern | finding | place |\n|---|---|---|---|")?;
         for row in rows.iter().take(MAX_ROWS) {
-            line(findings, row, out)?;
+            write_finding_line(findings, row, out)?;
         }
         if rows.len() > MAX_ROWS {
             writeln!(out, "\n… and {} not shown", plural(rows.len() - MAX_ROWS, "more finding"))?;
@@ -40,23 +45,27 @@ pub(super) fn write_findings(
         writeln!(out)?;
     }
     for run in findings.runs.iter().filter(|run| run.truncated) {
-        writeln!(out, "- {} is truncated: there may be more findings", code(&run.pattern.name))?;
+        writeln!(out, "- {} is truncated: there may be more findings", code_cell(&run.pattern.name))?;
     }
     Ok(())
 }
 
-fn line(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, out: &mut ReportWriter) -> io::Result<()> {
+fn write_finding_line(
+    findings: &ReportedFindings<'_>,
+    row: &FindingRow<'_>,
+    out: &mut ReportWriter,
+) -> io::Result<()> {
     let level = row.finding.severity;
     let mark = if row.suppression.is_some() { "🔕" } else { severity_mark(level) };
-    let mut text = cell(&row.finding.message);
-    for reason in reasons(findings, row) {
-        text.push_str(&format!("<br>{}", cell(&reason)));
+    let mut text = table_cell(&row.finding.message);
+    for reason in finding_reasons(findings, row) {
+        text.push_str(&format!("<br>{}", table_cell(&reason)));
     }
     if let Some(reason) = &row.suppression {
-        text.push_str(&format!("<br>suppressed: {}", cell(reason)));
+        text.push_str(&format!("<br>suppressed: {}", table_cell(reason)));
     }
-    let place = findings.position(row).map(|position| code(&position.to_string())).unwrap_or_default();
-    writeln!(out, "| {mark} {} | {} | {text} | {place} |", level.name(), code(&row.pattern.name))
+    let place = findings.position(row).map(|position| code_cell(&position.to_string())).unwrap_or_default();
+    writeln!(out, "| {mark} {} | {} | {text} | {place} |", level.name(), code_cell(&row.pattern.name))
 }
 
 fn severity_mark(level: Level) -> &'static str {

@@ -3,7 +3,7 @@
 use kubewright_graph::GraphNode;
 use kubewright_value::{Map, Text, Value};
 
-use super::{PolicyReportSet, resource};
+use super::{PolicyReportSet, report_object_reference};
 use crate::{FindingRow, OutcomeCounts, ReportedFindings, Severity};
 
 /// Adds each finding to the report of its leader's namespace.
@@ -18,13 +18,15 @@ pub(super) fn add_findings(findings: &ReportedFindings<'_>, reports: &mut Policy
             None => ("warn", OutcomeCounts { warn: 1, ..OutcomeCounts::default() }),
         };
         reports.count(&namespace, counts);
-        reports.add(&namespace, finding_result(findings, row, word));
+        reports.add(&namespace, report_finding_result(findings, row, word));
     }
 }
 
-fn finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, word: &str) -> Value {
+fn report_finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>, word: &str) -> Value {
     let found = &row.finding;
-    let reference = |node: &GraphNode| resource(&node.api_version, &node.kind, &node.namespace, &node.name);
+    let reference = |node: &GraphNode| {
+        report_object_reference(&node.api_version, &node.kind, &node.namespace, &node.name)
+    };
     let resources: Vec<Map> =
         found.roles.iter().filter_map(|(_, id)| findings.node(*id).map(reference)).collect();
     let mut properties = Map::from([

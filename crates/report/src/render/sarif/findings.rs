@@ -4,21 +4,21 @@ use kubewright_graph::Id;
 use kubewright_patterns::{Level, Pattern};
 use kubewright_value::{Map, Value};
 
-use super::{message, physical_location, sarif_level};
-use crate::findings::reasons;
+use super::{physical_location, sarif_level, sarif_message};
+use crate::findings::finding_reasons;
 use crate::{FindingRow, ReportedFindings, Severity, shipped_page, visible};
 
 /// Returns a finding as a result. Suppressed ones are included, because SARIF has a word for them.
-pub(super) fn finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
+pub(super) fn sarif_finding_result(findings: &ReportedFindings<'_>, row: &FindingRow<'_>) -> Value {
     let found = &row.finding;
     let mut text = visible(&found.message).into_owned();
-    for reason in reasons(findings, row) {
+    for reason in finding_reasons(findings, row) {
         text.push_str(&format!("\n{}", visible(&reason)));
     }
     let mut result = Map::from([
         ("ruleId", Value::from(row.pattern.name.clone())),
         ("level", severity_level(found.severity).into()),
-        ("message", message(&text)),
+        ("message", sarif_message(&text)),
     ]);
     let leader = found.roles.first().map(|(_, id)| *id);
     result.insert(
@@ -56,7 +56,7 @@ fn object_location(findings: &ReportedFindings<'_>, id: Id, role: Option<&str>) 
     let logical = Map::from([("fullyQualifiedName", Value::from(called.as_str()))]);
     location.insert("logicalLocations".into(), vec![logical].into());
     if let Some(role) = role {
-        location.insert("message".into(), message(&format!("{}: {called}", visible(role))));
+        location.insert("message".into(), sarif_message(&format!("{}: {called}", visible(role))));
     }
     Some(location.into())
 }
@@ -68,9 +68,9 @@ pub(super) fn pattern_descriptor(pattern: &Pattern) -> Value {
     let mut rule = Map::from([
         ("id", Value::from(pattern.name.clone())),
         ("name", visible(title).into_owned().into()),
-        ("shortDescription", message(&visible(title))),
-        ("fullDescription", message(&visible(text))),
-        ("help", shipped_page(pattern).map_or_else(|| message(&visible(text)), super::page)),
+        ("shortDescription", sarif_message(&visible(title))),
+        ("fullDescription", sarif_message(&visible(text))),
+        ("help", shipped_page(pattern).map_or_else(|| sarif_message(&visible(text)), super::sarif_page)),
         (
             "defaultConfiguration",
             Map::from([("level", Value::from(severity_level(pattern.severity)))]).into(),

@@ -5,9 +5,10 @@ use std::io::{self, Write as _};
 use kubewright_k8s::Operation;
 
 use crate::render::ReportWriter;
-use crate::text::{grouped, plural};
+use crate::text::{grouped_digits, plural};
 use crate::{
-    CaseResult, CoverageSummary, Paint, TestFileResult, TestResults, UncoveredBranch, short, visible,
+    CoverageSummary, Paint, TestCaseResult, TestFileResult, TestResults, UncoveredBranch, shorten_visible,
+    visible,
 };
 
 /// Above this many files, those without failures are only counted.
@@ -64,7 +65,7 @@ impl CaseTable {
         }
         writeln!(out, "{} {title:width$}  {:>4} of {all}", paint.red("✗"), all - failed)?;
         for result in file.failed().filter(|result| !result.is_unsupported) {
-            write_case(out, result, file, paint)?;
+            write_case_row(out, result, file, paint)?;
         }
         write_unsupported(out, file, paint)
     }
@@ -74,16 +75,16 @@ impl CaseTable {
         if self.is_quiet && failed == 0 {
             return Ok(());
         }
-        let passed = format!("{} passed", grouped(passed));
+        let passed = format!("{} passed", grouped_digits(passed));
         let failed = if failed == 0 {
             "0 failed".to_owned()
         } else {
-            self.paint.red(&format!("{} failed", grouped(failed)))
+            self.paint.red(&format!("{} failed", grouped_digits(failed)))
         };
         let all = tests.files.iter().flat_map(TestFileResult::failed);
         let failed = match all.filter(|result| result.is_unsupported).count() {
             0 => failed,
-            count => format!("{failed}, {} of them for what is not supported yet", grouped(count)),
+            count => format!("{failed}, {} of them for what is not supported yet", grouped_digits(count)),
         };
         if !tests.files.is_empty() {
             writeln!(out)?;
@@ -119,7 +120,7 @@ fn write_coverage(out: &mut impl io::Write, coverage: &CoverageSummary, paint: P
     let uncovered = &coverage.uncovered;
     // A branch is listed below its rule.
     let text = |missing: &UncoveredBranch| match &missing.branch {
-        Some(branch) => format!("    {}", short(branch, MAX_BRANCH_CHARACTERS)),
+        Some(branch) => format!("    {}", shorten_visible(branch, MAX_BRANCH_CHARACTERS)),
         None => visible(&missing.rule).into_owned(),
     };
     let width = uncovered
@@ -141,9 +142,9 @@ fn write_coverage(out: &mut impl io::Write, coverage: &CoverageSummary, paint: P
     Ok(())
 }
 
-fn write_case(
+fn write_case_row(
     out: &mut impl io::Write,
-    result: &CaseResult,
+    result: &TestCaseResult,
     file: &TestFileResult,
     paint: Paint,
 ) -> io::Result<()> {
@@ -168,7 +169,7 @@ fn write_case(
 }
 
 /// Returns the command that traces the rule of a case.
-fn trace_hint(result: &CaseResult, file: &TestFileResult) -> Option<String> {
+fn trace_hint(result: &TestCaseResult, file: &TestFileResult) -> Option<String> {
     let rule = result.rule.as_ref().filter(|rule| !result.actual.is_empty() && !rule.traced.is_empty())?;
     let mut hint = format!("kubewright trace {} --rule {}", file.trace_arguments, rule.traced);
     if let Some(operation) = result.operation.filter(|operation| *operation != Operation::Create) {

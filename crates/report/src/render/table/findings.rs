@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 
 use kubewright_patterns::Level;
 
-use crate::findings::reasons;
+use crate::findings::finding_reasons;
 use crate::render::ReportWriter;
-use crate::text::{grouped, plural};
+use crate::text::{grouped_digits, plural};
 use crate::{AnnotationLevel, FindingRow, Paint, ReportedFindings, Severity, visible};
 
 /// The widest column of names.
@@ -19,7 +19,7 @@ const MAX_FINDINGS_PER_PATTERN: usize = 10;
 const SHOWN_OF_MANY_FINDINGS: usize = 5;
 
 /// Writes the findings.
-pub(super) fn write_findings(
+pub(super) fn write_finding_tables(
     findings: &ReportedFindings<'_>,
     (out, paint): (&mut ReportWriter, Paint),
     elapsed: &str,
@@ -36,7 +36,7 @@ pub(super) fn write_findings(
             write_finding(findings, row, width, (&mut *out, paint))?;
         }
         if let Some(row) = same.get(count) {
-            let more = format!("… and {} more", grouped(same.len() - count));
+            let more = format!("… and {} more", grouped_digits(same.len() - count));
             let help = paint.dim("(--all shows them)");
             writeln!(
                 out,
@@ -83,7 +83,7 @@ fn write_finding(
         writeln!(out, "{indent}{:width$}  │ {}", "", visible(line))?;
     }
     let place = findings.position(row).map(ToString::to_string).unwrap_or_default();
-    let reasons = reasons(findings, row);
+    let reasons = finding_reasons(findings, row);
     let mut shown = reasons.iter().take(MAX_REASONS).map(|reason| visible(reason));
     let first = shown.next().unwrap_or_default();
     if !(place.is_empty() && first.is_empty()) {
@@ -123,14 +123,14 @@ pub(in crate::render) fn findings_totals_text(findings: &ReportedFindings<'_>) -
         .map(|(level, count)| match level {
             Level::Warning => plural(count, "warning"),
             Level::Info => plural(count, "info"),
-            level => format!("{} {}", grouped(count), level.name().to_lowercase()),
+            level => format!("{} {}", grouped_digits(count), level.name().to_lowercase()),
         })
         .collect();
     if parts.is_empty() {
         parts.push("nothing found".to_owned());
     }
     if findings.suppressed() > 0 {
-        parts.push(format!("{} suppressed", grouped(findings.suppressed())));
+        parts.push(format!("{} suppressed", grouped_digits(findings.suppressed())));
     }
     if findings.is_truncated() {
         parts.push("truncated".to_owned());

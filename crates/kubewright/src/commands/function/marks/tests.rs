@@ -11,7 +11,7 @@ const MARKED: &str = "{kind: A, metadata: {annotations: {config.kubernetes.io/pa
 
 #[test]
 fn marks_are_taken_away_and_other_annotations_are_not() {
-    let check = |item: &str, want: &str| assert_eq!(without(&read(item)), read(want));
+    let check = |item: &str, want: &str| assert_eq!(without_marks(&read(item)), read(want));
     check(MARKED, "{kind: A, metadata: {annotations: {team: web}, name: a}}");
     check("{metadata: {annotations: {config.kubernetes.io/path: a.yaml}, name: a}}", "{metadata: {name: a}}");
     check("{metadata: {annotations: {}}}", "{metadata: {annotations: {}}}");
@@ -43,13 +43,13 @@ fn marks_come_back_to_where_they_stood() {
 fn a_mark_that_a_trait_has_written_gives_way() {
     let mut object = read("{metadata: {annotations: {config.kubernetes.io/path: b.yaml}}}");
     put_back(&mut object, &read(MARKED));
-    assert_eq!(file(&object), Some(("a.yaml", 1)));
+    assert_eq!(marked_file(&object), Some(("a.yaml", 1)));
 }
 
 #[test]
 fn annotations_that_a_trait_has_made_stand_where_the_marks_stood() {
     let item = read("{metadata: {annotations: {config.kubernetes.io/path: a.yaml}, name: a}}");
-    let mut object = without(&item);
+    let mut object = without_marks(&item);
     let metadata = object.as_object_mut().and_then(|object| object.get_mut("metadata")).unwrap();
     metadata.as_object_mut().unwrap().insert("annotations".into(), read("{team: web}"));
     put_back(&mut object, &item);
@@ -63,7 +63,7 @@ fn a_file_outside_is_forgotten_and_one_inside_is_kept() {
         let text = format!("{{metadata: {{annotations: {{config.kubernetes.io/path: {path}}}}}}}");
         let mut object = read(&text);
         super::stay_inside(&mut object);
-        super::file(&object).is_some()
+        super::marked_file(&object).is_some()
     };
     assert!(stays("a/b.yaml"));
     assert!(stays("./a..b.yaml"));

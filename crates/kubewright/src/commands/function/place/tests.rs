@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_path_of_an_operation_is_written_with_dots() {
-    let check = |path: &str, want: &str| assert_eq!(dotted(path), want);
+    let check = |path: &str, want: &str| assert_eq!(dotted_operation_path(path), want);
     check("", "");
     check("/spec/replicas", "spec.replicas");
     check("/spec/containers/0/image", "spec.containers[0].image");
@@ -14,14 +14,14 @@ fn a_path_of_an_operation_is_written_with_dots() {
     check("/metadata/annotations/shop.example~1a~0b", "metadata.annotations[shop.example/a~b]");
 }
 
-/// Checks the path of what stands at `position` and covers `length` letters.
+/// Checks the path of the value at `position` with `length` characters.
 #[track_caller]
 fn check(position: (u32, u32), length: u32, want: &str) {
     let text = "kind: Trait\nspec:\n  patches:\n  - target: {kind: Pod}\n    path: /a\n  - path: '${x}'\n";
     let document = yaml::read(&Source::new("-", text)).documents.remove(0);
     let position = Position { line: position.0, column: position.1 };
     let location = Location { source: Arc::clone(&document.source), position, length };
-    assert_eq!(joined(&path_at(&document, &location)), want);
+    assert_eq!(joined_steps(&path_at(&document, &location)), want);
 }
 
 #[test]

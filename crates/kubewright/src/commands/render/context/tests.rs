@@ -2,16 +2,16 @@ use clap::Parser as _;
 use kubewright_value::{Source, json, yaml};
 
 use super::*;
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{CliCommand, CommandLine};
 
 /// Returns `metadata` for the manifests in `base` and the words on the command line, as JSON.
 fn metadata(base: &str, words: &str) -> String {
     let documents = yaml::read(&Source::new("base.yaml", base)).documents;
     let words = ["kubewright", "render"].into_iter().chain(words.split_whitespace());
-    let Command::Render(arguments) = Arguments::parse_from(words).command else { panic!("render") };
+    let CliCommand::Render(arguments) = CommandLine::parse_from(words).command else { panic!("render") };
     let settings = arguments.set.iter().flat_map(|setting| setting.0.iter().cloned()).collect();
     let mut problems = Vec::new();
-    let said = Said::read(&arguments, None, settings, &mut problems);
+    let said = ContextLayers::read(&arguments, None, settings, &mut problems);
     let given = said.given(&documents, &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     json::to_string(given.context.get("metadata").unwrap_or(&Value::Null))

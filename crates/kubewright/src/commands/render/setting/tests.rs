@@ -6,7 +6,7 @@ fn check(start: &str, texts: &[&str], want: &str) {
     let mut value = kubewright_value::json::parse(start).unwrap();
     for text in texts {
         let setting: RenderSetting = text.parse().unwrap();
-        place(&mut value, setting.0.iter()).unwrap();
+        apply_settings(&mut value, setting.0.iter()).unwrap();
     }
     assert_eq!(value.to_string(), want);
 }
@@ -35,7 +35,7 @@ fn a_value_has_the_type_that_yaml_gives_it() {
 fn text_stays_text() {
     let setting = RenderSetting::text("parameters.a=1,parameters.b=true").unwrap();
     let mut value = Value::Null;
-    place(&mut value, setting.0.iter()).unwrap();
+    apply_settings(&mut value, setting.0.iter()).unwrap();
     assert_eq!(value.to_string(), r#"{"a":"1","b":"true"}"#);
 }
 
@@ -62,11 +62,11 @@ fn a_path_that_leads_nowhere_is_refused() {
     refused("paramters.a=1", "there is no `paramters` to set; did you mean `parameters`?");
     refused("parameters=1", "`parameters` is a map; name a key in it, as in `parameters.key=1`");
     refused("parameters.a", "expected PATH=VALUE, found `parameters.a`");
-    refused("parameters..a=1", "`parameters..a` is no path: a key in it is empty");
-    refused("parameters.a[x]=1", "`parameters.a[x]` is no path: `[x]` is no place in a list");
-    refused("parameters.a=[1", "`[1` is no YAML: found the end, expected `,` or `]`");
+    refused("parameters..a=1", "`parameters..a` is not a path: a key in it is empty");
+    refused("parameters.a[x]=1", "`parameters.a[x]` is not a path: `[x]` is not a list index");
+    refused("parameters.a=[1", "`[1` is not YAML: found the end, expected `,` or `]`");
     let setting: RenderSetting = "parameters.a.b=1".parse().unwrap();
     let mut value = kubewright_value::json::parse(r#"{"a":"x"}"#).unwrap();
-    let why = place(&mut value, setting.0.iter()).unwrap_err();
-    assert_eq!(why, "cannot set `parameters.a.b`: `b` would stand in a string");
+    let why = apply_settings(&mut value, setting.0.iter()).unwrap_err();
+    assert_eq!(why, "cannot set `parameters.a.b`: `b` would be a key of a string");
 }

@@ -5,7 +5,7 @@ use super::*;
 /// Reads a stack with `spec`, which is indented by two; returns the problems as `code line:column message help`.
 fn problems(spec: &str) -> Vec<String> {
     let text = format!("apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{spec}");
-    match of(&document(&text)) {
+    match read_stack(&document(&text)) {
         Ok(_) => Vec::new(),
         Err(problems) => problems
             .iter()
@@ -19,7 +19,7 @@ fn document(text: &str) -> Document {
 }
 
 #[test]
-fn a_stack_that_says_all_it_can_is_understood() {
+fn stack_with_every_field_is_read() {
     let spec = "  traits: [a.yaml]\n  metadata: {name: web}\n  context: {workload: {}}\n  instances:\n  - trait: a\n    \
                 kind: ClusterTrait\n    instanceName: b\n    parameters: {x: 1}\n    environmentConfigs: {y: 2}\n  \
                 - name: c\n";
@@ -35,14 +35,14 @@ fn traits_stand_beside_paths() {
         problems(&spec("{apiVersion: v1, kind: Service}, 3")),
         [
             "KW-R062 4:35 this is neither a Trait nor a ClusterTrait ",
-            "KW-R062 4:45 `traits` holds paths and traits, this is of type number "
+            "KW-R062 4:45 `traits` contains paths and traits, this is of type number "
         ]
     );
     let text = format!(
         "apiVersion: kubewright.dev/v1alpha1\nkind: TraitStack\nspec:\n{}",
         spec(&format!("b/, {inline}"))
     );
-    let stack = of(&document(&text)).unwrap();
+    let stack = read_stack(&document(&text)).unwrap();
     assert_eq!(stack.paths("stacks/shop.yaml", &mut Vec::new()), ["stacks/b"]);
     assert_eq!(stack.inline.len(), 1);
 }
@@ -67,7 +67,7 @@ fn an_instance_names_one_trait() {
     assert_eq!(problems("  instances:\n  - {parameters: {}}\n"), ["KW-R061 5:5 an instance needs `trait` "]);
     assert_eq!(
         problems("  instances:\n  - {trait: a, name: a}\n"),
-        ["KW-R062 5:22 `name` stands beside `trait`, and both name the trait "]
+        ["KW-R062 5:22 `name` and `trait` both name the trait; use one of them "]
     );
 }
 
@@ -86,13 +86,15 @@ fn a_value_of_another_type_is_an_error() {
 fn two_instances_have_two_names() {
     assert_eq!(
         problems("  instances:\n  - trait: a\n  - trait: a\n"),
-        ["KW-R065 6:12 the instance on line 5 is called `a` already give one of them another `instanceName`"]
+        [
+            "KW-R065 6:12 duplicate instance name `a`; the first is on line 5 give one of them another `instanceName`"
+        ]
     );
 }
 
 #[test]
 fn another_document_is_no_stack() {
-    let wrong = of(&document("kind: Stack\n")).unwrap_err();
+    let wrong = read_stack(&document("kind: Stack\n")).unwrap_err();
     assert_eq!(wrong.first().map(|problem| problem.code.id), Some("KW-R063"));
 }
 

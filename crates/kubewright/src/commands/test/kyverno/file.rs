@@ -1,13 +1,13 @@
 //! A `kyverno-test.yaml` as it was written, checked field by field.
 //!
-//! The form of today (`cli.kyverno.io/v1alpha1`) and the older one without `apiVersion` and `kind` are read alike.
+//! The current form (`cli.kyverno.io/v1alpha1`) and the older one without `apiVersion` and `kind` are both read.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::Operation;
 use kubewright_value::{Document, Location, Value};
 
-use crate::fields::Reader;
-use crate::fixtures::{Answers, Shared, VALUE_FIELDS, Values, read_shared};
+use crate::fields::InputFieldReader;
+use crate::fixtures::{FixtureAnswers, FixtureValues, SharedEntryFixture, VALUE_FIELDS, read_shared};
 
 const GROUP: &str = "cli.kyverno.io/";
 
@@ -59,7 +59,7 @@ const RESULT_FIELDS: &[&str] = &[
     "isDeletingPolicy",
     "isImageValidatingPolicy",
 ];
-/// Flags of a row, with the end of the kind of policy that they mean.
+/// Flags of a row, with the suffix of the policy kind they select.
 const FLAGS: [(&str, &str); 7] = [
     ("isValidatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
     ("isMutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
@@ -70,14 +70,14 @@ const FLAGS: [(&str, &str); 7] = [
     ("isDeletingPolicy", "DeletingPolicy"),
 ];
 const SPEC_FIELDS: &[&str] = &["group", "version", "kind", "namespace", "subresource", "name"];
-/// The fields of payloads, with the evaluation mode of the policies that judge them.
+/// The fields of payloads, with the evaluation mode of the policies that evaluate them.
 const PAYLOADS: [(&str, &str); 4] =
     [("jsonPayload", "JSON"), ("jsonPayloads", "JSON"), ("httpPayloads", "HTTP"), ("envoyPayloads", "Envoy")];
 const RESULTS: &[&str] = &["pass", "fail", "skip", "warn", "error"];
 
 /// A test file.
 #[derive(Debug)]
-pub(super) struct TestFile {
+pub(super) struct KyvernoTestDocument {
     pub(super) name: Option<String>,
     pub(super) policies: Vec<String>,
     pub(super) resources: Vec<String>,
@@ -85,50 +85,50 @@ pub(super) struct TestFile {
     pub(super) others: Vec<String>,
     /// Files of objects that rules look up.
     pub(super) cluster_resources: Vec<String>,
-    /// What is judged and is no Kubernetes object.
-    pub(super) payloads: Vec<Payload>,
+    /// Payloads: documents that are not Kubernetes objects.
+    pub(super) payloads: Vec<PayloadFixture>,
     /// A file of values.
     pub(super) variables: Option<String>,
-    /// Values in the test file itself, which count instead of the file.
-    pub(super) values: Option<Values>,
+    /// Inline values, which override the file.
+    pub(super) values: Option<FixtureValues>,
     pub(super) user: Option<String>,
     pub(super) exceptions: Vec<String>,
     pub(super) context: Option<String>,
-    pub(super) answers: Answers,
-    /// Whether the file itself answers what policies ask.
+    pub(super) answers: FixtureAnswers,
+    /// Whether the test contains responses to API calls.
     pub(super) has_answers: bool,
-    pub(super) shared: Vec<Shared>,
-    pub(super) rows: Vec<Row>,
+    pub(super) shared: Vec<SharedEntryFixture>,
+    pub(super) rows: Vec<ResultRow>,
 }
 
-/// A file that is judged as a whole.
+/// A file that is evaluated as a whole.
 #[derive(Debug)]
-pub(super) struct Payload {
-    /// The evaluation mode of the policies that judge it.
+pub(super) struct PayloadFixture {
+    /// The evaluation mode of the policies that evaluate it.
     pub(super) mode: &'static str,
     /// As it is written, which is also its name.
     pub(super) path: String,
 }
 
-/// What is expected of a policy for some resources.
+/// The expected result of a policy for some resources.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct ResultRow {
     /// `name` or `namespace/name`.
     pub(super) policy: String,
-    /// How the kind of the policy ends, where the row says so.
+    /// The suffix of the policy's kind, if the row has a flag for it.
     pub(super) policy_kind: Option<&'static str>,
     pub(super) rule: Option<String>,
     pub(super) result: String,
     pub(super) kind: Option<String>,
     /// None means all of them.
-    pub(super) resources: Vec<Wanted>,
+    pub(super) resources: Vec<WantedResource>,
     pub(super) operation: Option<Operation>,
     pub(super) location: Location,
 }
 
 /// A resource as a row names it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct WantedResource {
     /// As it is written.
     pub(super) text: String,
     /// `group/version`.
@@ -138,10 +138,10 @@ pub(super) struct Wanted {
     pub(super) name: String,
 }
 
-/// Returns whether this is a test file of Kyverno's, well written or not.
-pub(super) fn is_meant(document: &Document) -> bool {
-    let version = document.value.str_at(&["apiVersion"]);
-    // Kyverno reads whatever the version says, and people have files with other ones.
+/// Returns whether this is a Kyverno test file, valid or not.
+pub(super) fn has_kyverno_test_kind(document: &Document) -> bool {
+    let version = document.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    // Kyverno ignores the version, and existing files have others.
     let has = |key: &str| document.value.get(key).is_some();
     version.starts_with(GROUP) || (has("policies") && (has("results") || has("resources")))
 }
@@ -149,28 +149,28 @@ pub(super) fn is_meant(document: &Document) -> bool {
 /// Reads a test file.
 ///
 /// # Errors
-/// With everything that is wrong with it.
-pub(super) fn read(document: &Document) -> Result<TestFile, Vec<Diagnostic>> {
-    let mut reader = Reader::ignoring_case(document);
-    let file = file(&mut reader, document);
+/// With all diagnostics.
+pub(super) fn read_kyverno_test(document: &Document) -> Result<KyvernoTestDocument, Vec<Diagnostic>> {
+    let mut reader = InputFieldReader::ignoring_case(document);
+    let file = read_kyverno_fields(&mut reader, document);
     reader.finish(file)
 }
 
-fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
+fn read_kyverno_fields(reader: &mut InputFieldReader<'_>, document: &Document) -> KyvernoTestDocument {
     reader.check_fields(FIELDS);
     if reader.text("kind").is_some_and(|kind| kind != "Test") {
         reader.wrong("kind", "this is not a test file: expected `kind: Test`".to_owned());
     }
     let name = document.value.at(&["metadata", "name"]).and_then(Value::as_str).map(str::to_owned);
-    let mut answers = Answers::default();
+    let mut answers = FixtureAnswers::default();
     answers.read_calls(reader);
     let mut payloads = Vec::new();
     for (field, mode) in PAYLOADS {
-        payloads.extend(reader.texts(field).into_iter().map(|path| Payload { mode, path }));
+        payloads.extend(reader.texts(field).into_iter().map(|path| PayloadFixture { mode, path }));
     }
     let mut others = reader.texts("targetResources");
     others.extend(reader.texts("paramResources"));
-    TestFile {
+    KyvernoTestDocument {
         name: reader.text("name").or(name),
         policies: reader.required_texts("policies", "a test file"),
         resources: reader.texts("resources"),
@@ -180,7 +180,7 @@ fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
         variables: reader.text("variables"),
         values: reader.field("values", |reader| {
             reader.check_fields(VALUE_FIELDS);
-            Values::fields(reader)
+            FixtureValues::fields(reader)
         }),
         user: reader.text("userinfo"),
         exceptions: reader.texts("exceptions"),
@@ -188,23 +188,24 @@ fn file(reader: &mut Reader<'_>, document: &Document) -> TestFile {
         answers,
         has_answers: ["apiCallResponses", "globalContextEntries"].iter().any(|f| reader.value(f).is_some()),
         shared: read_shared(reader),
-        rows: reader.each("results", row),
+        rows: reader.each("results", read_result_row),
     }
 }
 
-fn row(reader: &mut Reader<'_>) -> Row {
+fn read_result_row(reader: &mut InputFieldReader<'_>) -> ResultRow {
     reader.check_fields(RESULT_FIELDS);
     let field = if reader.value("result").is_none() { "status" } else { "result" };
     if reader.value(field).is_none() {
         reader.missing("result", "a result needs `result`");
     }
     let namespace = reader.text("namespace");
-    let mut resources: Vec<Wanted> = reader.texts("resources").iter().map(|text| Wanted::new(text)).collect();
+    let mut resources: Vec<WantedResource> =
+        reader.texts("resources").iter().map(|text| WantedResource::new(text)).collect();
     if let Some(name) = reader.text("resource") {
-        resources.push(Wanted { namespace, ..Wanted::new(&name) });
+        resources.push(WantedResource { namespace, ..WantedResource::new(&name) });
     }
-    resources.extend(reader.each("resourceSpecs", spec));
-    Row {
+    resources.extend(reader.each("resourceSpecs", read_resource_spec));
+    ResultRow {
         policy: reader.required_text("policy", "a result"),
         policy_kind: FLAGS.iter().find(|(flag, _)| reader.flag(flag) == Some(true)).map(|(_, kind)| *kind),
         rule: reader.text("rule").filter(|rule| !rule.is_empty()),
@@ -216,7 +217,7 @@ fn row(reader: &mut Reader<'_>) -> Row {
     }
 }
 
-fn spec(reader: &mut Reader<'_>) -> Wanted {
+fn read_resource_spec(reader: &mut InputFieldReader<'_>) -> WantedResource {
     reader.check_fields(SPEC_FIELDS);
     let version = reader.text("version");
     let api_version = match (reader.text("group"), version) {
@@ -229,10 +230,10 @@ fn spec(reader: &mut Reader<'_>) -> Wanted {
         Some(namespace) if !namespace.is_empty() => format!("{namespace}/{name}"),
         _ => name.clone(),
     };
-    Wanted { text, api_version, kind: reader.text("kind"), namespace, name }
+    WantedResource { text, api_version, kind: reader.text("kind"), namespace, name }
 }
 
-impl Wanted {
+impl WantedResource {
     fn new(text: &str) -> Self {
         let (namespace, name) = match text.split_once('/') {
             Some((namespace, name)) => (Some(namespace.to_owned()), name),

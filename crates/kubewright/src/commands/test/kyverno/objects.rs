@@ -6,59 +6,65 @@ use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_k8s::{AdmissionRequest, ObjectName, Operation, UserInfo};
 use kubewright_value::{Document, Value};
 
-use super::super::library::{Book, Loan};
-use super::file::{Payload, Wanted};
+use super::super::library::{CachedFile, SharedFile};
+use super::file::{PayloadFixture, WantedResource};
 use crate::codes::TEST_VALUE;
 use crate::fixtures::FileWorld;
 
 /// The objects of a test.
-pub(super) struct Objects<'b> {
-    /// Those that are judged; of two with one name the first.
-    pub(super) judged: Vec<Object<'b>>,
-    /// Those that rules may look up besides.
+pub(super) struct TestObjects<'b> {
+    /// The evaluated objects; of two with the same name the first.
+    pub(super) judged: Vec<TestObject<'b>>,
+    /// Further objects that rules may look up.
     pub(super) others: Vec<Value>,
 }
 
 /// An object of a test.
-pub(super) struct Object<'b> {
+pub(super) struct TestObject<'b> {
     /// As it is written.
     pub(super) document: &'b Document,
-    /// The creation of it, as a cluster would see it.
+    /// The CREATE request of the object.
     pub(super) request: AdmissionRequest,
-    /// The evaluation mode of the only policies that judge it, where it is no Kubernetes object.
+    /// The evaluation mode of the policies that evaluate it, if it is a payload.
     pub(super) payload: Option<&'static str>,
 }
 
-impl<'b> Objects<'b> {
+impl<'b> TestObjects<'b> {
     /// Takes the objects from files.
     pub(super) fn new(
-        judged: &'b [Loan],
-        payloads: &'b [(Payload, Vec<Loan>)],
-        others: &'b [Loan],
+        judged: &'b [SharedFile],
+        payloads: &'b [(PayloadFixture, Vec<SharedFile>)],
+        others: &'b [SharedFile],
         problems: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut seen = HashSet::new();
-        let documents: Vec<&Document> = documents(judged, problems);
-        let judged = documents.into_iter().map(Object::new);
+        let documents: Vec<&Document> = cached_documents(judged, problems);
+        let judged = documents.into_iter().map(TestObject::new);
         let judged = judged.filter(|object| seen.insert(ObjectName::of(&object.request.object)));
         let payloads =
-            payloads.iter().filter_map(|(payload, loans)| Object::payload(payload, loans, problems));
+            payloads.iter().filter_map(|(payload, loans)| TestObject::payload(payload, loans, problems));
         Self { judged: judged.chain(payloads).collect(), others: documents_of(others, problems) }
     }
 
-    /// Returns the judged objects that `wanted` means.
+    /// Returns the evaluated objects that `wanted` selects.
     ///
     /// # Errors
-    /// When there is none, with what there is instead.
-    pub(super) fn find(&self, wanted: &Wanted, kind: Option<&str>) -> Result<Vec<&Object<'b>>, String> {
+    /// When there is none, with the existing ones.
+    pub(super) fn find(
+        &self,
+        wanted: &WantedResource,
+        kind: Option<&str>,
+    ) -> Result<Vec<&TestObject<'b>>, String> {
         let kind = wanted.kind.as_deref().or(kind);
-        let named: Vec<&Object<'b>> = self.judged.iter().filter(|object| object.is_called(wanted)).collect();
+        let named: Vec<&TestObject<'b>> =
+            self.judged.iter().filter(|object| object.is_called(wanted)).collect();
         if named.is_empty() {
             return Err(self.missing(wanted));
         }
-        let is_of_kind =
-            |object: &&&Object<'b>| object.payload.is_some() || kind.is_none_or(|kind| object.kind() == kind);
-        let found: Vec<&Object<'b>> = named.iter().filter(is_of_kind).copied().collect();
+        let is_of_kind = |object: &&&TestObject<'b>| {
+            object.payload.is_some() || kind.is_none_or(|kind| object.kind() == kind)
+        };
+        let found: Vec<&TestObject<'b>> = named.iter().filter(is_of_kind).copied().collect();
         match (found.is_empty(), kind) {
             (true, Some(kind)) => {
                 let there: Vec<String> = named.iter().map(|object| format!("`{}`", object.kind())).collect();
@@ -68,7 +74,7 @@ impl<'b> Objects<'b> {
         }
     }
 
-    fn missing(&self, wanted: &Wanted) -> String {
+    fn missing(&self, wanted: &WantedResource) -> String {
         let has_namespace = wanted.namespace.is_some();
         let names: Vec<String> = self.judged.iter().map(|object| object.name(has_namespace)).collect();
         match nearest_word(&wanted.text, names.iter().map(String::as_str)) {
@@ -85,7 +91,7 @@ impl<'b> Objects<'b> {
     }
 }
 
-impl<'b> Object<'b> {
+impl<'b> TestObject<'b> {
     fn new(document: &'b Document) -> Self {
         Self {
             document,
@@ -94,8 +100,12 @@ impl<'b> Object<'b> {
         }
     }
 
-    /// Returns the payload of a file, which is called as the test calls the file.
-    fn payload(payload: &Payload, loans: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Option<Self> {
+    /// Returns the payload of a file, named as the test names the file.
+    fn payload(
+        payload: &PayloadFixture,
+        loans: &'b [SharedFile],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
         let mut documents = loans.iter().filter_map(|loan| loan.get()).flat_map(|book| &book.documents);
         let document = documents.find(|document| !document.value.is_null())?;
         if document.value.as_object().is_none() {
@@ -108,7 +118,7 @@ impl<'b> Object<'b> {
         Some(Self { document, request, payload: Some(payload.mode) })
     }
 
-    /// Returns what `policy` is asked about the object: `operation`, or the one that is given for it.
+    /// Returns the request for `policy` about the object, with `operation` or the one given in values.
     pub(super) fn asked(
         &self,
         operation: Option<Operation>,
@@ -132,7 +142,7 @@ impl<'b> Object<'b> {
         self.document.value.str_at(&["kind"])
     }
 
-    fn is_called(&self, wanted: &Wanted) -> bool {
+    fn is_called(&self, wanted: &WantedResource) -> bool {
         if self.payload.is_some() {
             return [wanted.text.as_str(), wanted.name.as_str()].contains(&self.request.name.as_str());
         }
@@ -152,11 +162,11 @@ impl<'b> Object<'b> {
     }
 }
 
-fn documents<'b>(loans: &'b [Loan], problems: &mut Vec<Diagnostic>) -> Vec<&'b Document> {
+fn cached_documents<'b>(loans: &'b [SharedFile], problems: &mut Vec<Diagnostic>) -> Vec<&'b Document> {
     let books = loans.iter().filter_map(|loan| loan.get());
-    books.flat_map(|book: &Book| book.objects(problems)).collect()
+    books.flat_map(|book: &CachedFile| book.objects(problems)).collect()
 }
 
-fn documents_of(loans: &[Loan], problems: &mut Vec<Diagnostic>) -> Vec<Value> {
-    documents(loans, problems).into_iter().map(|document| document.value.clone()).collect()
+fn documents_of(loans: &[SharedFile], problems: &mut Vec<Diagnostic>) -> Vec<Value> {
+    cached_documents(loans, problems).into_iter().map(|document| document.value.clone()).collect()
 }

@@ -1,52 +1,52 @@
-//! The policies of a test: what each document says it is, and its rules, compiled.
+//! The policies of a test: their documents and compiled rules.
 
 use kubewright_engine::{Diagnostic, Dialect, Engine, RuleId, nearest_word};
 use kubewright_value::{Document, Text, Value};
 
-use super::super::library::Book;
+use super::super::library::CachedFile;
 use crate::fixtures::is_rule;
 
-/// Types of rules that nobody can run yet.
+/// Types of rules that are not supported yet.
 const UNSUPPORTED_TYPES: &[&str] = &["mutate", "generate", "verifyImages"];
-/// Kinds of policies that are one rule and can run.
+/// Supported kinds of policies that are a single rule.
 const SUPPORTED_KINDS: &[&str] =
     &["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"];
-/// The evaluation mode of policies that name none.
+/// The default evaluation mode.
 const KUBERNETES: &str = "Kubernetes";
 /// The methods of validate rules.
 const METHODS: &[&str] = &["pattern", "anyPattern", "deny", "foreach", "cel", "podSecurity", "manifests"];
 
 /// A policy.
-pub(super) struct Policy {
+pub(super) struct TestPolicy {
     pub(super) name: Text,
     /// Empty for a policy about the whole cluster.
     pub(super) namespace: Text,
     kind: Text,
-    /// What it is evaluated on.
+    /// Its evaluation mode.
     mode: Text,
-    parts: Vec<Part>,
+    parts: Vec<TestPolicyRule>,
     pub(super) engine: Engine,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A rule as the document has it.
+/// A rule as in the policy document.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct TestPolicyRule {
     /// Empty for a policy that is one rule.
     pub(super) name: Text,
     /// `validate`, `mutate`, … or the kind of a policy that is one rule.
     pub(super) sort: Text,
     /// The rule language.
     pub(super) dialect: &'static str,
-    /// How a validate rule judges.
+    /// The method of a validate rule.
     pub(super) method: Option<&'static str>,
-    /// What nobody can run yet.
+    /// The unsupported feature, if any.
     pub(super) unsupported: Option<String>,
-    /// The lines it stands on, from and up to.
+    /// Its first and last line.
     lines: (u32, u32),
 }
 
-impl Default for Part {
+impl Default for TestPolicyRule {
     fn default() -> Self {
         Self {
             name: Text::default(),
@@ -59,29 +59,30 @@ impl Default for Part {
     }
 }
 
-/// Returns the policies of `books`, in the order in which they stand.
-pub(super) fn load<'b>(
-    books: impl Iterator<Item = &'b Book>,
+/// Returns the policies of `books`, in document order.
+pub(super) fn load_policies<'b>(
+    books: impl Iterator<Item = &'b CachedFile>,
     dialects: &[Box<dyn Dialect>],
     problems: &mut Vec<Diagnostic>,
-) -> Vec<Policy> {
+) -> Vec<TestPolicy> {
     let mut policies = Vec::new();
     let is_auxiliary = |document: &&Document| dialects.iter().any(|dialect| dialect.is_auxiliary(document));
     let documents: Vec<&Document> = books.flat_map(|book| &book.documents).collect();
     let auxiliaries: Vec<Document> = documents.iter().copied().filter(is_auxiliary).cloned().collect();
-    for document in documents.into_iter().filter(|document| is_policy(document)) {
-        let policy = Policy::new(document, &auxiliaries, dialects);
+    for document in documents.into_iter().filter(|document| is_testable_policy(document)) {
+        let policy = TestPolicy::new(document, &auxiliaries, dialects);
         problems.extend(policy.untold());
         policies.push(policy);
     }
     policies
 }
 
-impl Policy {
+impl TestPolicy {
     fn new(document: &Document, auxiliaries: &[Document], dialects: &[Box<dyn Dialect>]) -> Self {
         let text = |path: &[&str]| document.value.str_at(path);
         let kind = text(&["kind"]);
-        let mut parts = if has_rules(kind) { parts(document) } else { vec![whole(kind)] };
+        let mut parts =
+            if kind_has_rules(kind) { document_rules(document) } else { vec![policy_as_one_rule(kind)] };
         let is_supported = parts.iter().any(|part| part.unsupported.is_none()) || parts.is_empty();
         let loaded = match is_supported {
             true => kubewright_dialects::load_documents(dialects, &with_auxiliaries(document, auxiliaries)),
@@ -104,7 +105,7 @@ impl Policy {
         }
     }
 
-    /// Returns whether a row calls the policy `name`, which may have a namespace before it.
+    /// Returns whether a row that names `name`, optionally with a namespace, selects the policy.
     pub(super) fn is_called(&self, name: &str) -> bool {
         match name.split_once('/') {
             None => self.name == name,
@@ -115,8 +116,8 @@ impl Policy {
         }
     }
 
-    /// Returns whether a row may be about a policy of this kind: the kind ends as the row says, or it has the rule that
-    /// the row names.
+    /// Returns whether a row may select a policy of this kind: the kind has the suffix of the row, or the policy has the
+    /// rule that the row names.
     pub(super) fn fits(&self, end: Option<&str>, rule: Option<&str>) -> bool {
         match end {
             Some(end) => self.kind == end || self.kind.strip_prefix("Namespaced") == Some(end),
@@ -124,15 +125,15 @@ impl Policy {
         }
     }
 
-    /// Returns the rules that a row means by `rule`.
+    /// Returns the rules that `rule` of a row selects.
     ///
     /// # Errors
-    /// When there is none, with what there is instead.
-    pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&Part>, String> {
-        let Some(rule) = rule.filter(|_| has_rules(&self.kind)) else {
+    /// When there is none, with the existing ones.
+    pub(super) fn parts(&self, rule: Option<&str>) -> Result<Vec<&TestPolicyRule>, String> {
+        let Some(rule) = rule.filter(|_| kind_has_rules(&self.kind)) else {
             return Ok(self.parts.iter().collect());
         };
-        let found: Vec<&Part> = self.parts.iter().filter(|part| is_of(&part.name, rule)).collect();
+        let found: Vec<&TestPolicyRule> = self.parts.iter().filter(|part| is_of(&part.name, rule)).collect();
         if !found.is_empty() {
             return Ok(found);
         }
@@ -146,7 +147,7 @@ impl Policy {
         })
     }
 
-    /// Returns whether it judges an object, or the payload of policies of a mode. A policy about JSON judges both.
+    /// Returns whether it evaluates an object, or a payload of a mode. A policy about JSON evaluates both.
     pub(super) fn judges(&self, payload: Option<&str>) -> bool {
         match payload {
             None => self.mode == KUBERNETES || self.mode == "JSON",
@@ -154,22 +155,22 @@ impl Policy {
         }
     }
 
-    /// Returns whether a row that names `wanted` is about `rule`. A policy that is one rule has no name for it.
+    /// Returns whether a row that names `wanted` selects `rule`. The rule of a single-rule policy has no name.
     pub(super) fn is_meant(&self, wanted: Option<&str>, rule: &RuleId) -> bool {
         wanted.is_none_or(|name| self.is_one_rule() || is_rule(&rule.rule, name))
     }
 
     /// Returns whether the whole policy is one rule.
     pub(super) fn is_one_rule(&self) -> bool {
-        !has_rules(&self.kind)
+        !kind_has_rules(&self.kind)
     }
 
     /// Returns why the rules `parts` cannot run, if one cannot.
-    pub(super) fn mistake(&self, parts: &[&Part]) -> Option<String> {
-        let is_in = |problem: &&Diagnostic, part: &Part| {
+    pub(super) fn mistake(&self, parts: &[&TestPolicyRule]) -> Option<String> {
+        let is_in = |problem: &&Diagnostic, part: &TestPolicyRule| {
             (part.lines.0..part.lines.1).contains(&problem.location.position.line)
         };
-        let is_loaded = |part: &Part| {
+        let is_loaded = |part: &TestPolicyRule| {
             let mut rules = self.engine.rules().iter();
             rules.any(|rule| part.name.is_empty() || is_of(&part.name, &rule.id.rule))
         };
@@ -182,7 +183,7 @@ impl Policy {
         })
     }
 
-    /// Returns the mistakes that are not about what is not supported yet, which the rows say.
+    /// Returns the errors except those about unsupported features, which the rows report.
     fn untold(&self) -> impl Iterator<Item = Diagnostic> {
         let unsupported = self.parts.iter().filter(|part| part.unsupported.is_some());
         let lines: Vec<(u32, u32)> = unsupported.map(|part| part.lines).collect();
@@ -193,27 +194,27 @@ impl Policy {
     }
 }
 
-/// Returns whether the rule called `part` is the one called `rule`, or was made automatically from it.
+/// Returns whether `part` is the rule called `rule`, or an autogen rule of it.
 fn is_of(part: &str, rule: &str) -> bool {
     is_rule(rule, part)
 }
 
-fn is_policy(document: &Document) -> bool {
-    let text = |key: &str| document.value.str_at(&[key]);
+fn is_testable_policy(document: &Document) -> bool {
+    let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
     let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     text("kind").ends_with("Policy")
         && ["kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io"].contains(&group)
 }
 
-fn has_rules(kind: &str) -> bool {
+fn kind_has_rules(kind: &str) -> bool {
     ["ClusterPolicy", "Policy"].contains(&kind)
 }
 
 /// Returns a policy of another kind, which is one rule.
-fn whole(kind: &str) -> Part {
+fn policy_as_one_rule(kind: &str) -> TestPolicyRule {
     let sort = if kind.ends_with("CleanupPolicy") { "cleanup" } else { kind };
     let unsupported = (!SUPPORTED_KINDS.contains(&kind)).then(|| kind.to_owned());
-    Part { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..Part::default() }
+    TestPolicyRule { sort: sort.into(), unsupported, lines: (0, u32::MAX), ..TestPolicyRule::default() }
 }
 
 /// Returns a policy with those of `auxiliaries` that name it.
@@ -223,22 +224,28 @@ fn with_auxiliaries(document: &Document, auxiliaries: &[Document]) -> Vec<Docume
     std::iter::once(document).chain(auxiliaries.iter().filter(is_its)).cloned().collect()
 }
 
-fn parts(document: &Document) -> Vec<Part> {
+fn document_rules(document: &Document) -> Vec<TestPolicyRule> {
     let rules = document.value.at(&["spec", "rules"]).and_then(Value::as_array).unwrap_or_default();
     let line = |index: usize| document.locate(&["spec".into(), "rules".into(), index.into()]).position.line;
     let last = rules.len().saturating_sub(1);
     let lines = |index: usize| (line(index), if index == last { u32::MAX } else { line(index + 1) });
-    rules.iter().enumerate().map(|(index, rule)| part(rule, lines(index))).collect()
+    rules.iter().enumerate().map(|(index, rule)| document_rule(rule, lines(index))).collect()
 }
 
-fn part(rule: &Value, lines: (u32, u32)) -> Part {
+fn document_rule(rule: &Value, lines: (u32, u32)) -> TestPolicyRule {
     let has = |value: &Value, key: &str| value.get(key).is_some_and(|value| !value.is_null());
     let name = rule.str_at(&["name"]).into();
     if let Some(sort) = UNSUPPORTED_TYPES.iter().find(|sort| has(rule, sort)) {
         let unsupported = Some((*sort).to_owned());
-        return Part { name, sort: (*sort).into(), unsupported, lines, ..Part::default() };
+        return TestPolicyRule {
+            name,
+            sort: (*sort).into(),
+            unsupported,
+            lines,
+            ..TestPolicyRule::default()
+        };
     }
     let validate = rule.get("validate").unwrap_or(&Value::Null);
     let method = METHODS.iter().find(|method| has(validate, method) || has(rule, method)).copied();
-    Part { name, sort: "validate".into(), method, lines, ..Part::default() }
+    TestPolicyRule { name, sort: "validate".into(), method, lines, ..TestPolicyRule::default() }
 }

@@ -1,7 +1,7 @@
-//! Compares what a row expects with what its policy says.
+//! Compares the expectation of a row with the outcomes of its policy.
 //!
-//! A row holds when every outcome that it is about is the expected one. Where a rule says nothing about an object,
-//! because it is not about it or has nothing to look at, that counts as `skip`; and what does not exist does not hold.
+//! A row holds if every selected outcome is the expected one. A rule without an outcome for an object, because it does not
+//! match or has nothing to check, counts as `skip`; a row about something that does not exist fails.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,65 +10,65 @@ use kubewright_engine::{
     Decision, DecisionSettings, RuleId, RuleOutcome, RuleStatus, TraceNode, TraceVerdict, nearest_word,
 };
 use kubewright_k8s::{AdmissionRequest, Operation, UserInfo};
-use kubewright_report::{CaseResult, CaseRule, path_text};
+use kubewright_report::{CaseRule, TestCaseResult, path_text};
 use kubewright_value::Location;
 
-use super::super::coverage::Exercised;
-use super::file::{Row, Wanted};
-use super::objects::{Object, Objects};
-use super::policies::{Part, Policy};
+use super::super::coverage::ExercisedRules;
+use super::file::{ResultRow, WantedResource};
+use super::objects::{TestObject, TestObjects};
+use super::policies::{TestPolicy, TestPolicyRule};
 use crate::fixtures::FileWorld;
 use crate::rules;
 
-/// A test, loaded.
-pub(super) struct Bench<'a> {
-    pub(super) policies: &'a [Policy],
-    pub(super) objects: &'a Objects<'a>,
+/// A loaded test.
+pub(super) struct KyvernoTestRun<'a> {
+    pub(super) policies: &'a [TestPolicy],
+    pub(super) objects: &'a TestObjects<'a>,
     pub(super) world: &'a FileWorld,
     pub(super) user: Option<&'a UserInfo>,
     pub(super) has_coverage: bool,
     // By policy, object and operation.
     decisions: HashMap<(usize, usize, Operation), Rc<Decision>>,
-    pub(super) exercised: Exercised,
+    pub(super) exercised: ExercisedRules,
 }
 
-/// What a rule said about an object, or why it said nothing.
-struct Said {
+/// The outcome of a rule for an object, or why there is none.
+struct RuleVerdict {
     status: RuleStatus,
     message: String,
     rule: Option<RuleId>,
-    /// `file:line`, and the path there.
+    /// `file:line` and the path.
     place: String,
     operation: Operation,
 }
 
-/// Why a row cannot be judged.
-struct Refusal {
+/// Why a row cannot be evaluated.
+struct RowRefusal {
     /// What is known of the rule.
-    part: Part,
+    part: TestPolicyRule,
     message: String,
 }
 
-impl Refusal {
-    fn new(part: Option<&Part>, message: String) -> Box<Self> {
+impl RowRefusal {
+    fn new(part: Option<&TestPolicyRule>, message: String) -> Box<Self> {
         Box::new(Self { part: part.cloned().unwrap_or_default(), message })
     }
 }
 
-impl<'a> Bench<'a> {
+impl<'a> KyvernoTestRun<'a> {
     pub(super) fn new(
-        policies: &'a [Policy],
-        objects: &'a Objects<'a>,
+        policies: &'a [TestPolicy],
+        objects: &'a TestObjects<'a>,
         world: &'a FileWorld,
         user: Option<&'a UserInfo>,
         has_coverage: bool,
     ) -> Self {
-        let (decisions, exercised) = (HashMap::new(), Exercised::default());
+        let (decisions, exercised) = (HashMap::new(), ExercisedRules::default());
         Self { policies, objects, world, user, has_coverage, decisions, exercised }
     }
 
-    /// Runs one row; it has a result for each resource it names.
-    pub(super) fn run(&mut self, row: &Row) -> Vec<CaseResult> {
+    /// Runs one row; returns a result for each of its resources.
+    pub(super) fn run(&mut self, row: &ResultRow) -> Vec<TestCaseResult> {
         let place = match self.meant(row) {
             Ok(place) => place,
             Err(refusal) => return self.refused(row, &refusal.part, &refusal.message),
@@ -81,17 +81,17 @@ impl<'a> Bench<'a> {
         for wanted in &row.resources {
             results.push(match self.objects.find(wanted, row.kind.as_deref()) {
                 Ok(objects) => self.judge(row, place, &part, &objects),
-                Err(message) => failed(row, &part, wanted, &message),
+                Err(message) => failed_row(row, &part, wanted, &message),
             });
         }
         results
     }
 
-    /// Returns the place of the policy that a row is about.
+    /// Returns the index of the policy that a row selects.
     ///
     /// # Errors
     /// When it or its rule does not exist or cannot run, with what is known of the rule.
-    fn meant(&self, row: &Row) -> Result<usize, Box<Refusal>> {
+    fn meant(&self, row: &ResultRow) -> Result<usize, Box<RowRefusal>> {
         let policies = || self.policies.iter().enumerate();
         let mut called = policies().filter(|(_, policy)| policy.is_called(&row.policy));
         let first = called.clone().next();
@@ -99,21 +99,21 @@ impl<'a> Bench<'a> {
         let (place, policy) = called
             .find(|(_, policy)| policy.fits(row.policy_kind, row.rule.as_deref()))
             .or(first)
-            .ok_or_else(|| Refusal::new(None, self.no_policy(&row.policy)))?;
-        let parts = policy.parts(row.rule.as_deref()).map_err(|message| Refusal::new(None, message))?;
+            .ok_or_else(|| RowRefusal::new(None, self.no_policy(&row.policy)))?;
+        let parts = policy.parts(row.rule.as_deref()).map_err(|message| RowRefusal::new(None, message))?;
         if let Some(part) = parts.iter().find(|part| part.unsupported.is_some()) {
             let what = part.unsupported.as_deref().unwrap_or_default();
-            return Err(Refusal::new(Some(part), format!("not supported yet: {what}")));
+            return Err(RowRefusal::new(Some(part), format!("not supported yet: {what}")));
         }
         match policy.mistake(&parts) {
-            Some(message) => Err(Refusal::new(parts.first().copied(), message)),
+            Some(message) => Err(RowRefusal::new(parts.first().copied(), message)),
             None => Ok(place),
         }
     }
 
-    fn part(&self, place: usize, row: &Row) -> Part {
+    fn part(&self, place: usize, row: &ResultRow) -> TestPolicyRule {
         let parts = self.policies.get(place).and_then(|policy| policy.parts(row.rule.as_deref()).ok());
-        parts.and_then(|parts| parts.first().map(|part| Part::clone(part))).unwrap_or_default()
+        parts.and_then(|parts| parts.first().map(|part| TestPolicyRule::clone(part))).unwrap_or_default()
     }
 
     fn no_policy(&self, name: &str) -> String {
@@ -139,28 +139,28 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Returns the results of a row that cannot be judged.
-    fn refused(&self, row: &Row, part: &Part, message: &str) -> Vec<CaseResult> {
-        let nothing = [Wanted::default()];
+    /// Returns the results of a row that cannot be evaluated.
+    fn refused(&self, row: &ResultRow, part: &TestPolicyRule, message: &str) -> Vec<TestCaseResult> {
+        let nothing = [WantedResource::default()];
         let wanted = if row.resources.is_empty() { nothing.as_slice() } else { &row.resources };
-        let refuse = |wanted: &Wanted| {
-            let result = failed(row, part, wanted, message);
-            let result = CaseResult { is_unsupported: part.unsupported.is_some(), ..result };
+        let refuse = |wanted: &WantedResource| {
+            let result = failed_row(row, part, wanted, message);
+            let result = TestCaseResult { is_unsupported: part.unsupported.is_some(), ..result };
             match self.objects.find(wanted, row.kind.as_deref()).ok().and_then(|found| found.first().copied())
             {
-                Some(object) => about(result, object),
+                Some(object) => result_about_object(result, object),
                 None => result,
             }
         };
         wanted.iter().map(refuse).collect()
     }
 
-    /// Judges a row that names no resource: by all objects that its rules say something about.
-    fn all(&mut self, row: &Row, place: usize, part: &Part) -> Vec<CaseResult> {
-        let is_meant = |object: &&Object<'_>| {
+    /// Evaluates a row without resources: on all objects for which its rules have an outcome.
+    fn all(&mut self, row: &ResultRow, place: usize, part: &TestPolicyRule) -> Vec<TestCaseResult> {
+        let is_meant = |object: &&TestObject<'_>| {
             object.payload.is_some() || row.kind.as_deref().is_none_or(|kind| object.kind() == kind)
         };
-        let objects: Vec<&Object<'a>> = self.objects.judged.iter().filter(is_meant).collect();
+        let objects: Vec<&TestObject<'a>> = self.objects.judged.iter().filter(is_meant).collect();
         let mut results = Vec::new();
         for object in objects {
             if !self.outcomes(row, place, object).is_empty() {
@@ -168,16 +168,22 @@ impl<'a> Bench<'a> {
             }
         }
         if results.is_empty() {
-            let message = "the policy says nothing about any resource of the test";
-            let result = failed(row, part, &Wanted::default(), message);
+            let message = "the policy matches no resource of the test";
+            let result = failed_row(row, part, &WantedResource::default(), message);
             let is_ok = row.result == RuleStatus::Skip.name();
-            results.push(CaseResult { actual: RuleStatus::Skip.to_string(), is_ok, ..result });
+            results.push(TestCaseResult { actual: RuleStatus::Skip.to_string(), is_ok, ..result });
         }
         results
     }
 
-    fn judge(&mut self, row: &Row, place: usize, part: &Part, objects: &[&Object<'a>]) -> CaseResult {
-        let mut said: Vec<(Said, &Object<'a>)> = Vec::new();
+    fn judge(
+        &mut self,
+        row: &ResultRow,
+        place: usize,
+        part: &TestPolicyRule,
+        objects: &[&TestObject<'a>],
+    ) -> TestCaseResult {
+        let mut said: Vec<(RuleVerdict, &TestObject<'a>)> = Vec::new();
         for object in objects {
             let outcomes = self.outcomes(row, place, object);
             said.extend(outcomes.into_iter().map(|outcome| (outcome, *object)));
@@ -188,10 +194,10 @@ impl<'a> Bench<'a> {
             said.push((self.silence(row, place, object), object));
         }
         let wrong = said.iter().filter(|(said, _)| said.status.name() != row.result);
-        let wrong = wrong.max_by_key(|(said, _)| badness(said.status));
+        let wrong = wrong.max_by_key(|(said, _)| status_rank(said.status));
         let is_ok = wrong.is_none();
         let Some((said, object)) = wrong.or(said.first()) else {
-            return failed(row, part, &Wanted::default(), "there is nothing to judge");
+            return failed_row(row, part, &WantedResource::default(), "there are no resources to evaluate");
         };
         let mut message = String::new();
         if !is_ok {
@@ -200,22 +206,22 @@ impl<'a> Bench<'a> {
                 message.push_str(&format!(": {}", said.message));
             }
         }
-        let mut result = failed(row, part, &Wanted::default(), &message);
+        let mut result = failed_row(row, part, &WantedResource::default(), &message);
         if let (Some(rule), Some(name)) = (&said.rule, &mut result.rule) {
             name.traced = rule.short();
         }
-        let result = CaseResult {
+        let result = TestCaseResult {
             actual: said.status.to_string(),
             is_ok,
             operation: Some(said.operation),
             place: said.place.clone(),
             ..result
         };
-        CaseResult { place: said.place.clone(), ..about(result, object) }
+        TestCaseResult { place: said.place.clone(), ..result_about_object(result, object) }
     }
 
-    /// Returns what the rules that a row is about said about `object`.
-    fn outcomes(&mut self, row: &Row, place: usize, object: &Object<'a>) -> Vec<Said> {
+    /// Returns the combined outcome of the selected rules for `object`.
+    fn outcomes(&mut self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> Vec<RuleVerdict> {
         let Some(policy) = self.policies.get(place).filter(|policy| policy.judges(object.payload)) else {
             return Vec::new();
         };
@@ -240,23 +246,25 @@ impl<'a> Bench<'a> {
         }
         let said = |outcome: &&RuleOutcome| {
             let location = object.document.locate(&outcome.path);
-            Said {
+            RuleVerdict {
                 status: outcome.status,
                 message: outcome.message.to_string(),
                 rule: Some(RuleId::clone(&outcome.rule)),
-                place: spot(&location, &path_text(&outcome.path)),
+                place: location_text(&location, &path_text(&outcome.path)),
                 operation: request.operation,
             }
         };
         match policy.is_one_rule() {
-            // Whatever it is split into, it is judged as a whole.
-            true => outcomes.iter().map(said).max_by_key(|said| badness(said.status)).into_iter().collect(),
+            // A single-rule policy may be compiled to several rules, but has one result.
+            true => {
+                outcomes.iter().map(said).max_by_key(|said| status_rank(said.status)).into_iter().collect()
+            }
             false => outcomes.iter().map(said).collect(),
         }
     }
 
-    /// Says why the rules that a row is about say nothing about `object`.
-    fn silence(&self, row: &Row, place: usize, object: &Object<'a>) -> Said {
+    /// Returns why the selected rules have no outcome for `object`.
+    fn silence(&self, row: &ResultRow, place: usize, object: &TestObject<'a>) -> RuleVerdict {
         let mut reason = String::new();
         let mut operation = Operation::Create;
         if let Some(policy) = self.policies.get(place) {
@@ -268,32 +276,32 @@ impl<'a> Bench<'a> {
             let of_row = traced.outcomes.iter().find(|outcome| is_meant(&outcome.rule));
             let rule = policy.engine.rules().iter().find(|rule| is_meant(&rule.id));
             reason = match (of_row, rule) {
-                (Some(outcome), _) => match outcome.trace.as_deref().map(missed) {
+                (Some(outcome), _) => match outcome.trace.as_deref().map(missed_checks) {
                     Some(missed) if !missed.is_empty() => {
                         format!("{} ({})", outcome.message, missed.join("; "))
                     }
                     _ => outcome.message.to_string(),
                 },
-                (None, Some(rule)) => rules::outside(rule, &request),
+                (None, Some(rule)) => rules::out_of_scope_reason(rule, &request),
                 (None, None) => "it has no rules".to_owned(),
             };
         }
-        Said {
+        RuleVerdict {
             status: RuleStatus::Skip,
             message: format!("the rule does not match: {reason}"),
             rule: None,
-            place: spot(&object.document.locate(&[]), ""),
+            place: location_text(&object.document.locate(&[]), ""),
             operation,
         }
     }
 
-    fn request(&self, row: &Row, policy: &Policy, object: &Object<'a>) -> AdmissionRequest {
+    fn request(&self, row: &ResultRow, policy: &TestPolicy, object: &TestObject<'a>) -> AdmissionRequest {
         object.asked(row.operation, &policy.name, self.world, self.user)
     }
 }
 
-/// Returns what was not as wanted, each with what it belongs to.
-fn missed(trace: &TraceNode) -> Vec<String> {
+/// Returns the failed checks of a trace, each with its parent.
+fn missed_checks(trace: &TraceNode) -> Vec<String> {
     let mut missed = Vec::new();
     let wrong = |node: &TraceNode| matches!(node.verdict, TraceVerdict::No | TraceVerdict::Error);
     for group in trace.children.iter().filter(|node| wrong(node)).flat_map(|node| &node.children) {
@@ -306,8 +314,8 @@ fn missed(trace: &TraceNode) -> Vec<String> {
     missed
 }
 
-/// Returns which of two wrong outcomes is told.
-fn badness(status: RuleStatus) -> u8 {
+/// Ranks statuses; the highest is reported.
+fn status_rank(status: RuleStatus) -> u8 {
     match status {
         RuleStatus::Error => 4,
         RuleStatus::Fail => 3,
@@ -317,14 +325,19 @@ fn badness(status: RuleStatus) -> u8 {
     }
 }
 
-/// Returns a place as a person looks for it.
-fn spot(location: &Location, path: &str) -> String {
+/// Returns `file:line` and the path of a location.
+fn location_text(location: &Location, path: &str) -> String {
     let place = format!("{}:{}", location.source.name, location.position.line);
     if path.is_empty() { place } else { format!("{place}  {path}") }
 }
 
 /// Returns the result of a row that fails with `message`.
-fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult {
+fn failed_row(
+    row: &ResultRow,
+    part: &TestPolicyRule,
+    wanted: &WantedResource,
+    message: &str,
+) -> TestCaseResult {
     let rule_text = match &row.rule {
         Some(rule) => format!("{}/{rule}", row.policy),
         None => row.policy.clone(),
@@ -339,7 +352,7 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
         method: part.method,
         traced: rule_text.clone(),
     };
-    CaseResult {
+    TestCaseResult {
         case,
         rule_text,
         rule: Some(rule),
@@ -349,14 +362,14 @@ fn failed(row: &Row, part: &Part, wanted: &Wanted, message: &str) -> CaseResult 
         expected: row.result.clone(),
         place: row.location.to_string(),
         message: message.to_owned(),
-        ..CaseResult::default()
+        ..TestCaseResult::default()
     }
 }
 
 /// Returns `result`, about `object`.
-fn about(result: CaseResult, object: &Object<'_>) -> CaseResult {
+fn result_about_object(result: TestCaseResult, object: &TestObject<'_>) -> TestCaseResult {
     let case = format!("{} on {}", result.rule_text, object.request.name);
-    CaseResult {
+    TestCaseResult {
         case,
         kind: object.kind().into(),
         namespace: object.request.namespace.clone(),

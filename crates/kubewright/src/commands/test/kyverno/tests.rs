@@ -1,24 +1,24 @@
 use kubewright_value::{Document, Source, yaml};
 
-use super::file::{self, Row, TestFile};
+use super::file::{self, KyvernoTestDocument, ResultRow};
 
 fn document(text: &str) -> Document {
     yaml::read(&Source::new("t.yaml", text)).documents.remove(0)
 }
 
-fn read(text: &str) -> TestFile {
-    file::read(&document(text)).expect("a test file")
+fn read(text: &str) -> KyvernoTestDocument {
+    file::read_kyverno_test(&document(text)).expect("a test file")
 }
 
 /// Reads a test file with one row of `fields`.
-fn row(fields: &str) -> Row {
+fn row(fields: &str) -> ResultRow {
     let text = format!("policies: [p]\nresources: [r]\nresults:\n- {{policy: p, {fields}}}\n");
     read(&text).rows.remove(0)
 }
 
 /// Reads a test file that is wrong; returns the problems as `code line:column message help`.
 fn problems(text: &str) -> Vec<String> {
-    let wrong = file::read(&document(text)).expect_err("a problem");
+    let wrong = file::read_kyverno_test(&document(text)).expect_err("a problem");
     let show = |p: &kubewright_engine::Diagnostic| {
         format!("{} {} {} {}", p.code.id, p.location.position, p.message, p.help)
     };
@@ -91,7 +91,8 @@ fn what_is_looked_up_is_read_strictly() {
 
 #[test]
 fn a_test_file_is_known_by_its_version_or_its_fields() {
-    let check = |text: &str, want: bool| assert_eq!(file::is_meant(&document(text)), want, "{text}");
+    let check =
+        |text: &str, want: bool| assert_eq!(file::has_kyverno_test_kind(&document(text)), want, "{text}");
     check("{apiVersion: cli.kyverno.io/v1alpha1, kind: Test}", true);
     check("{apiVersion: kyverno.io/v1, kind: Test, policies: [], results: []}", true);
     check("{name: old, policies: [], resources: [], results: []}", true);

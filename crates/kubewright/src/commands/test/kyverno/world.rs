@@ -1,27 +1,27 @@
-//! What the policies of a test may look up, and who asks.
+//! The world of a Kyverno test, and its requesting user.
 
 use kubewright_engine::Diagnostic;
 use kubewright_k8s::UserInfo;
 use kubewright_value::{Document, Value};
 
 use super::CaseSetup;
-use super::file::TestFile;
-use super::objects::Objects;
+use super::file::KyvernoTestDocument;
+use super::objects::TestObjects;
 use crate::codes::TEST_VALUE;
-use crate::fixtures::{self, Answers, FileWorld, Values};
+use crate::fixtures::{self, FileWorld, FixtureAnswers, FixtureValues};
 
-/// Takes what `file` gives in place of a cluster out of it.
-pub(super) fn build(
-    file: &mut TestFile,
+/// Builds the world from the fixtures of `file`.
+pub(super) fn build_test_world(
+    file: &mut KyvernoTestDocument,
     setup: &CaseSetup<'_>,
-    objects: &Objects<'_>,
+    objects: &TestObjects<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> (FileWorld, Option<UserInfo>) {
-    let mut read = Read { setup, problems };
+    let mut read = TestWorldReader { setup, problems };
     let values = match (file.values.take(), &file.variables) {
         (Some(values), _) => values,
-        (None, Some(path)) => read.one(path, Values::read).unwrap_or_default(),
-        (None, None) => Values::default(),
+        (None, Some(path)) => read.one(path, FixtureValues::read).unwrap_or_default(),
+        (None, None) => FixtureValues::default(),
     };
     let user = file.user.as_ref().and_then(|path| read.one(path, fixtures::read_user_info));
     let mut answers = std::mem::take(&mut file.answers);
@@ -40,7 +40,7 @@ pub(super) fn build(
         }
     }
     let world = FileWorld::new(found, answers, values);
-    // Without a cluster, an empty list of what the test does not name would be taken for an answer.
+    // Without cluster resources, an empty list would be mistaken for an answer.
     let has_cluster = !file.cluster_resources.is_empty();
     if has_cluster {
         return (world, user);
@@ -49,14 +49,14 @@ pub(super) fn build(
 }
 
 /// Reads files that the test names.
-struct Read<'a> {
+struct TestWorldReader<'a> {
     setup: &'a CaseSetup<'a>,
     problems: &'a mut Vec<Diagnostic>,
 }
 
-impl Read<'_> {
+impl TestWorldReader<'_> {
     fn documents(&mut self, paths: &[String]) -> Vec<Document> {
-        let books = self.setup.library.borrow(self.setup.folder, paths, self.problems);
+        let books = self.setup.library.read_files(self.setup.folder, paths, self.problems);
         let books = books.iter().filter_map(|loan| loan.get());
         books
             .flat_map(|book| book.documents.iter().cloned())
@@ -65,8 +65,8 @@ impl Read<'_> {
     }
 
     /// Reads files that describe a part of a cluster.
-    fn objects(&mut self, paths: &[String], answers: &mut Answers) -> Vec<Value> {
-        fixtures::objects(self.documents(paths), answers, self.problems)
+    fn objects(&mut self, paths: &[String], answers: &mut FixtureAnswers) -> Vec<Value> {
+        fixtures::fixture_objects(self.documents(paths), answers, self.problems)
     }
 
     /// Reads the first document of a file.

@@ -1,4 +1,4 @@
-//! What became of a leader that a case expects something else of.
+//! Explains why a leader did not end as a case expects.
 
 use kubewright_graph::{Id, Sort};
 use kubewright_patterns::{
@@ -6,13 +6,13 @@ use kubewright_patterns::{
 };
 use kubewright_value::Budget;
 
-use super::file::Expected;
-use super::judge::Judged;
-use super::words::name;
+use super::file::ExpectedFinding;
+use super::judge::JudgedPatternCase;
+use super::words::case_object_name;
 
-impl Judged<'_> {
-    /// Says that a finding is not there, and what became of its leader.
-    pub(super) fn missing(&self, pattern: &Pattern, expected: &Expected) -> String {
+impl JudgedPatternCase<'_> {
+    /// Describes a missing finding, and what happened to its leader.
+    pub(super) fn missing(&self, pattern: &Pattern, expected: &ExpectedFinding) -> String {
         let roles: Vec<String> = expected
             .roles
             .iter()
@@ -29,7 +29,7 @@ impl Judged<'_> {
         format!("expected a finding: {roles}\n{why}").trim_end().to_owned()
     }
 
-    /// Says that a leader did not end where it should, and where it did.
+    /// Describes a leader that ended in another phase than expected.
     pub(super) fn discarded(&self, leader: &str, phase: &str) -> Option<String> {
         let Some(id) = self.find(leader) else { return Some(self.unknown(leader)) };
         match self.trace(id) {
@@ -41,7 +41,7 @@ impl Judged<'_> {
         }
     }
 
-    /// Returns what became of a leader, one thing a line.
+    /// Returns what happened to a leader, in lines.
     fn fate(&self, leader: &str) -> String {
         let Some(id) = self.find(leader) else { return format!("  {}", self.unknown(leader)) };
         if let Some(trace) = self.trace(id) {
@@ -49,12 +49,12 @@ impl Judged<'_> {
         }
         let is_object = self.graph.node(id).is_some_and(|node| node.sort == Sort::Object);
         if !is_object {
-            return format!("  {leader} is only named by others and is not among the objects");
+            return format!("  {leader} is only referenced, and is not among the objects");
         }
         self.left_out(leader, id)
     }
 
-    /// Says which conditions keep an object from leading.
+    /// Describes the conditions that exclude an object as leader.
     fn left_out(&self, leader: &str, id: Id) -> String {
         let Some(pattern) = self.pattern else { return String::new() };
         let (settings, mut budget) = (DetectionSettings::default(), Budget::default());
@@ -65,7 +65,7 @@ impl Judged<'_> {
             None => vec![format!("  {leader} is not of the kind of `{of}`, which leads")],
             Some(one) if one.passes => {
                 vec![format!(
-                    "  {leader} was not looked at: it is in another namespace, or there were too many findings"
+                    "  {leader} was not checked: it is in another namespace, or there were too many findings"
                 )]
             }
             Some(one) => {
@@ -80,7 +80,7 @@ impl Judged<'_> {
                         checked.list, checked.condition, checked.location
                     )
                 };
-                let mut lines = vec![format!("  the filter of `{of}` leaves out {leader}:")];
+                let mut lines = vec![format!("  the filter of `{of}` excludes {leader}:")];
                 lines.extend(one.conditions.iter().filter(|checked| checked.discards).map(told));
                 lines
             }
@@ -97,7 +97,8 @@ impl Judged<'_> {
             }
         }];
         for step in &trace.steps {
-            let mut with = step.with.map(|id| format!(" with {}", name(self.graph, id))).unwrap_or_default();
+            let mut with =
+                step.with.map(|id| format!(" with {}", case_object_name(self.graph, id))).unwrap_or_default();
             if !step.via.is_empty() {
                 with.push_str(&format!(" via {}", step.via));
             }

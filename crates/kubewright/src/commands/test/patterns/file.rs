@@ -3,8 +3,8 @@
 use kubewright_patterns::Points;
 use kubewright_value::{Document, Location, Value};
 
-use super::super::traits::file::{Given, given, here};
-use crate::fields::Reader;
+use super::super::traits::file::{CaseManifests, given, here};
+use crate::fields::InputFieldReader;
 
 /// The field that makes a case one about a pattern.
 pub(in crate::commands::test) const SUBJECT: &str = "pattern";
@@ -23,7 +23,7 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
 /// The fields of the settings.
 pub(in crate::commands::test) const SETTING_FIELDS: &[&str] =
     &["compat", "perLeader", "perPattern", "witnesses"];
-/// Whose habits a pattern may be read with.
+/// Values of `compat`.
 const COMPAT: &[&str] = &["registry"];
 /// The fields of an expected finding.
 pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &[
@@ -40,7 +40,7 @@ pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &[
 /// The fields of expected evidence.
 pub(in crate::commands::test) const EVIDENCE_FIELDS: &[&str] =
     &["entry", "held", "from", "to", "through", "via", "points"];
-/// Where a leader may end without a finding.
+/// Phases in which a leader may be discarded.
 pub(in crate::commands::test) const PHASES: &[&str] = &["veto", "threshold"];
 const CONFIDENCES: &[&str] = &["LOW", "MEDIUM", "HIGH"];
 const SEVERITIES: &[&str] = &["INFO", "LOW", "MEDIUM", "WARNING", "HIGH", "CRITICAL"];
@@ -49,15 +49,15 @@ const SEVERITIES: &[&str] = &["INFO", "LOW", "MEDIUM", "WARNING", "HIGH", "CRITI
 #[derive(Debug)]
 pub(in crate::commands::test) struct PatternCase {
     pub(super) name: Option<String>,
-    pub(super) subject: Subject,
-    /// Objects beside those of the file.
-    pub(super) objects: Vec<Given>,
+    pub(super) subject: PatternSubject,
+    /// Objects in addition to those of the file.
+    pub(super) objects: Vec<CaseManifests>,
     pub(super) namespace: Option<String>,
     pub(super) passes_unreachable: bool,
     pub(super) per_leader: Option<usize>,
     pub(super) per_pattern: Option<usize>,
     pub(super) witnesses: Option<usize>,
-    pub(super) findings: Option<Findings>,
+    pub(super) findings: Option<ExpectedFindings>,
     pub(super) truncated: Option<bool>,
     /// Leaders, and the phase in which each ends.
     pub(super) discarded: Vec<(String, String)>,
@@ -67,33 +67,33 @@ pub(in crate::commands::test) struct PatternCase {
 }
 
 impl PatternCase {
-    /// Returns whether its pattern stands in the case itself.
+    /// Returns whether the pattern is inline.
     pub(in crate::commands::test) fn is_inline(&self) -> bool {
-        matches!(self.subject, Subject::Inline(_))
+        matches!(self.subject, PatternSubject::Inline(_))
     }
 }
 
 /// The pattern that a case is about.
 #[derive(Debug)]
-pub(super) enum Subject {
+pub(super) enum PatternSubject {
     /// One of the file's, by name.
     Named(String),
     /// Written in the case.
     Inline(Document),
 }
 
-/// The findings that are expected.
+/// The expected findings.
 #[derive(Debug)]
-pub(super) enum Findings {
-    /// So many, whatever they are.
+pub(super) enum ExpectedFindings {
+    /// The number of findings.
     Count(usize),
-    /// These and no others.
-    Each(Vec<Expected>),
+    /// Exactly these findings.
+    Each(Vec<ExpectedFinding>),
 }
 
-/// A finding that is expected.
+/// An expected finding.
 #[derive(Debug, Default)]
-pub(super) struct Expected {
+pub(super) struct ExpectedFinding {
     /// Resource ids with objects, as `Kind/[namespace/]name`.
     pub(super) roles: Vec<(String, String)>,
     pub(super) points: Option<Points>,
@@ -106,7 +106,7 @@ pub(super) struct Expected {
     pub(super) evidence: Vec<ExpectedEvidence>,
 }
 
-/// Evidence that is expected.
+/// Expected evidence.
 #[derive(Debug)]
 pub(super) struct ExpectedEvidence {
     pub(super) entry: String,
@@ -119,22 +119,25 @@ pub(super) struct ExpectedEvidence {
 }
 
 /// Reads a case about a pattern.
-pub(in crate::commands::test) fn case(reader: &mut Reader<'_>, document: &Document) -> PatternCase {
+pub(in crate::commands::test) fn read_pattern_case(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+) -> PatternCase {
     reader.check_fields(CASE_FIELDS);
-    let settings = reader.field("settings", settings).unwrap_or_default();
+    let settings = reader.field("settings", read_case_settings).unwrap_or_default();
     let case = PatternCase {
         name: reader.text("name"),
-        subject: subject(reader, document),
+        subject: read_pattern_subject(reader, document),
         objects: given(reader, document, "objects").unwrap_or_default(),
         namespace: reader.text("namespace"),
         passes_unreachable: settings.passes_unreachable,
         per_leader: settings.per_leader,
         per_pattern: settings.per_pattern,
         witnesses: settings.witnesses,
-        findings: findings(reader, document),
+        findings: read_expected_findings(reader, document),
         truncated: reader.flag("truncated"),
-        discarded: discarded(reader),
-        diagnostics: reader.value("diagnostics").is_some().then(|| codes(reader)),
+        discarded: read_discarded(reader),
+        diagnostics: reader.value("diagnostics").is_some().then(|| read_expected_codes(reader)),
         location: reader.location(),
     };
     if !["findings", "truncated", "discarded", "diagnostics"]
@@ -142,67 +145,69 @@ pub(in crate::commands::test) fn case(reader: &mut Reader<'_>, document: &Docume
         .any(|field| reader.value(field).is_some())
     {
         let needs = "it needs `findings`, `discarded`, `truncated` or `diagnostics`";
-        reader.missing("findings", &format!("this case compares nothing: {needs}"));
+        reader.missing("findings", &format!("this case has no expectation: {needs}"));
     }
     case
 }
 
 #[derive(Default)]
-struct Settings {
+struct PatternCaseSettings {
     passes_unreachable: bool,
     per_leader: Option<usize>,
     per_pattern: Option<usize>,
     witnesses: Option<usize>,
 }
 
-fn settings(reader: &mut Reader<'_>) -> Settings {
+fn read_case_settings(reader: &mut InputFieldReader<'_>) -> PatternCaseSettings {
     reader.check_fields(SETTING_FIELDS);
-    Settings {
+    PatternCaseSettings {
         passes_unreachable: reader.word("compat", "compatibility", COMPAT).is_some(),
-        per_leader: count(reader, "perLeader"),
-        per_pattern: count(reader, "perPattern"),
-        witnesses: count(reader, "witnesses"),
+        per_leader: read_finding_count(reader, "perLeader"),
+        per_pattern: read_finding_count(reader, "perPattern"),
+        witnesses: read_finding_count(reader, "witnesses"),
     }
 }
 
-fn subject(reader: &mut Reader<'_>, document: &Document) -> Subject {
+fn read_pattern_subject(reader: &mut InputFieldReader<'_>, document: &Document) -> PatternSubject {
     let inline = reader.value(SUBJECT).filter(|value| value.as_object().is_some());
     let inline = inline.and_then(|_| reader.field(SUBJECT, |reader| document.part(reader.path())).flatten());
     match inline {
-        Some(inline) => Subject::Inline(inline),
-        None => Subject::Named(reader.text(SUBJECT).unwrap_or_default()),
+        Some(inline) => PatternSubject::Inline(inline),
+        None => PatternSubject::Named(reader.text(SUBJECT).unwrap_or_default()),
     }
 }
 
-fn findings(reader: &mut Reader<'_>, document: &Document) -> Option<Findings> {
+fn read_expected_findings(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+) -> Option<ExpectedFindings> {
     match reader.value("findings")? {
-        Value::Number(_) => count(reader, "findings").map(Findings::Count),
-        Value::Array(_) => Some(Findings::Each(reader.each("findings", |reader| finding(reader, document)))),
+        Value::Number(_) => read_finding_count(reader, "findings").map(ExpectedFindings::Count),
+        Value::Array(_) => Some(ExpectedFindings::Each(
+            reader.each("findings", |reader| read_expected_finding(reader, document)),
+        )),
         other => {
             let kind = other.kind();
-            reader.wrong(
-                "findings",
-                format!("`findings` is a list or how many there are, this is of type {kind}"),
-            );
+            reader.wrong("findings", format!("`findings` is a list or a number, this is of type {kind}"));
             None
         }
     }
 }
 
-fn finding(reader: &mut Reader<'_>, document: &Document) -> Expected {
+fn read_expected_finding(reader: &mut InputFieldReader<'_>, document: &Document) -> ExpectedFinding {
     // The leader alone is enough where nothing else is compared.
     if let Some(Value::String(leader)) = here(reader, document) {
         let leader = leader.to_string();
         if !is_object(&leader) {
-            reader.wrong_here(no_object(&leader));
+            reader.wrong_here(bad_object_name(&leader));
         }
-        return Expected { roles: vec![(String::new(), leader)], ..Expected::default() };
+        return ExpectedFinding { roles: vec![(String::new(), leader)], ..ExpectedFinding::default() };
     }
     reader.check_fields(FINDING_FIELDS);
     if reader.value("roles").is_none() {
         reader.missing("roles", "an expected finding needs `roles`");
     }
-    Expected {
+    ExpectedFinding {
         roles: objects_by_id(reader, "roles"),
         points: points(reader, "points"),
         maximum: points(reader, "maximum"),
@@ -211,38 +216,38 @@ fn finding(reader: &mut Reader<'_>, document: &Document) -> Expected {
         message: reader.text("message"),
         message_contains: reader.text("messageContains"),
         witnesses: witnesses(reader),
-        evidence: reader.each("evidence", evidence),
+        evidence: reader.each("evidence", read_expected_evidence),
     }
 }
 
-fn evidence(reader: &mut Reader<'_>) -> ExpectedEvidence {
+fn read_expected_evidence(reader: &mut InputFieldReader<'_>) -> ExpectedEvidence {
     reader.check_fields(EVIDENCE_FIELDS);
     ExpectedEvidence {
         entry: reader.required_text("entry", "expected evidence"),
         held: reader.flag("held"),
-        from: object(reader, "from"),
-        to: object(reader, "to"),
-        through: object(reader, "through"),
+        from: read_object_name(reader, "from"),
+        to: read_object_name(reader, "to"),
+        through: read_object_name(reader, "through"),
         via: reader.text("via"),
         points: points(reader, "points"),
     }
 }
 
-fn objects_by_id(reader: &mut Reader<'_>, field: &str) -> Vec<(String, String)> {
+fn objects_by_id(reader: &mut InputFieldReader<'_>, field: &str) -> Vec<(String, String)> {
     let ids = reader.entries(field);
-    let read = |reader: &mut Reader<'_>| {
-        ids.iter().filter_map(|(id, _)| Some((id.to_string(), object(reader, id)?))).collect()
+    let read = |reader: &mut InputFieldReader<'_>| {
+        ids.iter().filter_map(|(id, _)| Some((id.to_string(), read_object_name(reader, id)?))).collect()
     };
     reader.field(field, read).unwrap_or_default()
 }
 
-fn witnesses(reader: &mut Reader<'_>) -> Vec<(String, Vec<String>)> {
+fn witnesses(reader: &mut InputFieldReader<'_>) -> Vec<(String, Vec<String>)> {
     let ids = reader.entries("witnesses");
-    let read = |reader: &mut Reader<'_>| {
-        let of = |reader: &mut Reader<'_>, id: &str| {
+    let read = |reader: &mut InputFieldReader<'_>| {
+        let of = |reader: &mut InputFieldReader<'_>, id: &str| {
             let names = reader.texts(id);
             if let Some(wrong) = names.iter().find(|name| !is_object(name)) {
-                reader.wrong(id, no_object(wrong));
+                reader.wrong(id, bad_object_name(wrong));
             }
             names
         };
@@ -251,13 +256,13 @@ fn witnesses(reader: &mut Reader<'_>) -> Vec<(String, Vec<String>)> {
     reader.field("witnesses", read).unwrap_or_default()
 }
 
-fn discarded(reader: &mut Reader<'_>) -> Vec<(String, String)> {
+fn read_discarded(reader: &mut InputFieldReader<'_>) -> Vec<(String, String)> {
     let leaders = reader.entries("discarded");
-    let read = |reader: &mut Reader<'_>| {
+    let read = |reader: &mut InputFieldReader<'_>| {
         let mut found = Vec::new();
         for (leader, _) in &leaders {
             if !is_object(leader) {
-                reader.wrong_key(leader, no_object(leader), None);
+                reader.wrong_key(leader, bad_object_name(leader), None);
             }
             let phase = reader.word(leader, "phase", PHASES).unwrap_or_default();
             found.push((leader.to_string(), phase));
@@ -267,9 +272,9 @@ fn discarded(reader: &mut Reader<'_>) -> Vec<(String, String)> {
     reader.field("discarded", read).unwrap_or_default()
 }
 
-fn codes(reader: &mut Reader<'_>) -> Vec<String> {
+fn read_expected_codes(reader: &mut InputFieldReader<'_>) -> Vec<String> {
     let codes = reader.texts("diagnostics");
-    let known = crate::codes::all();
+    let known = crate::codes::all_codes();
     if let Some(unknown) = codes.iter().find(|code| !known.iter().any(|known| known.id == code.as_str())) {
         let near = kubewright_engine::nearest_word(unknown, known.iter().map(|code| code.id));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -278,10 +283,10 @@ fn codes(reader: &mut Reader<'_>) -> Vec<String> {
     codes
 }
 
-fn object(reader: &mut Reader<'_>, field: &str) -> Option<String> {
+fn read_object_name(reader: &mut InputFieldReader<'_>, field: &str) -> Option<String> {
     let name = reader.text(field)?;
     if !is_object(&name) {
-        reader.wrong(field, no_object(&name));
+        reader.wrong(field, bad_object_name(&name));
     }
     Some(name)
 }
@@ -290,32 +295,29 @@ fn is_object(name: &str) -> bool {
     name.split('/').count() >= 2 && name.split('/').all(|part| !part.is_empty())
 }
 
-fn no_object(name: &str) -> String {
+fn bad_object_name(name: &str) -> String {
     format!(
-        "`{name}` names no object: write `Kind/namespace/name`, or `Kind/name` for one without a namespace"
+        "`{name}` is not an object name: write `Kind/namespace/name`, or `Kind/name` for one without a namespace"
     )
 }
 
-fn points(reader: &mut Reader<'_>, field: &str) -> Option<Points> {
+fn points(reader: &mut InputFieldReader<'_>, field: &str) -> Option<Points> {
     let value = reader.value(field)?;
     let points = match value {
         Value::Number(number) => Points::of(*number),
         _ => None,
     };
     if points.is_none() {
-        reader.wrong(field, format!("`{field}` is a number from zero on, this is of type {}", value.kind()));
+        reader.wrong(field, format!("`{field}` is a non-negative number, this is of type {}", value.kind()));
     }
     points
 }
 
-fn count(reader: &mut Reader<'_>, field: &str) -> Option<usize> {
+fn read_finding_count(reader: &mut InputFieldReader<'_>, field: &str) -> Option<usize> {
     let value = reader.value(field)?;
     let count = value.as_i64().and_then(|count| usize::try_from(count).ok());
     if count.is_none() {
-        reader.wrong(
-            field,
-            format!("`{field}` is a whole number from zero on, this is of type {}", value.kind()),
-        );
+        reader.wrong(field, format!("`{field}` is a non-negative integer, this is of type {}", value.kind()));
     }
     count
 }

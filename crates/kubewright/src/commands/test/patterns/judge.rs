@@ -1,4 +1,4 @@
-//! Compares what a case about a pattern expects with what was found.
+//! Compares the expectations of a case about a pattern with the findings.
 
 use kubewright_engine::{Diagnostic, nearest_word};
 use kubewright_graph::{Graph, Id};
@@ -6,75 +6,75 @@ use kubewright_patterns::{self as patterns, Evidence, Pattern, PatternFinding};
 use kubewright_report::text::plural;
 use kubewright_value::Text;
 
-use super::file::{Expected, ExpectedEvidence, Findings, PatternCase};
-use super::words::{name, named, shown, wanted};
+use super::file::{ExpectedEvidence, ExpectedFinding, ExpectedFindings, PatternCase};
+use super::words::{case_object_name, evidence_text, expected_evidence_text, kind_object_name};
 
-/// How many objects or findings are named in a message.
-const TOLD: usize = 6;
+/// The maximum number of objects or findings in a message.
+const MAX_LISTED_DIAGNOSTICS: usize = 6;
 
-/// How many findings may move to make room for another.
-const MOVES: usize = 500;
+/// The maximum number of reassignments when findings are matched with expectations.
+const MAX_MATCHING_MOVES: usize = 500;
 
-/// A case and what came of it.
-pub(super) struct Judged<'a> {
+/// A case and its result.
+pub(super) struct JudgedPatternCase<'a> {
     pub(super) case: &'a PatternCase,
-    /// Nothing where it could not be compiled.
+    /// `None` if the pattern could not be compiled.
     pub(super) pattern: Option<&'a Pattern>,
-    /// What is wrong with the pattern.
+    /// Diagnostics of the pattern.
     pub(super) wrong: &'a [Diagnostic],
     pub(super) graph: &'a Graph,
     pub(super) found: &'a patterns::PatternFindings,
 }
 
-/// Returns what a case expects, in a word or two.
-pub(super) fn expected(case: &PatternCase) -> String {
+/// Returns the expectation of a case in a few words.
+pub(super) fn expected_findings_text(case: &PatternCase) -> String {
     match &case.findings {
-        Some(Findings::Count(count)) => findings(*count),
-        Some(Findings::Each(each)) => findings(each.len()),
+        Some(ExpectedFindings::Count(count)) => finding_count_text(*count),
+        Some(ExpectedFindings::Each(each)) => finding_count_text(each.len()),
         None if case.diagnostics.as_ref().is_some_and(|codes| !codes.is_empty()) => "diagnostics".to_owned(),
         None => "discarded".to_owned(),
     }
 }
 
-/// Returns the words for so many findings.
-pub(super) fn findings(count: usize) -> String {
+/// Returns a number of findings as text.
+pub(super) fn finding_count_text(count: usize) -> String {
     if count == 0 { "no findings".to_owned() } else { plural(count, "finding") }
 }
 
 /// Returns a diagnostic in one line: `KW-P012: what   where`.
-pub(super) fn told(problem: &Diagnostic) -> String {
+pub(super) fn pattern_diagnostic_line(problem: &Diagnostic) -> String {
     format!("{}: {}   {}", problem.code.id, problem.message, problem.location)
 }
 
-impl Judged<'_> {
-    /// Returns everything that is not as expected.
+impl JudgedPatternCase<'_> {
+    /// Returns all differences from the expectations.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.diagnostics();
         let Some(pattern) = self.pattern else {
             let expects_some = match &self.case.findings {
-                Some(Findings::Count(count)) => *count > 0,
-                Some(Findings::Each(each)) => !each.is_empty(),
+                Some(ExpectedFindings::Count(count)) => *count > 0,
+                Some(ExpectedFindings::Each(each)) => !each.is_empty(),
                 None => !self.case.discarded.is_empty(),
             };
             if problems.is_empty() && expects_some {
-                problems.push("the pattern is refused, so nothing is found".to_owned());
+                problems.push("the pattern is invalid, so nothing is found".to_owned());
             }
             return problems;
         };
         match &self.case.findings {
-            Some(Findings::Each(each)) => problems.extend(self.each(pattern, each)),
-            Some(Findings::Count(count)) if *count != self.found.findings.len() => {
-                let found = findings(self.found.findings.len());
-                problems.push(format!("expected {}, got {found}", findings(*count)));
-                let some = self.found.findings.iter().take(TOLD);
+            Some(ExpectedFindings::Each(each)) => problems.extend(self.each(pattern, each)),
+            Some(ExpectedFindings::Count(count)) if *count != self.found.findings.len() => {
+                let found = finding_count_text(self.found.findings.len());
+                problems.push(format!("expected {}, got {found}", finding_count_text(*count)));
+                let some = self.found.findings.iter().take(MAX_LISTED_DIAGNOSTICS);
                 problems.extend(some.map(|finding| format!("  {}", self.roles(finding))));
             }
-            Some(Findings::Count(_)) | None => {}
+            Some(ExpectedFindings::Count(_)) | None => {}
         }
         if let Some(truncated) = self.case.truncated.filter(|truncated| *truncated != self.found.truncated) {
             problems.push(match truncated {
-                true => "expected the findings to be truncated, and all are there".to_owned(),
-                false => "expected all findings, and some were left out: they are truncated".to_owned(),
+                true => "expected truncated findings, got all of them".to_owned(),
+                false => "expected all findings, got truncated ones".to_owned(),
             });
         }
         problems
@@ -82,14 +82,15 @@ impl Judged<'_> {
         problems
     }
 
-    /// Compares what was said with what should be; a mistake that nobody expects is one of the case.
+    /// Compares the diagnostics with the expected ones; an unexpected error fails the case.
     fn diagnostics(&self) -> Vec<String> {
         let all = || self.wrong.iter().chain(&self.found.diagnostics);
         let mut problems = Vec::new();
         let expected = self.case.diagnostics.as_deref().unwrap_or_default();
         for code in expected {
             if !all().any(|problem| problem.code.id == code) {
-                let got: Vec<String> = all().map(|problem| format!("\n  {}", told(problem))).collect();
+                let got: Vec<String> =
+                    all().map(|problem| format!("\n  {}", pattern_diagnostic_line(problem))).collect();
                 let got = if got.is_empty() { " nothing".to_owned() } else { got.concat() };
                 problems.push(format!("expected {code}, got{got}"));
             }
@@ -98,8 +99,8 @@ impl Judged<'_> {
         for problem in all().filter(|problem| problem.is_error() || expects_none) {
             if !expected.iter().any(|code| code == problem.code.id) {
                 problems.push(match problem.is_error() {
-                    true => format!("the pattern is refused: {}", told(problem)),
-                    false => format!("expected nothing doubtful, got {}", told(problem)),
+                    true => format!("the pattern is invalid: {}", pattern_diagnostic_line(problem)),
+                    false => format!("expected no diagnostic, got {}", pattern_diagnostic_line(problem)),
                 });
             }
         }
@@ -107,18 +108,18 @@ impl Judged<'_> {
     }
 
     /// Compares all findings with those that are expected.
-    fn each(&self, pattern: &Pattern, expected: &[Expected]) -> Vec<String> {
+    fn each(&self, pattern: &Pattern, expected: &[ExpectedFinding]) -> Vec<String> {
         let found = &self.found.findings;
         let mut problems = Vec::new();
         for expected in expected {
             problems.extend(unknown_roles(pattern, expected));
         }
-        let fits = |expected: &Expected, finding: &PatternFinding| {
+        let fits = |expected: &ExpectedFinding, finding: &PatternFinding| {
             self.has_roles(pattern, expected, finding) && self.differences(expected, finding).is_empty()
         };
         let table: Vec<Vec<bool>> =
             expected.iter().map(|one| found.iter().map(|finding| fits(one, finding)).collect()).collect();
-        let mut taken = pairs(&table, found.len());
+        let mut taken = match_expectations(&table, found.len());
         for (at, expected) in expected.iter().enumerate() {
             if taken.contains(&Some(at)) {
                 continue;
@@ -143,23 +144,27 @@ impl Judged<'_> {
             .filter(|(_, taken)| taken.is_none())
             .map(|(finding, _)| finding)
             .collect();
-        problems.extend(unexpected.iter().take(TOLD).map(|finding| self.unexpected(finding)));
-        if unexpected.len() > TOLD {
-            problems.push(format!("… and {} more", plural(unexpected.len() - TOLD, "unexpected finding")));
+        problems
+            .extend(unexpected.iter().take(MAX_LISTED_DIAGNOSTICS).map(|finding| self.unexpected(finding)));
+        if unexpected.len() > MAX_LISTED_DIAGNOSTICS {
+            problems.push(format!(
+                "… and {} more",
+                plural(unexpected.len() - MAX_LISTED_DIAGNOSTICS, "unexpected finding")
+            ));
         }
         problems
     }
 
     /// Returns whether the objects that are expected in roles are in them.
-    fn has_roles(&self, pattern: &Pattern, expected: &Expected, finding: &PatternFinding) -> bool {
+    fn has_roles(&self, pattern: &Pattern, expected: &ExpectedFinding, finding: &PatternFinding) -> bool {
         expected.roles.iter().all(|(role, object)| {
             let role = if role.is_empty() { pattern.leader() } else { role };
             finding.roles.iter().any(|(id, bound)| id == role && self.is_called(*bound, object))
         }) && expected.roles.is_empty() == finding.roles.is_empty()
     }
 
-    /// Returns in what a finding with the right roles is not as expected.
-    fn differences(&self, expected: &Expected, finding: &PatternFinding) -> Vec<String> {
+    /// Returns how a finding with the right roles differs from the expected one.
+    fn differences(&self, expected: &ExpectedFinding, finding: &PatternFinding) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, wanted: Option<String>, got: String| {
             if let Some(wanted) = wanted.filter(|wanted| *wanted != got) {
@@ -188,7 +193,11 @@ impl Judged<'_> {
             if !agrees {
                 let got = match found {
                     [] => "none".to_owned(),
-                    found => found.iter().map(|id| name(self.graph, *id)).collect::<Vec<_>>().join(", "),
+                    found => found
+                        .iter()
+                        .map(|id| case_object_name(self.graph, *id))
+                        .collect::<Vec<_>>()
+                        .join(", "),
                 };
                 let wanted = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
                 differences.push(format!("expected the witnesses of `{role}` to be {wanted}, got {got}"));
@@ -215,13 +224,22 @@ impl Judged<'_> {
                         format!("there is no relationship `{}`; did you mean `{near}`?", expected.entry)
                     }
                     None => {
-                        format!("there is no relationship `{}`; there is {}", expected.entry, ids.join(", "))
+                        format!(
+                            "there is no relationship `{}`; the relationships are {}",
+                            expected.entry,
+                            ids.join(", ")
+                        )
                     }
                 }
             }
             found => {
-                let found: Vec<String> = found.iter().map(|evidence| shown(evidence, self.graph)).collect();
-                format!("expected the evidence {}, got {}", wanted(expected), found.join("; "))
+                let found: Vec<String> =
+                    found.iter().map(|evidence| evidence_text(evidence, self.graph)).collect();
+                format!(
+                    "expected the evidence {}, got {}",
+                    expected_evidence_text(expected),
+                    found.join("; ")
+                )
             }
         })
     }
@@ -239,9 +257,11 @@ impl Judged<'_> {
     }
 
     fn unexpected(&self, finding: &PatternFinding) -> String {
-        let mut lines = vec![format!("a finding that is not expected: {}", self.roles(finding))];
+        let mut lines = vec![format!("unexpected finding: {}", self.roles(finding))];
         lines.push(format!("  {} of {} points: {}", finding.points, finding.maximum, finding.message));
-        lines.extend(finding.evidence.iter().map(|evidence| format!("    {}", shown(evidence, self.graph))));
+        lines.extend(
+            finding.evidence.iter().map(|evidence| format!("    {}", evidence_text(evidence, self.graph))),
+        );
         lines.join("\n")
     }
 
@@ -253,13 +273,13 @@ impl Judged<'_> {
     fn is_called(&self, id: Id, object: &str) -> bool {
         self.graph.node(id).is_some_and(|node| {
             let full = || format!("{}.{}", node.kind, node.group());
-            object == named(&node.kind, node) || object == named(&full(), node)
+            object == kind_object_name(&node.kind, node) || object == kind_object_name(&full(), node)
         })
     }
 
-    /// Says that there is no such object, and which may be meant.
+    /// Describes an unknown object, with a suggestion.
     pub(super) fn unknown(&self, object: &str) -> String {
-        let names: Vec<String> = self.graph.ids().map(|id| name(self.graph, id)).collect();
+        let names: Vec<String> = self.graph.ids().map(|id| case_object_name(self.graph, id)).collect();
         match nearest_word(object, names.iter().map(String::as_str)) {
             Some(near) => format!("there is no object `{object}`; did you mean `{near}`?"),
             None => format!("there is no object `{object}`"),
@@ -267,14 +287,17 @@ impl Judged<'_> {
     }
 
     fn roles(&self, finding: &PatternFinding) -> String {
-        let roles: Vec<String> =
-            finding.roles.iter().map(|(role, id)| format!("{role} {}", name(self.graph, *id))).collect();
+        let roles: Vec<String> = finding
+            .roles
+            .iter()
+            .map(|(role, id)| format!("{role} {}", case_object_name(self.graph, *id)))
+            .collect();
         if roles.is_empty() { "without any object".to_owned() } else { roles.join(", ") }
     }
 }
 
 /// Returns the ids in `roles` and `witnesses` that the pattern does not have, and says where the leader is missing.
-fn unknown_roles(pattern: &Pattern, expected: &Expected) -> Vec<String> {
+fn unknown_roles(pattern: &Pattern, expected: &ExpectedFinding) -> Vec<String> {
     let ids: Vec<&str> = pattern.roles().map(Text::as_str).collect();
     let named =
         expected.roles.iter().map(|(role, _)| role).chain(expected.witnesses.iter().map(|(role, _)| role));
@@ -287,13 +310,13 @@ fn unknown_roles(pattern: &Pattern, expected: &Expected) -> Vec<String> {
         .collect();
     let has_leader = expected.roles.iter().any(|(role, _)| role.is_empty() || role == pattern.leader());
     if !has_leader && !expected.roles.is_empty() && problems.is_empty() {
-        problems.push(format!("`roles` do not say who is the leader, `{}`", pattern.leader()));
+        problems.push(format!("`roles` lacks the leader, `{}`", pattern.leader()));
     }
     problems
 }
 
-/// Returns for each finding the expectation that it is, so that as many as possible are met.
-fn pairs(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
+/// Assigns an expectation to each finding, so that as many as possible are met.
+fn match_expectations(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
     /// Finds a place for `at`; others may move to make room, but not for ever.
     fn place(
         at: usize,
@@ -320,7 +343,7 @@ fn pairs(fits: &[Vec<bool>], findings: usize) -> Vec<Option<usize>> {
     }
     let mut taken = vec![None; findings];
     for at in 0..fits.len() {
-        place(at, MOVES, fits, &mut taken, &mut vec![false; findings]);
+        place(at, MAX_MATCHING_MOVES, fits, &mut taken, &mut vec![false; findings]);
     }
     taken
 }

@@ -1,39 +1,39 @@
-//! Which parts of patterns the cases were about: that it is found and that it is not, and each relationship there and
-//! not there.
+//! Coverage of patterns: found and not found, and each relationship present and
+//! absent.
 
 use std::collections::BTreeMap;
 
 use kubewright_patterns::{Pattern, PatternFindings};
 use kubewright_value::{Document, Location};
 
-use super::super::coverage::{Coverage, Side};
+use super::super::coverage::{BranchSide, Coverage};
 
 /// The patterns of a test file by name.
 #[derive(Default)]
-pub(super) struct Exercised {
-    patterns: BTreeMap<String, Parts>,
+pub(super) struct ExercisedPatterns {
+    patterns: BTreeMap<String, ExercisedParts>,
 }
 
-struct Parts {
+struct ExercisedParts {
     document: Document,
     is_exercised: bool,
-    /// What they are, where they stand, and whether a case was about it.
-    parts: BTreeMap<(String, Side), (Location, bool)>,
+    /// The parts, their positions, and whether a case exercised them.
+    parts: BTreeMap<(String, BranchSide), (Location, bool)>,
 }
 
-impl Exercised {
+impl ExercisedPatterns {
     /// Counts the parts of a pattern.
     pub(super) fn count(&mut self, pattern: Option<&Pattern>, document: &Document) {
         let Some(pattern) = pattern else { return };
         let mut parts = BTreeMap::new();
-        for (side, what) in [(Side::Is, "a finding"), (Side::IsNot, "no finding")] {
+        for (side, what) in [(BranchSide::Is, "a finding"), (BranchSide::IsNot, "no finding")] {
             parts.insert((what.to_owned(), side), (pattern.location.clone(), false));
         }
         for (id, location) in pattern.relationships() {
-            parts.insert((there(id), Side::Is), (location.clone(), false));
-            parts.insert((not_there(id), Side::IsNot), (location.clone(), false));
+            parts.insert((role_present(id), BranchSide::Is), (location.clone(), false));
+            parts.insert((role_absent(id), BranchSide::IsNot), (location.clone(), false));
         }
-        let known = Parts { document: document.clone(), is_exercised: false, parts };
+        let known = ExercisedParts { document: document.clone(), is_exercised: false, parts };
         self.patterns.entry(pattern.name.to_string()).or_insert(known);
     }
 
@@ -47,7 +47,7 @@ impl Exercised {
         let evidence = found.findings.iter().flat_map(|finding| &finding.evidence);
         let looked = steps.map(|step| (&step.entry, step.held));
         for (id, held) in looked.chain(evidence.map(|evidence| (&evidence.entry, evidence.held))) {
-            known.mark(&if held { there(id) } else { not_there(id) });
+            known.mark(&if held { role_present(id) } else { role_absent(id) });
         }
     }
 
@@ -63,9 +63,9 @@ impl Exercised {
     }
 }
 
-impl Parts {
+impl ExercisedParts {
     fn mark(&mut self, what: &str) {
-        for side in [Side::Is, Side::IsNot] {
+        for side in [BranchSide::Is, BranchSide::IsNot] {
             if let Some((_, is_exercised)) = self.parts.get_mut(&(what.to_owned(), side)) {
                 *is_exercised = true;
             }
@@ -73,10 +73,10 @@ impl Parts {
     }
 }
 
-fn there(id: &str) -> String {
+fn role_present(id: &str) -> String {
     format!("`{id}` is there")
 }
 
-fn not_there(id: &str) -> String {
+fn role_absent(id: &str) -> String {
     format!("`{id}` is not there")
 }

@@ -1,4 +1,4 @@
-//! Objects and evidence in the words of cases.
+//! Objects and evidence in the notation of cases.
 
 use kubewright_graph::{Graph, GraphNode, Id};
 use kubewright_patterns::Evidence;
@@ -6,20 +6,20 @@ use kubewright_patterns::Evidence;
 use super::file::ExpectedEvidence;
 
 /// `Kind/namespace/name`, as cases write it.
-pub(super) fn name(graph: &Graph, id: Id) -> String {
-    graph.node(id).map_or_else(String::new, |node| named(&node.kind, node))
+pub(super) fn case_object_name(graph: &Graph, id: Id) -> String {
+    graph.node(id).map_or_else(String::new, |node| kind_object_name(&node.kind, node))
 }
 
-/// The same with another word for the kind.
-pub(super) fn named(kind: &str, node: &GraphNode) -> String {
+/// The same with another form of the kind.
+pub(super) fn kind_object_name(kind: &str, node: &GraphNode) -> String {
     match node.namespace.as_str() {
         "" => format!("{kind}/{}", node.name),
         namespace => format!("{kind}/{namespace}/{}", node.name),
     }
 }
 
-/// Returns what a case expects of a relationship.
-pub(super) fn wanted(expected: &ExpectedEvidence) -> String {
+/// Returns the expected evidence as text.
+pub(super) fn expected_evidence_text(expected: &ExpectedEvidence) -> String {
     let mut text = format!("`{}`", expected.entry);
     match expected.held {
         Some(true) => text.push_str(" held"),
@@ -41,14 +41,14 @@ pub(super) fn wanted(expected: &ExpectedEvidence) -> String {
     text
 }
 
-/// Returns what was found out about a relationship.
-pub(super) fn shown(evidence: &Evidence, graph: &Graph) -> String {
+/// Returns the evidence of a relationship as text.
+pub(super) fn evidence_text(evidence: &Evidence, graph: &Graph) -> String {
     let held = if evidence.held { "held" } else { "not held" };
     let mut text = format!("`{}` ({}) {held}", evidence.entry, evidence.rule);
     let parts = [("from", evidence.from), ("to", evidence.to), ("through", evidence.through)];
     for (what, id) in parts {
         if let Some(id) = id {
-            text.push_str(&format!(" {what} {}", name(graph, id)));
+            text.push_str(&format!(" {what} {}", case_object_name(graph, id)));
         }
     }
     if !evidence.via.is_empty() {

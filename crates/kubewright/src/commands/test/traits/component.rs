@@ -10,19 +10,19 @@ use kubewright_value::{Document, Text};
 
 use super::super::coverage::Coverage;
 use super::file::TraitCase;
-use super::{Rendered, TraitBench, cover, judge, refused, said};
+use super::{RenderedCase, TraitTestRun, context_layers, cover, judge, refuse_errors};
 use crate::commands::render::library::is_trait;
 
-/// Everything that components are rendered with, besides the resources of a case.
-pub(super) struct Platform {
+/// Documents that components are rendered with, except the resources of a case.
+pub(super) struct CasePlatform {
     documents: Vec<Document>,
-    /// With the resources of the file; read when the first case asks.
+    /// With the resources of the file; read when a case first needs it.
     shared: Option<(ResourceLibrary, Vec<Diagnostic>)>,
     is_used: bool,
 }
 
-impl Platform {
-    /// Takes those of `documents` that the renderer knows.
+impl CasePlatform {
+    /// Selects the documents that the renderer reads.
     pub(super) fn new(documents: &[Document]) -> Self {
         Self { documents: documents.to_vec(), shared: None, is_used: false }
     }
@@ -32,31 +32,31 @@ impl Platform {
         self.is_used
     }
 
-    /// Counts the component types, of which none was at work yet.
+    /// Adds the component types to the coverage, not exercised yet.
     pub(super) fn count(&self, more: &[Text], coverage: &mut Coverage) {
         let types =
             self.documents.iter().filter_map(|document| CompiledComponentType::compile(document, more).0);
-        types.for_each(|of| of_type(&of, None, coverage));
+        types.for_each(|of| cover_component_type(&of, None, coverage));
     }
 
-    /// Returns what is wrong with each of the documents that is no trait.
+    /// Returns the diagnostics of the documents that are not traits.
     pub(super) fn mistakes(&self) -> impl Iterator<Item = Diagnostic> {
         self.documents.iter().filter(|document| !is_trait(document)).flat_map(traits::check_trait_document)
     }
 }
 
-impl TraitBench<'_> {
+impl TraitTestRun<'_> {
     /// Renders the component called `name`.
     pub(super) fn component(
         &mut self,
         case: &TraitCase,
         name: &str,
         environment: Option<&str>,
-    ) -> Result<Rendered, String> {
+    ) -> Result<RenderedCase, String> {
         self.platform.is_used = true;
         let mut problems = Vec::new();
-        let given = said(&self.file.context, case, None, &mut problems).overrides(&mut problems);
-        refused(&problems)?;
+        let given = context_layers(&self.file.context, case, None, &mut problems).overrides(&mut problems);
+        refuse_errors(&problems)?;
         let own = match &case.base {
             Some(base) => Some(self.read(self.objects(base, "base")?)),
             None => {
@@ -75,7 +75,7 @@ impl TraitBench<'_> {
         }
         if wrong.iter().any(Diagnostic::is_error) {
             let rendering = Rendering { diagnostics: wrong, ..Rendering::default() };
-            return Ok(Rendered { rendering, again: None, context: given });
+            return Ok(RenderedCase { rendering, again: None, context: given });
         }
         let release = release(library, name, environment)?;
         let options = RenderOptions { strict: case.is_strict, trace: self.coverage.is_some() };
@@ -84,12 +84,12 @@ impl TraitBench<'_> {
         rendering.diagnostics = wrong;
         let context = library.context(&release, &given).0;
         if let Some(coverage) = &mut self.coverage {
-            of_type(release.component_type(), Some(&rendering), coverage);
+            cover_component_type(release.component_type(), Some(&rendering), coverage);
         }
         for of in release.traits() {
             cover(self.coverage.as_mut(), of, Some(&rendering));
         }
-        Ok(Rendered { rendering, again: None, context })
+        Ok(RenderedCase { rendering, again: None, context })
     }
 
     /// Reads what a component is rendered with.
@@ -100,13 +100,13 @@ impl TraitBench<'_> {
     }
 }
 
-/// Counts the parts of `of` that were at work; without a rendering, that they are there.
-fn of_type(of: &CompiledComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
+/// Adds the parts of `of` to the coverage, exercised if the rendering used them.
+fn cover_component_type(of: &CompiledComponentType, rendering: Option<&Rendering>, coverage: &mut Coverage) {
     let parts = of.parts(rendering.map_or(&[], |rendering| &rendering.trace));
     coverage.add_parts(&format!("type/{}", of.name()), of.document(), rendering.is_some(), parts);
 }
 
-/// Returns the only release of the component called `name`, in `environment` if that is said.
+/// Returns the only release of the component called `name`, in `environment` if given.
 fn release(
     library: &ResourceLibrary,
     name: &str,
@@ -127,11 +127,11 @@ fn release(
         several => {
             let places: Vec<&str> = several.iter().map(|release| release.environment()).collect();
             let places = places.join(", ");
-            return Err(format!("component `{name}` is released in {places}; say which with `environment`"));
+            return Err(format!("component `{name}` is released in {places}; select one with `environment`"));
         }
     }
     if let Some(problem) = wrong.first() {
-        return Err(judge::said(problem));
+        return Err(judge::diagnostic_with_help(problem));
     }
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for release in library.releases() {

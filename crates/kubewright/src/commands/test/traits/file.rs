@@ -5,10 +5,10 @@ use kubewright_files as files;
 use kubewright_patch::path::PatchPath;
 use kubewright_value::{Document, Location, Step, Value};
 
-use crate::commands::render::stack::{self, Use};
-use crate::fields::Reader;
+use crate::commands::render::stack::{self, StackInstance};
+use crate::fields::InputFieldReader;
 
-/// The fields of which one says what is rendered.
+/// The fields that can be the subject of a case.
 pub(in crate::commands::test) const SUBJECTS: &[&str] = &["trait", "traits", "stack", "component"];
 /// The fields of a case about traits.
 pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
@@ -33,12 +33,12 @@ pub(in crate::commands::test) const CASE_FIELDS: &[&str] = &[
     "warns",
     "idempotent",
 ];
-/// Those of them that belong to one trait.
+/// The fields of a single trait.
 const OF_ONE: [&str; 4] = ["kind", "instanceName", "parameters", "environmentConfigs"];
-/// The fields of what is expected of a manifest.
+/// The fields of an expected manifest.
 pub(in crate::commands::test) const EXPECT_FIELDS: &[&str] =
     &["kind", "name", "namespace", "apiVersion", "targetPlane", "present", "fields", "absent", "rule"];
-/// Where a manifest can go.
+/// The planes of manifests.
 pub(in crate::commands::test) const PLANES: &[&str] = &["dataplane", "observabilityplane"];
 /// The fields of an expected error or warning.
 pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message"];
@@ -47,52 +47,52 @@ pub(in crate::commands::test) const FINDING_FIELDS: &[&str] = &["code", "message
 #[derive(Debug)]
 pub(in crate::commands::test) struct TraitCase {
     pub(super) name: Option<String>,
-    pub(in crate::commands::test) subject: Subject,
-    /// The manifests that the traits are applied to; those of the file where nothing is said.
-    pub(in crate::commands::test) base: Option<Vec<Given>>,
-    /// What expressions see as `metadata`.
+    pub(in crate::commands::test) subject: TraitSubject,
+    /// The manifests that the traits are applied to; by default those of the file.
+    pub(in crate::commands::test) base: Option<Vec<CaseManifests>>,
+    /// The `metadata` of the context.
     pub(super) metadata: Document,
-    /// What else expressions see.
+    /// The rest of the context.
     pub(super) context: Document,
     pub(super) is_strict: bool,
-    pub(super) manifests: Option<Vec<Given>>,
+    pub(super) manifests: Option<Vec<CaseManifests>>,
     pub(super) is_ordered: bool,
-    pub(super) expect: Vec<Expected>,
-    pub(super) fails: Option<Findings>,
-    pub(super) warns: Option<Findings>,
+    pub(super) expect: Vec<ExpectedManifest>,
+    pub(super) fails: Option<ExpectedDiagnostics>,
+    pub(super) warns: Option<ExpectedDiagnostics>,
     pub(super) is_idempotent: bool,
     pub(super) location: Location,
 }
 
 impl TraitCase {
-    /// Returns whether it is about the resources of the file. What a component needs may stand among the rules.
+    /// Returns whether it needs the resources of the file. The documents of a component may be among the rules.
     pub(in crate::commands::test) fn needs_resources(&self) -> bool {
-        self.base.is_none() && !matches!(self.subject, Subject::Component(..))
+        self.base.is_none() && !matches!(self.subject, TraitSubject::Component(..))
     }
 }
 
-/// What is rendered.
+/// The subject of a case.
 #[derive(Debug)]
-pub(in crate::commands::test) enum Subject {
+pub(in crate::commands::test) enum TraitSubject {
     /// Traits in their order.
-    Instances(Vec<Use>),
-    /// Those of a stack file.
+    Instances(Vec<StackInstance>),
+    /// The instances of a stack file.
     Stack(String),
     /// A component with its type and traits, in the only environment or in this one.
     Component(String, Option<String>),
 }
 
-/// Manifests that are given or expected.
+/// Given or expected manifests.
 #[derive(Debug)]
-pub(in crate::commands::test) enum Given {
+pub(in crate::commands::test) enum CaseManifests {
     /// A file, folder or pattern.
     Files(String),
-    /// Written in the test file.
+    /// An inline object.
     Inline(Document),
 }
 
-impl Given {
-    /// Returns the manifests that `all` are or name, or what is wrong with the first that is none.
+impl CaseManifests {
+    /// Returns the manifests in `all`, inline or from files, or the diagnostic of the first invalid one.
     pub(in crate::commands::test) fn read(
         all: &[Self],
         folder: &std::path::Path,
@@ -117,9 +117,9 @@ impl Given {
     }
 }
 
-/// What is expected of one manifest.
+/// The expectations for one manifest.
 #[derive(Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedManifest {
     pub(super) kind: String,
     pub(super) name: Option<String>,
     pub(super) namespace: Option<String>,
@@ -131,140 +131,153 @@ pub(super) struct Expected {
     pub(super) rules: Vec<String>,
 }
 
-/// Errors or warnings that are expected.
+/// Expected errors or warnings.
 #[derive(Debug)]
-pub(super) enum Findings {
+pub(super) enum ExpectedDiagnostics {
     /// There is none.
     Nothing,
-    /// There is one, whatever it is.
+    /// At least one.
     Something,
-    /// There is one for each of these.
-    Each(Vec<Finding>),
+    /// One for each of these.
+    Each(Vec<ExpectedDiagnostic>),
 }
 
-/// An error or warning that is expected.
+/// An expected error or warning.
 #[derive(Debug)]
-pub(super) struct Finding {
+pub(super) struct ExpectedDiagnostic {
     pub(super) code: Option<String>,
     /// A part of its message.
     pub(super) message: Option<String>,
 }
 
 /// Reads a case about traits.
-pub(in crate::commands::test) fn case(reader: &mut Reader<'_>, document: &Document) -> TraitCase {
+pub(in crate::commands::test) fn read_trait_case(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+) -> TraitCase {
     reader.check_fields(CASE_FIELDS);
     let case = TraitCase {
         name: reader.text("name"),
-        subject: subject(reader, document),
+        subject: read_trait_subject(reader, document),
         base: given(reader, document, "base"),
-        metadata: stack::part(reader, document, "metadata"),
-        context: stack::part(reader, document, "context"),
+        metadata: stack::read_stack_map(reader, document, "metadata"),
+        context: stack::read_stack_map(reader, document, "context"),
         is_strict: reader.flag("strict").unwrap_or_default(),
         manifests: given(reader, document, "manifests"),
         is_ordered: reader.flag("ordered").unwrap_or_default(),
-        expect: reader.each("expect", expected),
-        fails: findings(reader, document, "fails"),
-        warns: findings(reader, document, "warns"),
+        expect: reader.each("expect", read_expected_manifest),
+        fails: read_expected_diagnostics(reader, document, "fails"),
+        warns: read_expected_diagnostics(reader, document, "warns"),
         is_idempotent: reader.flag("idempotent").unwrap_or_default(),
         location: reader.location(),
     };
-    check(reader, &case);
+    check_trait_case(reader, &case);
     case
 }
 
-fn check(reader: &mut Reader<'_>, case: &TraitCase) {
-    let has = |reader: &Reader<'_>, field: &str| reader.value(field).is_some();
+fn check_trait_case(reader: &mut InputFieldReader<'_>, case: &TraitCase) {
+    let has = |reader: &InputFieldReader<'_>, field: &str| reader.value(field).is_some();
     let compares = case.manifests.is_some() || case.fails.is_some() || case.warns.is_some();
     if !compares && case.expect.is_empty() && !case.is_idempotent {
         let needs = "it needs `manifests`, `expect`, `fails`, `warns` or `idempotent`";
-        reader.missing("expect", &format!("this case compares nothing: {needs}"));
+        reader.missing("expect", &format!("this case has no expectation: {needs}"));
     }
     if case.is_ordered && !has(reader, "manifests") {
-        reader.wrong("ordered", "`ordered` is about `manifests`, which this case does not have".to_owned());
+        reader.wrong("ordered", "`ordered` needs `manifests`".to_owned());
     }
-    if case.is_idempotent && matches!(case.subject, Subject::Component(..)) {
-        let message = "`idempotent` is about traits, and a component is rendered from nothing";
+    if case.is_idempotent && matches!(case.subject, TraitSubject::Component(..)) {
+        let message = "`idempotent` applies to traits; a component has no base manifests";
         reader.wrong("idempotent", message.to_owned());
     }
-    let fails = matches!(case.fails, Some(Findings::Something | Findings::Each(_)));
+    let fails = matches!(case.fails, Some(ExpectedDiagnostics::Something | ExpectedDiagnostics::Each(_)));
     for field in ["manifests", "expect", "idempotent"].into_iter().filter(|_| fails) {
         if has(reader, field) {
-            reader
-                .wrong(field, format!("`{field}` stands beside `fails`, and what fails makes no manifests"));
+            reader.wrong(
+                field,
+                format!("`{field}` cannot be combined with `fails`: a failed rendering has no manifests"),
+            );
         }
     }
 }
 
-fn subject(reader: &mut Reader<'_>, document: &Document) -> Subject {
+fn read_trait_subject(reader: &mut InputFieldReader<'_>, document: &Document) -> TraitSubject {
     let mut named = SUBJECTS.iter().copied().filter(|field| reader.value(field).is_some());
     let (first, second) = (named.next().unwrap_or_default(), named.next());
     if let Some(second) = second {
-        let message = format!("`{second}` stands beside `{first}`, and both say what is rendered");
+        let message = format!("`{second}` and `{first}` are both the subject of the case; use one of them");
         reader.wrong(second, message);
     }
     if first != "trait" {
         for field in OF_ONE.into_iter().filter(|field| reader.value(field).is_some()).collect::<Vec<_>>() {
             let message = match first {
-                "traits" => format!("`{field}` is of one trait; write it into the item of `traits`"),
-                _ => format!("`{field}` is of one `trait`, and this case is about a {first}"),
+                "traits" => format!("`{field}` belongs to one trait; put it into the item of `traits`"),
+                _ => format!("`{field}` belongs to one `trait`, and this case is about a {first}"),
             };
             reader.wrong(field, message);
         }
     }
     if first != "component" && reader.value("environment").is_some() {
-        reader.wrong("environment", "`environment` is of a `component`".to_owned());
+        reader.wrong("environment", "`environment` needs `component`".to_owned());
     }
     match first {
-        "stack" => Subject::Stack(reader.text("stack").unwrap_or_default()),
+        "stack" => TraitSubject::Stack(reader.text("stack").unwrap_or_default()),
         "component" => {
-            Subject::Component(reader.text("component").unwrap_or_default(), reader.text("environment"))
+            TraitSubject::Component(reader.text("component").unwrap_or_default(), reader.text("environment"))
         }
         "trait" => {
             let of = reader.text("trait").unwrap_or_default();
-            Subject::Instances(vec![used(reader, document, of)])
+            TraitSubject::Instances(vec![used(reader, document, of)])
         }
         _ => {
             let uses = reader.each("traits", |reader| match here(reader, document).and_then(Value::as_str) {
                 Some(name) => used(reader, document, name.to_owned()),
-                None => stack::instance(reader, document),
+                None => stack::read_stack_instance(reader, document),
             });
-            stack::twice(&uses).into_iter().for_each(|problem| reader.report(problem));
-            Subject::Instances(uses)
+            stack::duplicate_instances(&uses).into_iter().for_each(|problem| reader.report(problem));
+            TraitSubject::Instances(uses)
         }
     }
 }
 
-/// Reads the trait that `of` names, with what stands beside it.
-fn used(reader: &mut Reader<'_>, document: &Document, of: String) -> Use {
-    Use {
+/// Reads the trait called `of`, with the fields next to it.
+fn used(reader: &mut InputFieldReader<'_>, document: &Document, of: String) -> StackInstance {
+    StackInstance {
         name: reader.text("instanceName").unwrap_or_else(|| of.clone()),
         of,
         kind: reader.word("kind", "kind", stack::KINDS),
-        parameters: stack::part(reader, document, "parameters"),
-        environment_configs: stack::part(reader, document, "environmentConfigs"),
+        parameters: stack::read_stack_map(reader, document, "parameters"),
+        environment_configs: stack::read_stack_map(reader, document, "environmentConfigs"),
         location: reader.location(),
     }
 }
 
 /// Reads manifests: files, objects, or a list of both.
 pub(in crate::commands::test) fn given(
-    reader: &mut Reader<'_>,
+    reader: &mut InputFieldReader<'_>,
     document: &Document,
     field: &str,
-) -> Option<Vec<Given>> {
+) -> Option<Vec<CaseManifests>> {
     let value = reader.value(field)?;
     if value.as_array().is_some() {
         return Some(
-            reader.each(field, |reader| one(reader, document, field)).into_iter().flatten().collect(),
+            reader
+                .each(field, |reader| read_one_manifest(reader, document, field))
+                .into_iter()
+                .flatten()
+                .collect(),
         );
     }
-    reader.field(field, |reader| one(reader, document, field).into_iter().collect())
+    reader.field(field, |reader| read_one_manifest(reader, document, field).into_iter().collect())
 }
 
-fn one(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Given> {
+fn read_one_manifest(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+    field: &str,
+) -> Option<CaseManifests> {
     match here(reader, document) {
-        Some(Value::String(path)) => Some(Given::Files(path.to_string())),
-        Some(Value::Object(_)) => document.part(reader.path()).map(Given::Inline),
+        Some(Value::String(path)) => Some(CaseManifests::Files(path.to_string())),
+        Some(Value::Object(_)) => document.part(reader.path()).map(CaseManifests::Inline),
         other => {
             let kind = other.unwrap_or(&Value::Null).kind();
             reader.wrong_here(format!("`{field}` are objects or file names, this is of type {kind}"));
@@ -273,28 +286,28 @@ fn one(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Give
     }
 }
 
-fn expected(reader: &mut Reader<'_>) -> Expected {
+fn read_expected_manifest(reader: &mut InputFieldReader<'_>) -> ExpectedManifest {
     reader.check_fields(EXPECT_FIELDS);
-    let expected = Expected {
+    let expected = ExpectedManifest {
         kind: reader.required_text("kind", "what is expected of a manifest"),
         name: reader.text("name"),
         namespace: reader.text("namespace"),
         api_version: reader.text("apiVersion"),
         plane: reader.word("targetPlane", "plane", PLANES),
         is_present: reader.flag("present").unwrap_or(true),
-        fields: fields(reader),
-        absent: absent(reader),
+        fields: read_expected_fields(reader),
+        absent: read_absent_paths(reader),
         rules: reader.texts("rule"),
     };
     for field in ["fields", "absent", "rule"].into_iter().filter(|_| !expected.is_present) {
         if reader.value(field).is_some() {
-            reader.wrong(field, format!("`{field}` is about a manifest that is not `present`"));
+            reader.wrong(field, format!("`{field}` cannot be combined with `present: false`"));
         }
     }
     expected
 }
 
-fn fields(reader: &mut Reader<'_>) -> Vec<(PatchPath, Value)> {
+fn read_expected_fields(reader: &mut InputFieldReader<'_>) -> Vec<(PatchPath, Value)> {
     let entries = reader.entries("fields");
     let parsed = reader.field("fields", |reader| {
         let mut parsed = Vec::new();
@@ -309,7 +322,7 @@ fn fields(reader: &mut Reader<'_>) -> Vec<(PatchPath, Value)> {
     parsed.unwrap_or_default()
 }
 
-fn absent(reader: &mut Reader<'_>) -> Vec<PatchPath> {
+fn read_absent_paths(reader: &mut InputFieldReader<'_>) -> Vec<PatchPath> {
     let texts = reader.texts("absent");
     let mut parsed = Vec::new();
     for text in texts {
@@ -322,31 +335,39 @@ fn absent(reader: &mut Reader<'_>) -> Vec<PatchPath> {
 }
 
 fn no_path(text: &str, why: &str) -> String {
-    format!("`{text}` is no path: {why}")
+    format!("`{text}` is not a path: {why}")
 }
 
 /// Reads expected errors or warnings: whether there are any, or a part of each.
-fn findings(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Findings> {
+fn read_expected_diagnostics(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+    field: &str,
+) -> Option<ExpectedDiagnostics> {
     match reader.value(field)? {
-        Value::Bool(true) => Some(Findings::Something),
-        Value::Bool(false) => Some(Findings::Nothing),
+        Value::Bool(true) => Some(ExpectedDiagnostics::Something),
+        Value::Bool(false) => Some(ExpectedDiagnostics::Nothing),
         Value::Array(_) => {
-            let each = reader.each(field, |reader| finding(reader, document, field));
-            Some(Findings::Each(each.into_iter().flatten().collect()))
+            let each = reader.each(field, |reader| read_expected_diagnostic(reader, document, field));
+            Some(ExpectedDiagnostics::Each(each.into_iter().flatten().collect()))
         }
         _ => {
-            let one = reader.field(field, |reader| finding(reader, document, field));
-            Some(Findings::Each(one.flatten().into_iter().collect()))
+            let one = reader.field(field, |reader| read_expected_diagnostic(reader, document, field));
+            Some(ExpectedDiagnostics::Each(one.flatten().into_iter().collect()))
         }
     }
 }
 
-fn finding(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<Finding> {
+fn read_expected_diagnostic(
+    reader: &mut InputFieldReader<'_>,
+    document: &Document,
+    field: &str,
+) -> Option<ExpectedDiagnostic> {
     match here(reader, document) {
         Some(Value::String(text)) if is_code(text) => {
-            Some(Finding { code: Some(text.to_ascii_uppercase()), message: None })
+            Some(ExpectedDiagnostic { code: Some(text.to_ascii_uppercase()), message: None })
         }
-        Some(Value::String(text)) => Some(Finding { code: None, message: Some(text.to_string()) }),
+        Some(Value::String(text)) => Some(ExpectedDiagnostic { code: None, message: Some(text.to_string()) }),
         Some(Value::Object(_)) => {
             reader.check_fields(FINDING_FIELDS);
             let code = reader.text("code").map(|code| code.to_ascii_uppercase());
@@ -354,7 +375,7 @@ fn finding(reader: &mut Reader<'_>, document: &Document, field: &str) -> Option<
             if code.is_none() && message.is_none() {
                 reader.missing("message", &format!("`{field}` needs `message` or `code`"));
             }
-            Some(Finding { code, message })
+            Some(ExpectedDiagnostic { code, message })
         }
         other => {
             let kind = other.unwrap_or(&Value::Null).kind();
@@ -372,8 +393,11 @@ fn is_code(text: &str) -> bool {
     text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("KW-")) && text.get(3..).is_some_and(is_code)
 }
 
-/// Returns what stands where the reader is.
-pub(in crate::commands::test) fn here<'d>(reader: &Reader<'_>, document: &'d Document) -> Option<&'d Value> {
+/// Returns the value at the reader's position.
+pub(in crate::commands::test) fn here<'d>(
+    reader: &InputFieldReader<'_>,
+    document: &'d Document,
+) -> Option<&'d Value> {
     let path: &[Step] = reader.path();
     document.value.follow(path)
 }

@@ -1,47 +1,47 @@
-//! The words that render what a case renders, for whoever wants to see why it fails.
+//! The `render` command that reproduces a case.
 //!
-//! Only where the command line can say all of it: what is written in the test file itself stays there.
+//! There is none if the command line cannot express the case, for example with inline objects.
 
 use std::path::Path;
 
 use kubewright_files::relative_path;
 use kubewright_value::{Document, Map, Text, Value, json};
 
-use super::super::file::TestFile;
-use super::file::{Given, Subject, TraitCase};
+use super::super::file::TestCaseFile;
+use super::file::{CaseManifests, TraitCase, TraitSubject};
 
-/// What can be set with `--set`, besides what a trait is given.
+/// The roots that `--set` accepts, except those of a trait.
 const SETTABLE: [&str; 7] =
     ["metadata", "workload", "configurations", "dependencies", "dataplane", "environment", "gateway"];
 
-/// Returns the command that does what `case` does; `trait_file` is the file that holds its only trait and no other.
-pub(super) fn command(
+/// Returns the command that reproduces `case`; `trait_file` is the file that contains its only trait and no other.
+pub(super) fn render_command(
     case: &TraitCase,
-    file: &TestFile,
+    file: &TestCaseFile,
     folder: &Path,
     trait_file: Option<&str>,
 ) -> Option<String> {
     let mut words = vec!["kubewright render".to_owned()];
-    if let Subject::Component(..) = &case.subject {
+    if let TraitSubject::Component(..) = &case.subject {
         words.extend(file.rules.iter().map(|path| format!("-f {}", relative_path(folder, path))));
     }
-    words.extend(base(case, file)?.map(|path| format!("-f {}", relative_path(folder, path))));
+    words.extend(base_files(case, file)?.map(|path| format!("-f {}", relative_path(folder, path))));
     for context in [&file.context, &case.context] {
         for (name, value) in context.value.as_object().into_iter().flat_map(Map::iter) {
-            words.extend(SETTABLE.contains(&name.as_str()).then(|| settings(name, value))??);
+            words.extend(SETTABLE.contains(&name.as_str()).then(|| setting_words(name, value))??);
         }
     }
-    words.extend(settings("metadata", &case.metadata.value)?);
+    words.extend(setting_words("metadata", &case.metadata.value)?);
     match &case.subject {
-        Subject::Stack(path) => {
+        TraitSubject::Stack(path) => {
             words.push(format!("--stack {}", relative_path(folder, path)));
             words.extend(file.rules.iter().map(|path| format!("--trait {}", relative_path(folder, path))));
         }
-        Subject::Component(name, environment) => {
+        TraitSubject::Component(name, environment) => {
             words.push(format!("--component {name}"));
             words.extend(environment.iter().map(|name| format!("--environment {name}")));
         }
-        Subject::Instances(uses) => {
+        TraitSubject::Instances(uses) => {
             let [used] = uses.as_slice() else { return None };
             // An instance of another name can only be in a stack.
             if used.name != used.of {
@@ -51,7 +51,7 @@ pub(super) fn command(
             let given: [(&str, &Document); 2] =
                 [("parameters", &used.parameters), ("environmentConfigs", &used.environment_configs)];
             for (root, given) in given {
-                words.extend(settings(root, &given.value)?);
+                words.extend(setting_words(root, &given.value)?);
             }
         }
     }
@@ -60,30 +60,30 @@ pub(super) fn command(
     Some(words.join(" "))
 }
 
-/// Returns the files of the base; nothing where a manifest stands in the test file.
-fn base<'c>(case: &'c TraitCase, file: &'c TestFile) -> Option<impl Iterator<Item = &'c String>> {
+/// Returns the files of the base; `None` if a manifest is inline.
+fn base_files<'c>(case: &'c TraitCase, file: &'c TestCaseFile) -> Option<impl Iterator<Item = &'c String>> {
     let own: Option<Vec<&String>> = match &case.base {
         None => Some(file.resources.iter().collect()),
         Some(given) => given
             .iter()
             .map(|given| match given {
-                Given::Files(path) => Some(path),
-                Given::Inline(_) => None,
+                CaseManifests::Files(path) => Some(path),
+                CaseManifests::Inline(_) => None,
             })
             .collect(),
     };
     own.filter(|paths| !paths.is_empty()).map(Vec::into_iter)
 }
 
-/// Returns a word for each entry of `values`.
-fn settings(root: &str, values: &Value) -> Option<Vec<String>> {
+/// Returns a `--set` argument for each entry of `values`.
+fn setting_words(root: &str, values: &Value) -> Option<Vec<String>> {
     let setting = |(key, value): (&Text, &Value)| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
         let key = key.replace('.', "\\.");
         let text = json::to_shown_string(value);
         let is_simple = key.chars().all(is_plain) && text.chars().all(is_plain);
         let setting = format!("{root}.{key}={text}");
-        // A key or text that the shell or `--set` would read otherwise is not said.
+        // No argument for keys or texts that the shell or `--set` would read differently.
         let is_sayable = key.chars().all(|c| is_plain(c) || c == '\\') && !text.contains(['\'', '\n']);
         is_sayable.then(|| if is_simple { format!("--set {setting}") } else { format!("--set '{setting}'") })
     };

@@ -1,4 +1,4 @@
-//! Compares what a case about traits expects with what was rendered.
+//! Compares the expectations of a case about traits with the rendering.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,22 +11,22 @@ use kubewright_report::text::plural;
 use kubewright_traits::{self as traits, Manifest, Plane, RenderContext, Rendering};
 use kubewright_value::{Budget, Document, Step, Value, json};
 
-use super::super::difference::differs;
-use super::file::{Expected, Finding, Findings, TraitCase};
+use super::super::difference::object_difference_lines;
+use super::file::{ExpectedDiagnostic, ExpectedDiagnostics, ExpectedManifest, TraitCase};
 use crate::commands::render::idempotent;
 
-/// How many places are named in a message.
-const TOLD: usize = 6;
+/// The maximum number of names in a message.
+const MAX_TOLD_DIAGNOSTICS: usize = 6;
 
-/// How many differences between manifests are told.
-const MOST: usize = 30;
+/// The maximum number of reported manifests.
+const MAX_MISMATCHES: usize = 30;
 
-/// A case and what came of it.
-pub(super) struct Judged<'a> {
+/// A case and its result.
+pub(super) struct JudgedTraitCase<'a> {
     pub(super) case: &'a TraitCase,
     pub(super) context: &'a RenderContext,
     pub(super) rendering: &'a Rendering,
-    /// What came of rendering the result once more, if that is asked.
+    /// The result of rendering once more, if `idempotent` is expected.
     pub(super) again: Option<&'a Rendering>,
     /// The manifests that are expected.
     pub(super) expected: Option<Result<Vec<Document>, String>>,
@@ -35,12 +35,12 @@ pub(super) struct Judged<'a> {
 impl TraitCase {
     /// Returns whether the rendering should fail.
     pub(super) fn expects_failure(&self) -> bool {
-        matches!(self.fails, Some(Findings::Something | Findings::Each(_)))
+        matches!(self.fails, Some(ExpectedDiagnostics::Something | ExpectedDiagnostics::Each(_)))
     }
 }
 
-impl Judged<'_> {
-    /// Returns everything that is not as expected.
+impl JudgedTraitCase<'_> {
+    /// Returns all differences from the expectations.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.failure();
         problems.extend(self.warnings());
@@ -54,8 +54,12 @@ impl Judged<'_> {
         }
         problems.extend(self.case.expect.iter().flat_map(|expected| self.expectation(expected)));
         if let Some(again) = self.again {
-            let differences = idempotent::differences(self.rendering, again);
-            problems.extend(differences.iter().map(|problem| format!("not idempotent: {}", told(problem))));
+            let differences = idempotent::second_run_differences(self.rendering, again);
+            problems.extend(
+                differences
+                    .iter()
+                    .map(|problem| format!("not idempotent: {}", trait_diagnostic_line(problem))),
+            );
         }
         problems
     }
@@ -64,14 +68,15 @@ impl Judged<'_> {
         let errors: Vec<&Diagnostic> =
             self.rendering.diagnostics.iter().filter(|problem| problem.is_error()).collect();
         match &self.case.fails {
-            None | Some(Findings::Nothing) => {
-                errors.iter().map(|problem| format!("the rendering fails: {}", told(problem))).collect()
-            }
+            None | Some(ExpectedDiagnostics::Nothing) => errors
+                .iter()
+                .map(|problem| format!("the rendering fails: {}", trait_diagnostic_line(problem)))
+                .collect(),
             Some(_) if errors.is_empty() => {
-                vec!["expected the rendering to fail, and it does not".to_owned()]
+                vec!["expected the rendering to fail, but it succeeded".to_owned()]
             }
-            Some(Findings::Something) => Vec::new(),
-            Some(Findings::Each(findings)) => unmet(findings, &errors, "an error"),
+            Some(ExpectedDiagnostics::Something) => Vec::new(),
+            Some(ExpectedDiagnostics::Each(findings)) => unmet_expectations(findings, &errors, "an error"),
         }
     }
 
@@ -80,49 +85,50 @@ impl Judged<'_> {
             self.rendering.diagnostics.iter().filter(|problem| !problem.is_error()).collect();
         match &self.case.warns {
             None => Vec::new(),
-            Some(Findings::Nothing) => {
-                warnings.iter().map(|problem| format!("expected no warning, got {}", told(problem))).collect()
-            }
-            Some(Findings::Something) if warnings.is_empty() => {
+            Some(ExpectedDiagnostics::Nothing) => warnings
+                .iter()
+                .map(|problem| format!("expected no warning, got {}", trait_diagnostic_line(problem)))
+                .collect(),
+            Some(ExpectedDiagnostics::Something) if warnings.is_empty() => {
                 vec!["expected a warning, got none".to_owned()]
             }
-            Some(Findings::Something) => Vec::new(),
-            Some(Findings::Each(findings)) => unmet(findings, &warnings, "a warning"),
+            Some(ExpectedDiagnostics::Something) => Vec::new(),
+            Some(ExpectedDiagnostics::Each(findings)) => unmet_expectations(findings, &warnings, "a warning"),
         }
     }
 
     /// Compares all manifests with those that are expected.
     fn whole(&self, expected: &[Document]) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut left: HashMap<Name<'_>, VecDeque<&Manifest>> = HashMap::new();
+        let mut left: HashMap<ManifestName<'_>, VecDeque<&Manifest>> = HashMap::new();
         for manifest in &self.rendering.manifests {
-            left.entry(Name::of(&manifest.object)).or_default().push_back(manifest);
+            left.entry(ManifestName::of(&manifest.object)).or_default().push_back(manifest);
         }
         for expected in expected {
-            let name = Name::of(&expected.value);
+            let name = ManifestName::of(&expected.value);
             let Some(manifest) = left.get_mut(&name).and_then(VecDeque::pop_front) else {
-                // The first ones tell what is wrong; looking for what is near takes its time.
-                let near = (problems.len() < TOLD).then(|| self.nearest(&name.to_string()));
-                problems.push(format!("{name} is expected, and is not there{}", near.unwrap_or_default()));
+                // The first ones suffice, and searching for similar names is slow.
+                let near = (problems.len() < MAX_TOLD_DIAGNOSTICS).then(|| self.nearest(&name.to_string()));
+                problems.push(format!("{name} is expected and missing{}", near.unwrap_or_default()));
                 continue;
             };
             if manifest.object != expected.value {
-                let title = format!("{name} is not as expected");
-                problems.push(differs(&title, &expected.value, &manifest.object));
+                let title = format!("{name} differs from the expected manifest");
+                problems.push(object_difference_lines(&title, &expected.value, &manifest.object));
             }
         }
         for manifest in &self.rendering.manifests {
-            let name = Name::of(&manifest.object);
+            let name = ManifestName::of(&manifest.object);
             if left.get_mut(&name).and_then(VecDeque::pop_front).is_some() {
-                problems.push(format!("{name} is there, and is not expected"));
+                problems.push(format!("{name} is not expected"));
             }
         }
         if self.case.is_ordered && problems.is_empty() {
             problems.extend(self.order(expected));
         }
-        let more = problems.len().saturating_sub(MOST);
+        let more = problems.len().saturating_sub(MAX_MISMATCHES);
         if more > 0 {
-            problems.truncate(MOST);
+            problems.truncate(MAX_MISMATCHES);
             problems.push(format!("… and {} more", plural(more, "difference")));
         }
         problems
@@ -130,25 +136,21 @@ impl Judged<'_> {
 
     fn order(&self, expected: &[Document]) -> Option<String> {
         let expected: Vec<String> =
-            expected.iter().map(|document| Name::of(&document.value).to_string()).collect();
+            expected.iter().map(|document| ManifestName::of(&document.value).to_string()).collect();
         let actual = self.names();
         (expected != actual).then(|| {
-            format!(
-                "the order is not as expected: expected {}; got {}",
-                expected.join(", "),
-                actual.join(", ")
-            )
+            format!("the order differs: expected {}; got {}", expected.join(", "), actual.join(", "))
         })
     }
 
-    fn expectation(&self, expected: &Expected) -> Vec<String> {
+    fn expectation(&self, expected: &ExpectedManifest) -> Vec<String> {
         let found: Vec<&Manifest> =
             self.rendering.manifests.iter().filter(|manifest| expected.is_about(&manifest.object)).collect();
         match (expected.is_present, found.as_slice()) {
             (false, []) => Vec::new(),
             (false, found) => found
                 .iter()
-                .map(|manifest| format!("{} is there, expected none", Name::of(&manifest.object)))
+                .map(|manifest| format!("{} is there, expected none", ManifestName::of(&manifest.object)))
                 .collect(),
             (true, []) => {
                 let wanted = expected.to_string();
@@ -156,28 +158,32 @@ impl Judged<'_> {
             }
             (true, [one]) => self.of_one(expected, one),
             (true, several) => {
-                let names: Vec<String> =
-                    several.iter().take(TOLD).map(|one| Name::of(&one.object).to_string()).collect();
-                let more = if several.len() > TOLD { ", …" } else { "" };
+                let names: Vec<String> = several
+                    .iter()
+                    .take(MAX_TOLD_DIAGNOSTICS)
+                    .map(|one| ManifestName::of(&one.object).to_string())
+                    .collect();
+                let more = if several.len() > MAX_TOLD_DIAGNOSTICS { ", …" } else { "" };
                 let count = several.len();
-                vec![format!("`{expected}` is said of {count} manifests: {}{more}", names.join(", "))]
+                vec![format!("`{expected}` selects {count} manifests: {}{more}", names.join(", "))]
             }
         }
     }
 
-    /// Compares one manifest with what is expected of it.
-    fn of_one(&self, expected: &Expected, manifest: &Manifest) -> Vec<String> {
-        let name = Name::of(&manifest.object);
+    /// Compares one manifest with its expectations.
+    fn of_one(&self, expected: &ExpectedManifest, manifest: &Manifest) -> Vec<String> {
+        let name = ManifestName::of(&manifest.object);
         let mut problems = Vec::new();
-        let plane = plane(manifest);
+        let plane = plane_name(manifest);
         if let Some(wanted) = expected.plane.as_deref().filter(|wanted| *wanted != plane) {
-            problems.push(format!("{name}: expected it on the {wanted}, it goes to the {plane}"));
+            problems.push(format!("{name}: expected on the {wanted}, got the {plane}"));
         }
         for (path, value) in &expected.fields {
-            problems.extend(field(path, value, &manifest.object).map(|why| format!("{name}: {why}")));
+            problems
+                .extend(field_mismatch(path, value, &manifest.object).map(|why| format!("{name}: {why}")));
         }
         for path in &expected.absent {
-            problems.extend(unwanted(path, &manifest.object).map(|why| format!("{name}: {why}")));
+            problems.extend(unwanted_field(path, &manifest.object).map(|why| format!("{name}: {why}")));
         }
         for rule in &expected.rules {
             let text = rule.trim();
@@ -190,23 +196,27 @@ impl Judged<'_> {
                     let read = held.read.join(", ");
                     problems.push(format!("{name}: the rule `{text}` does not hold: {read}"));
                 }
-                Err(why) => problems.push(format!("{name}: the rule `{text}` cannot be decided: {why}")),
+                Err(why) => problems.push(format!("{name}: the rule `{text}` cannot be evaluated: {why}")),
             }
         }
         problems
     }
 
     fn names(&self) -> Vec<String> {
-        self.rendering.manifests.iter().map(|manifest| Name::of(&manifest.object).to_string()).collect()
+        self.rendering
+            .manifests
+            .iter()
+            .map(|manifest| ManifestName::of(&manifest.object).to_string())
+            .collect()
     }
 
-    /// Returns which manifest may have been meant.
+    /// Returns a suggestion for an unknown manifest.
     fn nearest(&self, wanted: &str) -> String {
-        let manifests = self.rendering.manifests.iter().map(|manifest| Name::of(&manifest.object));
-        let all: Vec<Name<'_>> = manifests.collect();
-        // Where no namespace is said, none is compared.
+        let manifests = self.rendering.manifests.iter().map(|manifest| ManifestName::of(&manifest.object));
+        let all: Vec<ManifestName<'_>> = manifests.collect();
+        // Without an expected namespace, none is compared.
         let has_namespace = wanted.contains('/');
-        let spelt = |name: &Name<'_>| match has_namespace {
+        let spelt = |name: &ManifestName<'_>| match has_namespace {
             true => name.to_string(),
             false => format!("{} {}", name.kind, name.name),
         };
@@ -215,7 +225,7 @@ impl Judged<'_> {
             return format!("; did you mean {near}?");
         }
         let kind = wanted.split(' ').next().unwrap_or(wanted);
-        let is_kind = |name: &&Name<'_>| name.kind == kind;
+        let is_kind = |name: &&ManifestName<'_>| name.kind == kind;
         let mut told: Vec<String> = all.iter().filter(is_kind).map(ToString::to_string).collect();
         if told.is_empty() {
             told = all.iter().map(ToString::to_string).collect();
@@ -223,22 +233,22 @@ impl Judged<'_> {
         if told.is_empty() {
             return "; there are no manifests".to_owned();
         }
-        let more = if told.len() > TOLD { ", …" } else { "" };
-        told.truncate(TOLD);
+        let more = if told.len() > MAX_TOLD_DIAGNOSTICS { ", …" } else { "" };
+        told.truncate(MAX_TOLD_DIAGNOSTICS);
         format!("; there is {}{more}", told.join(", "))
     }
 }
 
-/// What makes a manifest the one that it is.
+/// The identity of a manifest.
 #[derive(PartialEq, Eq, Hash)]
-struct Name<'m> {
+struct ManifestName<'m> {
     api_version: &'m str,
     kind: &'m str,
     namespace: &'m str,
     name: &'m str,
 }
 
-impl<'m> Name<'m> {
+impl<'m> ManifestName<'m> {
     fn of(object: &'m Value) -> Self {
         let text = |path: &[&str]| object.str_at(path);
         Self {
@@ -251,15 +261,15 @@ impl<'m> Name<'m> {
 }
 
 /// `Deployment shop/web`.
-impl std::fmt::Display for Name<'_> {
+impl std::fmt::Display for ManifestName<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&object_title(self.kind, self.namespace, self.name))
     }
 }
 
-impl Expected {
+impl ExpectedManifest {
     fn is_about(&self, object: &Value) -> bool {
-        let name = Name::of(object);
+        let name = ManifestName::of(object);
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         // Names may end with a hash, and no name has a `*` of its own.
@@ -274,7 +284,7 @@ impl Expected {
 }
 
 /// `Deployment shop/web`, as far as it is said.
-impl std::fmt::Display for Expected {
+impl std::fmt::Display for ExpectedManifest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.kind)?;
         match (&self.namespace, &self.name) {
@@ -291,31 +301,31 @@ impl std::fmt::Display for Expected {
 }
 
 /// Returns a diagnostic in one line: `KW-R030: what   where`.
-pub(super) fn told(problem: &Diagnostic) -> String {
-    format!("{}: {}   {}", problem.code.id, said(problem), problem.location)
+pub(super) fn trait_diagnostic_line(problem: &Diagnostic) -> String {
+    format!("{}: {}   {}", problem.code.id, diagnostic_with_help(problem), problem.location)
 }
 
-/// Returns the message of a diagnostic, with what may have been meant.
-pub(super) fn said(problem: &Diagnostic) -> String {
+/// Returns the message of a diagnostic, with its suggestion.
+pub(super) fn diagnostic_with_help(problem: &Diagnostic) -> String {
     match problem.help.starts_with("did you mean") {
         true => format!("{}; {}", problem.message, problem.help),
         false => problem.message.clone(),
     }
 }
 
-/// Returns the findings that none of `problems` is.
-fn unmet(findings: &[Finding], problems: &[&Diagnostic], what: &str) -> Vec<String> {
-    let is_met = |finding: &&Finding| problems.iter().any(|problem| finding.is_met(problem));
+/// Returns the expected diagnostics that none of `problems` matches.
+fn unmet_expectations(findings: &[ExpectedDiagnostic], problems: &[&Diagnostic], what: &str) -> Vec<String> {
+    let is_met = |finding: &&ExpectedDiagnostic| problems.iter().any(|problem| finding.is_met(problem));
     let unmet = findings.iter().filter(|finding| !is_met(finding));
     let got = match problems {
         [] => "none".to_owned(),
-        [one] => told(one),
-        several => several.iter().map(|problem| format!("\n  {}", told(problem))).collect(),
+        [one] => trait_diagnostic_line(one),
+        several => several.iter().map(|problem| format!("\n  {}", trait_diagnostic_line(problem))).collect(),
     };
     unmet.map(|finding| format!("expected {what} {finding}, got {got}")).collect()
 }
 
-impl Finding {
+impl ExpectedDiagnostic {
     fn is_met(&self, problem: &Diagnostic) -> bool {
         self.code.as_deref().is_none_or(|code| code == problem.code.id)
             && self.message.as_deref().is_none_or(|part| problem.message.contains(part))
@@ -323,7 +333,7 @@ impl Finding {
 }
 
 /// ``KW-R030 with `part` in its message``.
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for ExpectedDiagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.code, &self.message) {
             (Some(code), Some(part)) => write!(f, "{code} with `{part}` in it"),
@@ -333,15 +343,15 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Returns why what `path` means in `object` is not `expected`.
-fn field(path: &PatchPath, expected: &Value, object: &Value) -> Option<String> {
-    let places = match places(path, object) {
+/// Returns how the fields at `path` of `object` differ from `expected`.
+fn field_mismatch(path: &PatchPath, expected: &Value, object: &Value) -> Option<String> {
+    let places = match matched_places(path, object) {
         Ok(places) => places,
         Err(error) => {
             let near = error.help.filter(|help| help.starts_with("did you mean"));
             let near = near.map(|near| format!("; {near}")).unwrap_or_default();
             let why = error.message;
-            return Some(format!("expected {} at `{path}`, got nothing: {why}{near}", shown(expected)));
+            return Some(format!("expected {} at `{path}`, got nothing: {why}{near}", shown_json(expected)));
         }
     };
     let wrong = places.iter().find(|place| object.follow(place) != Some(expected))?;
@@ -349,13 +359,17 @@ fn field(path: &PatchPath, expected: &Value, object: &Value) -> Option<String> {
     let place = Pointer::from_steps(wrong).to_string();
     let at = if path.selects() { format!("`{path}`, which is `{place}`") } else { format!("`{path}`") };
     if found.as_object().is_some() || found.as_array().is_some() {
-        return Some(differs(&format!("what stands at {at} is not as expected"), expected, found));
+        return Some(object_difference_lines(
+            &format!("the value at {at} differs from the expected one"),
+            expected,
+            found,
+        ));
     }
-    Some(format!("expected {} at {at}, got {}", shown(expected), shown(found)))
+    Some(format!("expected {} at {at}, got {}", shown_json(expected), shown_json(found)))
 }
 
-/// Returns the places that `path` means in `object`, at least one.
-fn places(path: &PatchPath, object: &Value) -> Result<Vec<Vec<Step>>, PathPatchError> {
+/// Returns the fields that `path` matches in `object`, at least one.
+fn matched_places(path: &PatchPath, object: &Value) -> Result<Vec<Vec<Step>>, PathPatchError> {
     let places = path.expand(object, PathOp::Replace, &mut Budget::default())?;
     if places.is_empty() {
         // Doing it says why nothing is chosen.
@@ -364,21 +378,21 @@ fn places(path: &PatchPath, object: &Value) -> Result<Vec<Vec<Step>>, PathPatchE
     Ok(places)
 }
 
-/// Returns why there should be nothing where `path` leads.
-fn unwanted(path: &PatchPath, object: &Value) -> Option<String> {
+/// Returns a message if there is a field at `path`.
+fn unwanted_field(path: &PatchPath, object: &Value) -> Option<String> {
     // What cannot be reached is not there.
     let places = path.expand(object, PathOp::Remove, &mut Budget::default()).ok()?;
     let found = object.follow(places.first()?)?;
-    Some(format!("expected nothing at `{path}`, got {}", shown(found)))
+    Some(format!("expected nothing at `{path}`, got {}", shown_json(found)))
 }
 
-fn plane(manifest: &Manifest) -> &'static str {
+fn plane_name(manifest: &Manifest) -> &'static str {
     match manifest.plane {
         Plane::Data => "dataplane",
         Plane::Observability => "observabilityplane",
     }
 }
 
-fn shown(value: &Value) -> String {
+fn shown_json(value: &Value) -> String {
     json::to_shown_string(value)
 }
