@@ -1,7 +1,7 @@
 //! Instructions instead of seconds, where valgrind is installed: the same number whatever else the machine does.
 //!
 //! A benchmark that is called with `--instructions` runs itself under valgrind, once for each subject without rounds and
-//! once with [`ROUNDS`], and prints the difference for one round.
+//! once with `ROUNDS`, and prints the difference for one round.
 
 use std::process::Command;
 
