@@ -1,4 +1,4 @@
-//! What several kinds write in the same words: metadata, schemas, rules, templates, targets, loops.
+//! Readers of fields that several kinds share: metadata, schemas, rules, templates, targets, loops.
 
 use kubewright_engine::{Code, Diagnostic, DiagnosticLevel};
 use kubewright_value::{Position, Step, Text, Value};
@@ -16,11 +16,11 @@ pub(super) const SCHEMA_FIELDS: [&str; 4] = ["schema", "parameters", "environmen
 /// The fields of `spec` that hold rules.
 pub(super) const RULE_FIELDS: [&str; 3] = ["validations", "preRenderValidations", "postRenderValidations"];
 
-/// Returns the metadata and the spec. A name that is missing is told and is empty.
+/// Returns the metadata and the spec. A missing name is reported and read as empty.
 pub(super) fn read_metadata_and_spec<'d>(reader: &mut Reader<'d>) -> Option<(Metadata, Fields<'d>)> {
     let (metadata, spec) = reader.metadata_and_spec()?;
     let name = reader.filled(&metadata, "name").map(|name| name.value).unwrap_or_default();
-    // Nothing reads the labels of a resource that is rendered from, but they must be texts all the same.
+    // The labels are not used, but they must be texts.
     reader.pairs(&metadata, "labels");
     let metadata = Metadata {
         name,
@@ -31,7 +31,7 @@ pub(super) fn read_metadata_and_spec<'d>(reader: &mut Reader<'d>) -> Option<(Met
     Some((metadata, spec))
 }
 
-/// Returns a text wherever it stands; an empty one counts as none.
+/// Returns a text without its place; an empty one counts as missing.
 pub(super) fn read_plain_text<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, key: &str) -> Option<Text> {
     reader.string(fields, key).map(|text| text.value).filter(|text| !text.is_empty())
 }
@@ -90,7 +90,7 @@ pub(super) fn read_owner<'d>(reader: &mut Reader<'d>, spec: &Fields<'d>) -> Comp
     }
 }
 
-/// Returns the rules that hold before anything is rendered, under either name.
+/// Returns `preRenderValidations`, under either of its names.
 pub(super) fn read_pre_render_validations<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
@@ -115,7 +115,7 @@ pub(super) fn read_pre_render_validations<'d>(
     rules
 }
 
-/// Returns the rules about what was rendered.
+/// Returns `postRenderValidations`.
 pub(super) fn read_post_render_validations<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
@@ -142,7 +142,7 @@ fn read_message<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Text {
     reader.required_string(fields, "message").map(|message| message.value).unwrap_or_default()
 }
 
-/// Returns what makes resources: `creates` or `resources`.
+/// Returns the templates in `creates` or `resources`.
 pub(super) fn read_templates<'d>(
     reader: &mut Reader<'d>,
     spec: &Fields<'d>,
@@ -208,7 +208,7 @@ fn read_target_fields<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>, more: &[
     target
 }
 
-/// Returns the plane; the data plane where nothing is said.
+/// Returns the plane; the data plane by default.
 pub(super) fn read_plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Plane {
     let words = [("dataplane", Plane::Data), ("observabilityplane", Plane::Observability)];
     let Some(found) = reader.string(fields, "targetPlane").filter(|plane| !plane.value.is_empty()) else {
@@ -217,7 +217,7 @@ pub(super) fn read_plane<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Pl
     reader.one_of(&found, "plane", &words).unwrap_or_default()
 }
 
-/// Returns `forEach` and its variable, which is `item` where none is named.
+/// Returns `forEach` and its variable, `item` by default.
 pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<LoopDefinition> {
     let over = read_expression(reader, fields, "forEach");
     let variable = reader.string(fields, "var").filter(|variable| !variable.value.is_empty());
@@ -247,7 +247,7 @@ pub(super) fn read_loop<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Opt
     }
 }
 
-/// Returns a field that is one expression; an empty text counts as none.
+/// Returns a field that is one expression; an empty text counts as missing.
 pub(super) fn read_expression<'d>(
     reader: &mut Reader<'d>,
     fields: &Fields<'d>,

@@ -49,7 +49,7 @@ fn read_operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Op
     let path = reader.filled(fields, "path");
     let op = reader.required_string(fields, "op")?;
     let words = [("add", Op::Add), ("replace", Op::Replace), ("remove", Op::Remove)];
-    // The original's engine takes any case.
+    // The original ignores the case of `op`.
     let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&op.value));
     let op = known.map(|(_, op)| *op).or_else(|| reader.one_of(&op, "operation", &words))?;
     let at = child(&fields.path, "value");
@@ -60,7 +60,7 @@ fn read_operation<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Op
             None
         }
         (Op::Remove, None) => None,
-        // null is a value like any other, and must be written to be meant.
+        // An explicit null is a value; only a missing field is an error.
         (_, Some(value)) => Some(kubewright_dialect_kit::fields::Placed { value, path: at }),
         (_, None) => {
             reader.missing(fields, "value");
@@ -79,7 +79,7 @@ fn read_removal<'d>(reader: &mut Reader<'d>, fields: &Fields<'d>) -> Option<Remo
     Some(RemovalDefinition { path: fields.path.clone(), target, plane, each })
 }
 
-/// Reports a template that can never be a manifest. Whether an object is one is seen when patches are through.
+/// Reports a template that is not an object. Missing fields are checked after the patches, which may add them.
 fn check_template_object(reader: &mut Reader<'_>, template: &TemplateDefinition) {
     let found = &template.template.value;
     let is_expression = found.as_str().is_some_and(|text| text.contains("${"));

@@ -176,7 +176,7 @@ fn compare_selection(found: &Value, wanted: &Value, is_unordered: bool) -> Resul
     }
 }
 
-/// Returns a result in the corpus's notation, which has marks for what JSON cannot say.
+/// Returns a result in the corpus's notation, which has marks for values that JSON does not have.
 fn corpus_notation(found: &Found) -> Value {
     let undefined = || Value::object(Map::from([("$undefined", true.into())]));
     match found {
